@@ -17,6 +17,9 @@ children.prepare()
 # Every process that a test starts keeps its record there, and none in the user's own.
 os.environ["LASTWORD_STATE_DIR"] = tempfile.mkdtemp(prefix="lastword-tests-")
 
+# And none reads the configuration file of whoever runs the tests.
+os.environ["LASTWORD_NO_CONFIG"] = "1"
+
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile(
     "lastword",

@@ -141,9 +141,11 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
     """An optional package is missing, or too old; the message has the command that installs it.
 
     ```
-    An agent of the official SDK needs the module acp, which an extra brings: pip install
-    'lastword[acp]' (in a checkout of lastword: pip install -e '.[acp]')
+    An agent of the official SDK needs the module acp, which the extra acp brings: pip install
+    '/home/me/lastword[acp]'
     ```
+
+    The command is for the way in which lastword itself was installed.
 
     Attributes:
         extra: The extra of lastword's that installs it: `acp`, `gateway`, `otel` or `yaml`.
@@ -152,13 +154,15 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
 
     def __init__(self, what: str, extra: str, missing: ImportError) -> None:
         """Build the message from what needs the extra and the import that failed."""
+        # The metadata of packages, which nobody needs where all is there.
+        from lastword._installation import command_for  # noqa: PLC0415
+
         module = missing.name or extra
         package = module.partition(".")[0]
         absent = isinstance(missing, ModuleNotFoundError) and module == package
         which = "the module" if absent else "another version of the module"
         super().__init__(
-            f"{what} needs {which} {package}, which an extra brings: pip install "
-            f"'lastword[{extra}]' (in a checkout of lastword: pip install -e '.[{extra}]')"
+            f"{what} needs {which} {package}, which the extra {extra} brings: {command_for(extra)}"
         )
         self.extra = extra
         self.name: str | None = module

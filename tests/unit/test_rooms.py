@@ -29,7 +29,8 @@ ABOVE_ITS_ROOM = {"lastword.core.link.failopen"}
 
 ROOMS = {
     "_version": set(),
-    "errors": set(),
+    "_installation": set(),
+    "errors": {"_installation"},
     "quirks": set(),
     "core": {"quirks"},
     "posix": {"_version"},
@@ -41,7 +42,7 @@ ROOMS = {
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
     "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
-    "kit": {"_version", "client", "core", "posix", "quirks"},
+    "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
     "conformance": {"kit"},
     "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}
     | {"quirks", "record", "sidecar"},

@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     from lastword.cli.streams import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
+    if command in _READ_FILE and not {"-h", "--help"} & {*rest} and not _has_used_file(command):
+        return 2
     try:
         status = _dispatch(command, rest)
         sys.stdout.flush()
@@ -42,6 +44,24 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
         return 2
     return status
+
+
+_READ_FILE = ("explain", "export", "log", "outbox", "stats")
+"""Commands that take defaults from the user's configuration file, and have no table in it."""
+
+
+def _has_used_file(command: str) -> bool:
+    """Take what the user's configuration file says; print what is wrong with it."""
+    # Not needed by `run`, which reads its files itself.
+    from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
+    from lastword.cli.config.user_file import use  # noqa: PLC0415
+
+    try:
+        use((), rows=command == "explain")
+    except ConfigError as error:
+        sys.stderr.write(f"lastword: {error}\n")
+        return False
+    return True
 
 
 def _look_at_users_modules_last() -> None:
@@ -86,6 +106,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         return setup(rest)
     if command in {"gateway", "connect"}:
         return _far(command, rest)
+    if command == "config":
+        from lastword.cli.config.command import main as config  # noqa: PLC0415
+
+        return config(rest)
     if command == "check":
         from lastword.cli.check.command import main as check  # noqa: PLC0415
 

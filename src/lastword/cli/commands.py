@@ -15,6 +15,7 @@ GROUPS = {
         "demo": "see a failing turn without lastword and with it, side by side",
         "doctor": "see whether an agent starts here, and what an editor will be told",
         "setup": "put lastword into an editor's settings:  lastword setup zed claude",
+        "config": "show every option, its value and where that comes from",
         "run": "put lastword in front of an agent:  lastword run -- opencode acp",
     },
     "after a failure": {

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
+from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.places import find
+from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
+from lastword.cli.durations import positive_seconds
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
@@ -20,7 +24,7 @@ from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
-from lastword.kit.doctor.findings import Health, Observation, note, ok
+from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
 from lastword.posix.listeners import free_port
 from lastword.quirks import editors
 from lastword.record import paths
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.kit.doctor.conversation import Seen
+    from lastword.quirks.journals import KnownJournal
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
@@ -89,8 +94,6 @@ def main(arguments: Sequence[str]) -> int:
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
             "--help` lists them all"
         )
-    if not 0 < chosen.timeout < float("inf"):
-        return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
         text = "Looking at the command and the environment"
         with Progress(text, in_lines=not chosen.json) as progress:
@@ -118,8 +121,8 @@ def parser() -> CommandParser:
     )
     made.add_argument(
         "--timeout",
-        metavar="SECONDS",
-        type=float,
+        metavar="TIME",
+        type=positive_seconds,
         default=TIMEOUT_SECONDS,
         help="how long each answer of the agent may take; raise it for one that starts slowly "
         "(default: %(default)g s)",
@@ -141,8 +144,10 @@ def _refused(problem: str) -> int:
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
-    variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES]
+    own = (*paths.VARIABLES, FROM_FILE_VARIABLE)
+    variables = [*(option.variable for option in OPTIONS), *own]
     findings = surroundings.examine(os.environ, _complaint, variables)
+    findings += _configuration()
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
         return Report(agent, findings, [])
@@ -160,6 +165,35 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     findings += _sources(agent, seen)
     rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
     return Report(agent, findings, rows)
+
+
+def _configuration() -> list[Observation]:
+    """Check what `lastword run` reads of the configuration files."""
+    places = find((), os.environ)
+    if not places.present:
+        return []
+    try:
+        files = load(places, ("run", "record"))
+    except ConfigError as error:
+        do = "Correct it: until then `lastword run` starts no agent"
+        return [problem("configuration", f"{error}.", do)]
+    findings = [note("configuration", f"{warning}.") for warning in files.warnings]
+    try:
+        files.rows()
+    except ConfigError as error:
+        findings.append(note("configuration", f"Your own rows are left out: {error}."))
+    if files.documents:
+        paths_read = " and ".join(document.path for document in files.documents.values())
+        findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
+    return findings
+
+
+def _own_journals() -> tuple[KnownJournal, ...]:
+    """Return the journals of the user's file; none if it cannot be used."""
+    try:
+        return load(find((), os.environ, project=False), ()).rows().journals
+    except ConfigError:
+        return ()
 
 
 def _complaint(variable: str, value: str) -> str | None:
@@ -187,7 +221,7 @@ def _sources(agent: list[str], seen: Seen) -> list[Observation]:
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
     found = []
-    for rows in journals.by_file(journals.rows_of(sources.agent_name(seen))):
+    for rows in journals.by_file(journals.rows_of(sources.agent_name(seen), _own_journals())):
         path = rows[0].path
         if path:
             begins = path.partition("*")[0].partition("{")[0].rstrip("/")

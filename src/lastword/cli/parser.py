@@ -186,7 +186,7 @@ class CommandParser(argparse.ArgumentParser):
         if value is not None:
             kind = _KINDS.get(value["kind"], "another value")
             return f"{name} cannot be {value['value']}: it takes {kind}"
-        return f"{name}: {said}"
+        return f"{name} {said}" if said.startswith("cannot be ") else f"{name}: {said}"
 
     def _metavar(self, name: str) -> str:
         action = self._option_string_actions[name]

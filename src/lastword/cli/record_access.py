@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.duration_text import seconds_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.record import listing, reader
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from lastword.record.reader import Part
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _MAX_DIGITS = 10
 _MAX_PORT = 65_535
 MAX_CANDIDATES = 8
@@ -73,11 +72,11 @@ def moment(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: It is not a time.
     """
-    span = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    # Digits alone are a date, 20261120, not seconds.
+    ago = seconds_of(text, unit="")
     try:
-        if span:
-            seconds = time.time() - int(span[1]) * _UNITS[span[2]]
-            return max(0, int(seconds * 1000))
+        if ago is not None:
+            return max(0, int((time.time() - ago) * 1000))
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         said = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"

@@ -15,7 +15,8 @@ from lastword.cli import envelope
 from lastword.cli.page import Page, visibly_cut
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
-from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
+from lastword.cli.record_access import add_record_option, answer, path_of
+from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present.gateway_words import CAUSES, ENDS
@@ -77,10 +78,14 @@ def parser() -> CommandParser:
 
 
 def _days(text: str) -> int:
-    days = whole_number(text)
+    days = (seconds_of(text, unit="d") or 0) / DAY_SECONDS
+    if days < 1 or days % 1:
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text!r}: it takes whole days, such as 7, 7d or 4w"
+        )
     if days > MAX_DAYS:
         raise argparse.ArgumentTypeError(f"it takes at most {MAX_DAYS} days")
-    return days
+    return int(days)
 
 
 def _run(options: argparse.Namespace, path: str) -> int:

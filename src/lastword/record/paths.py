@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +26,17 @@ def complaint(variable: str, value: str) -> str | None:
         path = named_folder(value)
         is_file = os.path.exists(path) and not os.path.isdir(path)
         return f"{variable} cannot be {value!r}: that is no folder" if is_file else None
-    if limit(value) is None:
-        return f"{variable} is {value!r}, which is no number from 0 up: the default is in force"
+    takes_days = variable == "LASTWORD_RECORD_DAYS"
+    if (days_limit if takes_days else limit)(value) is None:
+        takes = "a number of days from 0 up, or 12h or 4w" if takes_days else "a number from 0 up"
+        return f"{variable} cannot be {value!r}: it takes {takes}; the default is in force"
     return None
+
+
+def days_limit(text: str | None) -> float | None:
+    """Return a number of days from the environment, or `None` for what is not a duration."""
+    seconds = seconds_of(text or "", unit="d")
+    return None if seconds is None else seconds / DAY_SECONDS
 
 
 def limit(text: str | None) -> float | None:

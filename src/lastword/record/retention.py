@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.record.paths import limit
+from lastword.record.paths import days_limit, limit
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,9 +39,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def limits_of(environment: Mapping[str, str]) -> Limits:
     """Read the limits `LASTWORD_RECORD_DAYS` and `LASTWORD_RECORD_MIB` from the environment.
 
-    A value that is not a number from 0 up counts as absent: no session fails for it.
+    A value that cannot be used counts as absent: no session fails for it.
     """
-    days = limit(environment.get("LASTWORD_RECORD_DAYS"))
+    days = days_limit(environment.get("LASTWORD_RECORD_DAYS"))
     mib = limit(environment.get("LASTWORD_RECORD_MIB"))
     default = Limits()
     return Limits(

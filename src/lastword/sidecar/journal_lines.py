@@ -25,6 +25,7 @@ MAX_TEXT_BYTES = 16 * 1024
 """The same of one that is no JSON."""
 
 MAX_ATTEMPT = 10_000
+MAX_STATUS = 599
 _SECONDS_FROM, _SECONDS_TO = 1_500_000_000, 10_000_000_000
 """Between them is a count of seconds that is a moment of our time."""
 
@@ -95,18 +96,18 @@ def _from_text(row: KnownJournal, line: str) -> FailedCall | None:
     at = moment(told["at"])
     if at is None:
         return None
-    status, attempt, wait = told.get("status"), told.get("attempt"), told.get("wait")
+    attempt = _next_try(_number_in(told.get("attempt"), MAX_ATTEMPT))
     failure = {
         "message": told["message"] if told.get("quoted") is None else _unquoted(told["quoted"]),
-        "http_status": int(status) if status else None,
+        "http_status": _number_in(told.get("status"), MAX_STATUS),
         "exception_class": told.get("name"),
     }
     return FailedCall(
         at_epoch=at,
         verdict=classify(failure),
         session_id=told.get("session"),
-        attempt=_next_try(int(attempt)) if attempt else None,
-        wait_seconds=float(wait) if wait else None,
+        attempt=attempt,
+        wait_seconds=_number_in(told.get("wait"), MAX_WAIT_SECONDS),
         side=bool(told.get("side")),
     )
 
@@ -147,6 +148,14 @@ def _next_try(told: object) -> int | None:
     """Return the number of the attempt after this many."""
     count = _number(told, MAX_ATTEMPT)
     return None if count is None else int(count) + 1
+
+
+def _number_in(text: str | None, most: float) -> float | None:
+    """Return the number that a group of a pattern has, if it has one."""
+    try:
+        return _number(float(text), most) if text else None
+    except ValueError:
+        return None
 
 
 def _number(told: object, most: float) -> float | None:

@@ -38,10 +38,15 @@ LATE_SECONDS = 0.05
 SESSION = "{session}"
 
 
-def rows_of(agent_name: str | None) -> list[KnownJournal]:
-    """Return the journals that an agent of this name may keep."""
+def rows_of(agent_name: str | None, own: Sequence[KnownJournal] = ()) -> list[KnownJournal]:
+    """Return the journals that an agent of this name may keep, the user's own rows first.
+
+    A user's row names the agent by its key or as the agent names itself.
+    """
     key = agent_key(agent_name)
-    return [row for row in journals.ROWS if row.agent == key]
+    names = {key, agent_name} - {None, ""}
+    theirs = [row for row in journals.ROWS if row.agent == key]
+    return [row for row in own if row.agent in names] + theirs
 
 
 def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
@@ -70,6 +75,7 @@ class Journals:
         agent_name: str | None,
         environment: Mapping[str, str],
         given: GivenFile | None = None,
+        own: Sequence[KnownJournal] = (),
     ) -> None:
         """Find the journals.
 
@@ -77,8 +83,9 @@ class Journals:
             agent_name: The agent's own name.
             environment: The agent's environment.
             given: The file that the agent was told to write to, if any.
+            own: The user's own rows.
         """
-        rows = [row for row in rows_of(agent_name) if row.path or given]
+        rows = [row for row in rows_of(agent_name, own) if row.path or given]
         self._rows_by_file = by_file(rows)
         self._environment = environment
         self._given = given

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import Options
     from lastword.posix.process import Agent, Guardian
+    from lastword.quirks.journals import KnownJournal
     from lastword.record.recorder import Recorder
     from lastword.sidecar.signals import SignalInbox
     from lastword.sidecar.starting import AgentStart
@@ -59,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True):
     start: AgentStart
     line_limit_bytes: int
     verbose: bool = False
+    own_journals: tuple[KnownJournal, ...] = ()
 
 
 class Sidecar:
@@ -104,6 +106,7 @@ class Sidecar:
             settings.start,
             self._console,
             wanted=options.evidence == "auto",
+            own_journals=settings.own_journals,
         )
         self._loop.beside = self._sources
         self._finish_by: float | None = None

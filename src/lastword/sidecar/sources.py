@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.link.hints import Hint
+    from lastword.quirks.journals import KnownJournal
     from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
@@ -49,11 +50,12 @@ class Sources:
         "_events",
         "_journals",
         "_loop",
+        "_own_journals",
         "_start",
         "due",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run has
         self,
         connection: FailOpen,
         loop: PollLoop,
@@ -61,7 +63,9 @@ class Sources:
         console: Console,
         *,
         wanted: bool,
+        own_journals: Sequence[KnownJournal] = (),
     ) -> None:
+        self._own_journals = own_journals
         self._connection = connection
         self._loop = loop
         self._console = console
@@ -172,7 +176,10 @@ class Sources:
             from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
             given = self._start.given_file if self._start is not None else None
-            self._agent, self._journals = name, Journals(name, os.environ, given)
+            self._agent, self._journals = (
+                name,
+                Journals(name, os.environ, given, self._own_journals),
+            )
             if not self._journals:
                 # Loaded for an agent of which no row tells.
                 from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415

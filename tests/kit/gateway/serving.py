@@ -71,6 +71,7 @@ class Gateway:
         self.environment = {
             **{key: value for key, value in inherited.items() if not key.startswith("LASTWORD_")},
             "LASTWORD_STATE_DIR": str(self.state),
+            "LASTWORD_NO_CONFIG": "1",
             "XDG_RUNTIME_DIR": str(self.runtime),
             **(variables or {}),
         }

@@ -382,7 +382,7 @@ def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) ->
     status, told = report("--", *AGENT, "--bare", "healthy", **environment)
     assert status == 1
     wrong = [found["says"] for found in problems(told)]
-    assert wrong[0].startswith("LASTWORD_RECORD_DAYS is 'a week', which is no number")
+    assert wrong[0].startswith("LASTWORD_RECORD_DAYS cannot be 'a week': it takes a number of days")
     assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is no folder."
 
 
@@ -399,8 +399,8 @@ def test_a_path_without_lastword_is_noted() -> None:
         (["--"], "the agent's command is missing"),
         (["--", ""], "the agent's command is missing"),
         (["opencode", "acp"], "lastword doctor -- opencode acp"),
-        (["--timeout", "0", "--", "cat"], "a number of seconds above 0"),
-        (["--timeout", "soon", "--", "cat"], "it takes a number"),
+        (["--timeout", "0", "--", "cat"], "a duration above 0"),
+        (["--timeout", "soon", "--", "cat"], "it takes a duration"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(

@@ -15,9 +15,8 @@ from lastword.cli.completion.words import PARSERS
 from tests.kit.patience import FUSE_SECONDS
 
 UNITS = {
-    "SECONDS": r"\d s\b|seconds|so long|how long",
     "SIZE": r"\d+MiB",
-    "TIME": r"\d+[smhd]\b|default: 0",
+    "TIME": r"\d+ ?[smhd]\b|so long|how long|default: 0",
 }
 """What the help of an option says that has such a value."""
 

@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "doctor": ("doctor.py", ("doctor", "--json", "--", "/nonexistent-agent")),
     "outbox": ("outbox.py", ("outbox", "--json")),
     "editors": ("setup/command.py", ("setup", "--list", "--json")),
+    "config": ("config/command.py", ("config", "--json")),
     "gateway": ("gateway/parsers.py", ("gateway", "status", "--json")),
 }
 """Each with the file of its option; an export is below, and a gateway that serves has its own."""

@@ -110,8 +110,8 @@ def test_a_time_without_turns_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--days", "0"], 2, "a whole number from 1 up"),
-        (["--days", "1.5"], 2, "a whole number from 1 up"),
+        (["--days", "0"], 2, "it takes whole days, such as 7, 7d or 4w"),
+        (["--days", "1.5"], 2, "it takes whole days, such as 7, 7d or 4w"),
         (["--days", "99999"], 2, "at most 3650 days"),
         (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
     ],

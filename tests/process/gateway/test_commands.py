@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword._installation import command_for
 from lastword.gateway.serving import GatewaySettings, run_folder_of
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
@@ -55,8 +56,8 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("--path", "acp", "--", "true"), "begins with /"),
         (("--sessions", "0", "--", "true"), "from 1 up"),
         (("--proxy-address", "proxy.example", "--", "true"), "--proxy-address"),
-        (("--ping", "0", "--", "true"), "over 0"),
-        (("--unattended-timeout", "nan", "--", "true"), "over 0"),
+        (("--ping", "0", "--", "true"), "a duration above 0"),
+        (("--unattended-timeout", "nan", "--", "true"), "a duration above 0"),
         (("--log-limit", "lots", "--", "true"), "takes a size"),
         (("--idle-timeout", "soon", "--", "true"), "idle-timeout"),
         (("--frob", "--", "true"), "--frob"),
@@ -84,7 +85,7 @@ def test_without_the_extra_the_line_that_installs_it_is_said(module: str, words:
         timeout=FUSE_SECONDS,
     )
     assert done.returncode == 2
-    assert "pip install 'lastword[gateway]'" in done.stderr
+    assert command_for("gateway") in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -63,9 +63,10 @@ def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1"])
-def test_what_is_no_address_is_said(text: str) -> None:
-    with pytest.raises(UsageError, match="HOST:PORT"):
+def test_what_is_no_address_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
         read(["--listen", text, "--", "agent"])
+    assert f"--listen cannot be {text!r}: it takes HOST:PORT" in capsys.readouterr().err
 
 
 def test_questions_are_rejected_or_held_for_so_long() -> None:
@@ -114,14 +115,18 @@ def test_a_time_has_its_unit(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("words", [["--log-age", "soon"], ["--detach-grace", "-1"]])
-def test_what_is_no_time_is_said(words: list[str]) -> None:
-    with pytest.raises(UsageError, match="it takes a time"):
+def test_what_is_not_a_duration_is_refused_with_an_example(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
         read([*words, "--", "agent"])
+    assert f"{words[0]} cannot be '{words[1]}': it takes a duration" in capsys.readouterr().err
 
 
-def test_there_is_at_least_one_viewer() -> None:
-    with pytest.raises(UsageError, match="--viewers takes a number from 1 up"):
+def test_there_is_at_least_one_viewer(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
         read(["--viewers", "0", "--", "agent"])
+    assert "--viewers cannot be '0': it takes a number from 1 up" in capsys.readouterr().err
 
 
 def test_the_record_is_where_lastword_run_has_it(

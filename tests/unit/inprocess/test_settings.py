@@ -36,7 +36,7 @@ def test_a_value_that_cannot_be_used_is_said_and_left_out(
 ) -> None:
     assert from_environment({"LASTWORD_IDLE_TIMEOUT": "soon"}) == Options()
     (said,) = caplog.messages
-    assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a number of seconds")
+    assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a duration")
     assert said.endswith("not 'soon'.")
 
 

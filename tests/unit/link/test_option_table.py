@@ -25,6 +25,7 @@ def test_an_option_has_the_same_name_everywhere() -> None:
     ("key", "text", "value"),
     [
         ("idle_timeout", "0.5s", 0.5),
+        ("idle_timeout", "1h", 3600),
         ("idle_timeout", "soon", None),
         ("idle_timeout", "-1", None),
         ("stderr_limit", "2MiB", 2 * MIB),

@@ -47,8 +47,8 @@ examples, in a client's settings:
   command: lastword    arguments: agent --bare id_null
   command: lastword    arguments: agent ./mine.json
 
-A scenario file is JSON, or YAML (pip install 'lastword[yaml]'). Its turns are
-played in order, one at each prompt, and the last one repeats. `lastword agent
+A scenario file is JSON, or YAML (with the extra `yaml`). Its turns are played
+in order, one at each prompt, and the last one repeats. `lastword agent
 after_tool --script` prints one to begin with:
   {"turns": [[{"say": "Let me look. "},
               {"tool": {"title": "Edit a.py", "kind": "edit"}},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import math
 import os
 import signal
 import sys
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lastword.cli import envelope
 from lastword.cli.check import report
+from lastword.cli.durations import positive_seconds
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.kit.check import documents
@@ -23,6 +22,7 @@ from lastword.kit.check.transcript import WaitLimits
 from lastword.quirks.pointing import PRESETS
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from lastword.kit.check.checks import Check
@@ -126,10 +126,10 @@ def _add_checks(group: argparse._ArgumentGroup) -> None:
     add("--only", metavar="CHECKS",
         help="play these checks alone, by requirement or name, with commas (default: "
         "all)")  # fmt: skip
-    add("--timeout", type=_seconds, default=usual.answer_seconds, metavar="SECONDS",
+    add("--timeout", type=positive_seconds, default=usual.answer_seconds, metavar="TIME",
         help="how long an answer without a model, or a healthy turn, may take (default: "
         "%(default)g s)")  # fmt: skip
-    add("--turn-limit", type=_seconds, default=usual.turn_seconds, metavar="SECONDS",
+    add("--turn-limit", type=positive_seconds, default=usual.turn_seconds, metavar="TIME",
         help="how long a failing turn may take to end; raise it for an agent that retries for "
         "long (default: %(default)g s)")  # fmt: skip
 
@@ -143,13 +143,6 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--keep", type=Path, metavar="DIR",
         help="also write every message, with secrets removed, into this folder (default: "
         "none)")  # fmt: skip
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"it takes a number of seconds above 0, not {text}")
-    return value
 
 
 def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:

@@ -39,7 +39,13 @@ _FOOT = """\
 Every option of
 .B lastword run
 by its name in capitals, with underscores: LASTWORD_IDLE_TIMEOUT=300.
-The command line comes first.
+The command line comes first, and configuration files come last.
+.TP
+.B LASTWORD_CONFIG
+The configuration file of the user.
+.TP
+.B LASTWORD_NO_CONFIG
+No configuration file is read where this is 1.
 .TP
 .B LASTWORD_STATE_DIR
 The folder of the record and of what the gateway keeps.
@@ -47,6 +53,12 @@ The folder of the record and of what the gateway keeps.
 .B NO_COLOR
 Nothing is painted where this is set.
 .SH FILES
+.TP
+.I ~/.config/lastword/config.toml
+Defaults of the user, in the folder that XDG_CONFIG_HOME names.
+.TP
+.I .lastword.toml
+Defaults of a project: those that do no harm from a stranger.
 .TP
 .I ~/.local/state/lastword
 The record, narrowed to its user.

@@ -6,6 +6,8 @@ import os
 import re
 from datetime import datetime
 
+from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.user_file import use
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
@@ -19,6 +21,10 @@ LATEST = 50
 
 def lines() -> list[str]:
     """Return one line for each of the latest sessions: its id, a tab, and its time."""
+    try:
+        use(())
+    except ConfigError:
+        return []
     folder = os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     try:
         with reader.reading(store_path(named_folder(folder))) as record:

@@ -12,7 +12,8 @@ from lastword.cli.agent.command import parser as agent
 from lastword.cli.check.command import parser as check
 from lastword.cli.commands import names
 from lastword.cli.completion.parsers import parser as completion
-from lastword.cli.connect import parser as connect
+from lastword.cli.config.command import parser as config
+from lastword.cli.connect_parser import parser as connect
 from lastword.cli.demo import parser as demo
 from lastword.cli.doctor import parser as doctor
 from lastword.cli.explain.command import parser as explain
@@ -40,6 +41,7 @@ PARSERS: dict[str, Callable[[], CommandParser]] = {
     "demo": demo,
     "doctor": doctor,
     "setup": setup,
+    "config": config,
     "run": run,
     "log": log,
     "export": export,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.classify import own_rows
 from lastword.core.classify.text import GAP, as_text, fold, normalise, phrase_in
 from lastword.core.classify.waits import read_waits
 
@@ -43,6 +44,7 @@ RULES = {
     "agent": "a name or a sentence that is one agent's own",
     "air": "the category that the agent gave",
     "codex": "the state that the agent gave",
+    own_rows.KIND: "a rule of your configuration file",
 }
 """What decided, by the first part of the rule's name."""
 
@@ -92,6 +94,8 @@ def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
 def _deciding(case: Case) -> tuple[str, str, str] | None:
     """Return the field's place, its text, and the part of a longer text that matched."""
     kind, _, row = case.verdict.rule.partition(":")
+    if kind == own_rows.KIND:
+        row = own_rows.match_of(row, case.evidence) or ""
     whole = _whole(case, kind, row)
     if whole is not None:
         return (*whole, "")

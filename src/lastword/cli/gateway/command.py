@@ -7,12 +7,15 @@ be started as it was asked.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.user_file import use
 from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
 from lastword.cli.record_access import path_of
 from lastword.cli.run.options import UsageError
@@ -32,6 +35,9 @@ def main(arguments: Sequence[str]) -> int:
     word = arguments[0] if arguments else ""
     try:
         if word in _WORDS:
+            if not {"-h", "--help"} & {*arguments}:
+                # A gateway that starts anew with a file that is wrong would be gone.
+                use((), "gateway" if word == "reload" else "")
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
@@ -39,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         if told is error:
             raise
         return _complain(str(told))
-    except (UsageError, StoreError) as error:
+    except (ConfigError, UsageError, StoreError) as error:
         return _complain(str(error))
 
 
@@ -53,7 +59,7 @@ def _serve(arguments: Sequence[str]) -> int:
     from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
-    settings = read(arguments)
+    settings = read(arguments, use(arguments, "gateway"))
     try:
         serve(settings, _ready)
     except (ServingError, StoreError) as error:
@@ -88,9 +94,7 @@ def _token(arguments: Sequence[str]) -> int:
     options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
-    if options.expires < 0:
-        raise UsageError("--expires takes a number of seconds, or 0 for never")
-    expires = int(time.time()) + options.expires if options.expires else 0
+    expires = math.ceil(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
     if options.link:

@@ -5,7 +5,6 @@ Owns their meaning, and the error messages about them.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,17 @@ from lastword.record.paths import named_folder, state_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_PORT = 65535
+    from lastword.cli.config.settings import FileSettings
+
 MISSING = "the agent's command is missing; for example: lastword gateway -- opencode acp"
 
 
-def read(arguments: Sequence[str]) -> GatewaySettings:
+def read(arguments: Sequence[str], files: FileSettings | None = None) -> GatewaySettings:
     """Read `[options] -- CMD ARGS…`.
+
+    Args:
+        arguments: The command line.
+        files: What the user's configuration file says.
 
     Raises:
         UsageError: An option is unknown, a value is invalid, or the command is missing.
@@ -37,19 +41,15 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
     own, agent = made.split(
         arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
     )
-    known, rest = made.parse_known_args(own)
+    configured = files.words("gateway", own) if files is not None else []
+    known, rest = made.parse_known_args([*configured, *own])
     if not agent:
         raise UsageError(MISSING)
-    run = parse([*rest, "--", *agent])
-    host, port = _address(known.listen)
-    if not known.path.startswith("/"):
-        raise UsageError(f"--path cannot be {known.path!r}: it begins with /")
+    # Each agent's `lastword run` reads the files itself, with the project's of where it works.
+    run = parse([*rest, "--", *agent], os.environ)
     if not os.path.isdir(known.root):
         raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
-    unattended = _positive("--unattended-timeout", known.unattended_timeout)
-    for flag, count in (("--sessions", known.sessions), ("--viewers", known.viewers)):
-        if count < 1:
-            raise UsageError(f"{flag} takes a number from 1 up")
+    host, port = known.listen
     return GatewaySettings(
         host=host,
         port=port,
@@ -57,24 +57,24 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         state_folder=_state_folder(run),
         record_folder=_record_folder(run),
         command=[_found_from_here(run.command[0]), *run.command[1:]],
-        options=[*rest, *_record_from_here(run), *_secret_from_here(run)],
+        options=[*rest, *_record_from_here(run), *_files_from_here(run)],
         root=known.root,
         sessions=known.sessions,
         hosts=addresses(known.allow_host),
         origins=addresses(known.allow_origin),
         behind_proxy=known.behind_proxy,
-        proxies=_networks(known.proxy_address),
-        ping_seconds=_positive("--ping", known.ping),
-        pong_seconds=_positive("--pong-timeout", known.pong_timeout),
-        frame_limit_bytes=_bytes("--frame-limit", known.frame_limit),
+        proxies=addresses(known.proxy_address),
+        ping_seconds=known.ping,
+        pong_seconds=known.pong_timeout,
+        frame_limit_bytes=known.frame_limit,
         compress=known.compress == "on",
-        log_limit_bytes=_bytes("--log-limit", known.log_limit),
-        unattended_seconds=None if known.unattended == "reject" else unattended,
+        log_limit_bytes=known.log_limit,
+        unattended_seconds=None if known.unattended == "reject" else known.unattended_timeout,
         client_fs=known.client_fs,
         viewers=known.viewers,
-        idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
-        detach_grace_seconds=_time("--detach-grace", known.detach_grace),
-        log_age_seconds=_time("--log-age", known.log_age),
+        idle_close_seconds=known.idle_close,
+        detach_grace_seconds=known.detach_grace,
+        log_age_seconds=known.log_age,
         report=_report(run, rest),
     )
 
@@ -83,58 +83,9 @@ def _has_value(option: Option) -> bool:
     return option.kind != "flag"
 
 
-def _networks(values: Sequence[str]) -> list[str]:
-    named = addresses(values)
-    for name in named:
-        try:
-            ipaddress.ip_network(name)
-        except ValueError as error:
-            raise UsageError(
-                f"--proxy-address cannot be {name!r}: it takes an IP address, or a network as "
-                "10.0.0.0/24"
-            ) from error
-    return named
-
-
 def _found_from_here(program: str) -> str:
     """Resolve a program's path against this folder, not the sessions' folder."""
     return os.path.abspath(program) if os.sep in program else program
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > MAX_PORT:
-        raise UsageError(f"--listen cannot be {text!r}: it takes HOST:PORT, as 127.0.0.1:7780")
-    return host, int(port)
-
-
-def _positive(flag: str, value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise UsageError(f"{flag} takes a number of seconds over 0")
-    return value
-
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-
-
-def _time(flag: str, text: str) -> float:
-    """Read a time in seconds, or with a unit: `90`, `15m`, `7d`."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
-    try:
-        seconds = float(number) * _UNITS[unit]
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise UsageError(f"{flag} cannot be {text!r}: it takes a time, as 90 (seconds), 15m or 7d")
-    return seconds
-
-
-def _bytes(flag: str, text: str) -> int:
-    value = Option(flag, "bytes", "").read(text)
-    if not isinstance(value, int) or value <= 0:
-        raise UsageError(f"{flag} cannot be {text!r}: it takes a size, as 16MiB")
-    return value
 
 
 def _record_folder(run: RunOptions) -> str:
@@ -153,11 +104,14 @@ def _record_from_here(run: RunOptions) -> list[str]:
     return [f"--record={folder}"] if folder and is_relative else []
 
 
-def _secret_from_here(run: RunOptions) -> list[str]:
-    """The option of a webhook's secret, whose file is meant from here as well."""
-    named = os.path.expanduser(str(run.values.get("report_secret_file") or ""))
-    is_relative = bool(named) and not os.path.isabs(named)
-    return [f"--report-secret-file={os.path.abspath(named)}"] if is_relative else []
+def _files_from_here(run: RunOptions) -> list[str]:
+    """Resolve the options of files against this folder: a webhook's secret, the configuration."""
+    words = []
+    for key in ("report_secret_file", "config"):
+        named = os.path.expanduser(str(run.values.get(key) or ""))
+        if named and not os.path.isabs(named):
+            words.append(f"--{BY_KEY[key].name}={os.path.abspath(named)}")
+    return words
 
 
 def _report(run: RunOptions, options: Sequence[str]) -> Wish:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lastword.cli.durations import positive_seconds, seconds
+from lastword.cli.gateway.values import address, networks, number, size, url_path
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
 from lastword.gateway.links import PAGE_SECONDS
@@ -15,7 +17,7 @@ Serves an ACP agent at a URL. A session outlives the connections to it, several
 viewers see it at once, and whoever comes back goes on where they were. A page
 to look at it with is at the same address.
 
-Needs `pip install 'lastword[gateway]'`.
+Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
@@ -54,6 +56,7 @@ def _where(made: CommandParser) -> None:
     add = made.add_argument_group("where it is, and who may come").add_argument
     add(
         "--listen",
+        type=address,
         default="127.0.0.1:7780",
         metavar="HOST:PORT",
         help="the address to serve at; one that others can reach needs --behind-proxy (default: "
@@ -61,6 +64,7 @@ def _where(made: CommandParser) -> None:
     )
     add(
         "--path",
+        type=url_path,
         default="/acp",
         metavar="PATH",
         help="the path of ACP's WebSocket and HTTP transport (default: %(default)s)",
@@ -88,6 +92,7 @@ def _where(made: CommandParser) -> None:
     )
     add(
         "--proxy-address",
+        type=networks,
         action="append",
         default=[],
         metavar="ADDRESS",
@@ -106,14 +111,14 @@ def _sessions(made: CommandParser) -> None:
     )
     add(
         "--sessions",
-        type=int,
+        type=number,
         default=32,
         metavar="N",
         help="agents that run at once, at most (default: %(default)s)",
     )
     add(
         "--viewers",
-        type=int,
+        type=number,
         default=64,
         metavar="N",
         help="viewers of one session at once, at most (default: %(default)s)",
@@ -125,24 +130,28 @@ def _sessions(made: CommandParser) -> None:
     )
     add(
         "--idle-close",
+        type=positive_seconds,
         default="7d",
         metavar="TIME",
         help="end a session that has had no viewer and no turn for so long (default: %(default)s)",
     )
     add(
         "--detach-grace",
+        type=seconds,
         default="0",
         metavar="TIME",
         help="end a session so long after its last viewer left (default: 0, which is never)",
     )
     add(
         "--log-age",
+        type=seconds,
         default="7d",
         metavar="TIME",
         help="keep the log of a session for so long after its end (default: %(default)s)",
     )
     add(
         "--log-limit",
+        type=size,
         default="64MiB",
         metavar="SIZE",
         help="keep at most so much of a session's log, the latest (default: %(default)s)",
@@ -160,10 +169,10 @@ def _unattended(made: CommandParser) -> None:
     )
     add(
         "--unattended-timeout",
-        type=float,
-        default=86400.0,
-        metavar="SECONDS",
-        help="with hold: answer no after so long (default: 86400 s, a day)",
+        type=positive_seconds,
+        default="1d",
+        metavar="TIME",
+        help="with hold: answer no after so long (default: %(default)s)",
     )
 
 
@@ -171,21 +180,22 @@ def _connections(made: CommandParser) -> None:
     add = made.add_argument_group("connections").add_argument
     add(
         "--ping",
-        type=float,
-        default=20.0,
-        metavar="SECONDS",
+        type=positive_seconds,
+        default="20s",
+        metavar="TIME",
         help="send a ping to each viewer so often; lower it where a proxy cuts idle connections "
-        "sooner (default: %(default)g s)",
+        "sooner (default: %(default)s)",
     )
     add(
         "--pong-timeout",
-        type=float,
-        default=20.0,
-        metavar="SECONDS",
-        help="close a connection whose pong does not come for so long (default: %(default)g s)",
+        type=positive_seconds,
+        default="20s",
+        metavar="TIME",
+        help="close a connection whose pong does not come for so long (default: %(default)s)",
     )
     add(
         "--frame-limit",
+        type=size,
         default="16MiB",
         metavar="SIZE",
         help="the longest message that a viewer may send (default: %(default)s)",
@@ -208,7 +218,7 @@ def token_parser() -> CommandParser:
         "or as a link to the page.",
         ends="examples:\n"
         "  lastword gateway token\n"
-        "  lastword gateway token --role observer --expires 86400\n"
+        "  lastword gateway token --role observer --expires 1d\n"
         "  lastword gateway token --link https://gateway.example",
     )
     made.add_argument(
@@ -226,10 +236,10 @@ def token_parser() -> CommandParser:
     )
     made.add_argument(
         "--expires",
-        type=int,
-        metavar="SECONDS",
-        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS} s, and with --link "
-        f"{PAGE_SECONDS // HOUR_SECONDS} hours)",
+        type=seconds,
+        metavar="TIME",
+        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS // 60}m, and with --link "
+        f"{PAGE_SECONDS // HOUR_SECONDS}h)",
     )
     made.add_argument(
         "--link",

@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
     except UsageError as error:
         tell(_one_line(str(error)))
         return 2
+    for warning in options.files.warnings if options.files is not None else ():
+        tell(warning)
     without_our_locale()
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
         return _become(options.command)

@@ -1,19 +1,24 @@
-"""The options of `lastword run`, read from the command line and the environment.
+"""The options of `lastword run`, read from the command line, the environment and the files.
 
-Owns the command line and its error messages. It is read before the agent is spawned, so it uses
-neither argparse, which would add 5 to 10 ms to every start, nor `typing`, which would add 5. The
-table of options is in `core.link.option_table`, the help in `cli.run.parser`.
+Owns the command line and its error messages, and which of the three comes first. It is read before
+the agent is spawned, so it uses neither argparse, which would add 5 to 10 ms to every start, nor
+`typing`, which would add 5. The table of options is in `core.link.option_table`, the help in
+`cli.run.parser`.
 """
 
 from __future__ import annotations
 
 import os
 
-from lastword.core.link.option_table import OPTIONS, Option
+from lastword.cli.config.places import NOWHERE, find
+from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lastword.cli.config.places import Places
+    from lastword.cli.config.settings import FileSettings
 
 
 class UsageError(Exception):
@@ -27,26 +32,52 @@ _BY_FLAG = {f"--{option.name}": option for option in OPTIONS}
 
 
 class RunOptions:
-    """The values of the options by key, and the agent's command."""
+    """The values of the options by key, the agent's command, and what configuration files say."""
 
-    __slots__ = ("command", "values")
+    __slots__ = ("command", "files", "values")
 
-    def __init__(self, values: dict[str, float | str], command: list[str]) -> None:
+    def __init__(
+        self,
+        values: dict[str, float | str],
+        command: list[str],
+        files: FileSettings | None = None,
+    ) -> None:
         self.values: dict[str, float | str] = values
         self.command: list[str] = command
+        self.files: FileSettings | None = files
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the environment, with what `[record]` of a configuration file adds to it."""
+        if self.files is None:
+            return os.environ
+        completed = dict(os.environ)
+        self.files.complete(completed)
+        return completed
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> RunOptions:
     """Read `[options] -- CMD ARGS…`.
 
+    Args:
+        arguments: The command line.
+        environment: The environment; by default this process's, and only then are configuration
+            files read, too.
+
     Raises:
-        UsageError: There is an unknown option, a bad value, no `--`, or no command.
+        UsageError: There is an unknown option, a bad value, a configuration file that cannot be
+            used, no `--`, or no command.
     """
+    reads_files = environment is None
     environment = os.environ if environment is None else environment
     if _wants_passthrough(arguments, environment):
         # The way out must be open however wrong everything else is.
         return RunOptions({"passthrough": True}, _command(arguments))
     values = {option.key: option.default for option in OPTIONS}
+    places = find(arguments, environment) if reads_files else NOWHERE
+    files = _files(places) if places.present else None
+    if files is not None:
+        for key, value in files.texts("run").items():
+            values[key] = _value(BY_KEY[key], value, key)
     for option in OPTIONS:
         text = environment.get(option.variable)
         if text:
@@ -62,7 +93,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     command = _command(rest)
     if command[0].partition("=")[0] in _BY_FLAG:
         raise UsageError(_behind_dashes(arguments))
-    return RunOptions(values, command)
+    return RunOptions(values, command, files)
 
 
 def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -113,6 +144,17 @@ def _value(option: Option, text: str, where: str) -> float | str:
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {option.expects}")
     return value
+
+
+def _files(places: Places) -> FileSettings:
+    # Loaded where there is a file; TOML's reader alone takes 4 ms.
+    from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
+    from lastword.cli.config.settings import load  # noqa: PLC0415
+
+    try:
+        return load(places, ("run", "record"))
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
 
 
 # Loaded below where nothing is started, and so nobody waits.

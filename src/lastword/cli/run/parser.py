@@ -19,9 +19,13 @@ At a terminal lastword becomes the agent, so that you can log in.
 """
 
 ENDS = """\
+A TIME is a number of seconds, or has a unit: 500ms, 90s, 15m, 2h.
+
 Each option is an environment variable, too: LASTWORD_IDLE_TIMEOUT=300 is
---idle-timeout 300, LASTWORD_NO_RECORD=1 is --no-record. The command line
-comes first.
+--idle-timeout 300, LASTWORD_NO_RECORD=1 is --no-record. Defaults of your own
+stand in a file; `lastword config` shows which value is in force, and why. The
+command line comes first, then the environment, a project's .lastword.toml, and
+your file.
 
 examples:
   lastword run -- opencode acp
@@ -43,12 +47,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "restarts and retries": ("restart", "retry", "retry_wait_limit"),
     "the record of sessions, for lastword log": ("record", "no_record", "record_text"),
     "reports of failures": ("report_to", "report_format", "report_secret_file"),
+    "configuration files": ("config", "no_config"),
     "when something is wrong with lastword": ("passthrough", "verbose"),
 }
 """Each option by its key, in the order in which they are shown."""
 
 METAVARS = {
-    "seconds": "SECONDS",
+    "seconds": "TIME",
     "bytes": "SIZE",
     "count": "N",
     "folder": "DIR",
@@ -89,6 +94,8 @@ def _default(option: Option) -> str:
         return f"(default: {int(option.default) // MIB}MiB)"
     if option.kind == "folder":
         return "(default: ~/.local/state/lastword)"
+    if option.key == "config":
+        return "(default: ~/.config/lastword/config.toml)"
     if option.kind in {"file", "url"}:
         return "(default: none)"
     if option.kind == "count":

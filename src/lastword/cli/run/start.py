@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.config.errors import ConfigError
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import Options
 from lastword.core.redact.known_secrets import secrets_of
@@ -15,6 +16,7 @@ from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
+    from lastword.cli.config.rows import OwnRows
     from lastword.cli.run.options import RunOptions
     from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
@@ -52,16 +54,34 @@ def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
         wall_clock=local_time,
         roll=roll,
     )
+    own = _own_rows(options)
     settings = Settings(
         start=start,
+        own_journals=own.journals if own is not None else (),
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
+    if own is not None and own.rules:
+        # The classifier, which is loaded now for a user's own rules alone.
+        from lastword.core.classify import own_rows  # noqa: PLC0415
+
+        own_rows.use(own.rules)
     door = "gateway" if given_run else "run"
     target = _target(options)
     is_wanted = not values["no_record"] or target is not None or _is_traced()
     recorder = _recorder(options, run, door, target) if is_wanted else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
+
+
+def _own_rows(options: RunOptions) -> OwnRows | None:
+    """Return the user's own rows; print what is wrong with them, which stops no agent."""
+    if options.files is None or not options.files.has_rows:
+        return None
+    try:
+        return options.files.rows()
+    except ConfigError as error:
+        tell(f"your own rows are left out: {error}")
+        return None
 
 
 def _is_traced() -> bool:
@@ -108,14 +128,15 @@ def _recorder(options: RunOptions, run: str, door: str, target: ReportTarget | N
         from lastword.record.run import this_run  # noqa: PLC0415
 
         named = options.values["record"]
-        folder = named_folder(str(named)) if named else state_folder(os.environ)
+        environment = options.environment()
+        folder = named_folder(str(named)) if named else state_folder(environment)
         path = None if options.values["no_record"] else store_path(folder)
         this = this_run(run, door=door, program=os.path.basename(options.command[0]))
         try:
             return RecorderProcess(
                 path,
                 this,
-                limits_of(os.environ),
+                limits_of(environment),
                 telemetry=_telemetry,
                 reports=None if target is None else partial(_reports, folder, target),
             )

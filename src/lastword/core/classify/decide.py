@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.classify import rules
+from lastword.core.classify import own_rows, rules
 from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.lexicon import reconsidered
@@ -28,6 +28,7 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.process,
     rules.process_class,
     rules.cancelled,
+    own_rows.own_row,
     rules.proposal_header,
     rules.tool_server,
     rules.certificate,

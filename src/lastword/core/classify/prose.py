@@ -208,7 +208,7 @@ def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
     """Return whether it is `<status> <sentence>`, as SDKs write it, with a known sentence."""
     return (
         parts.kind == "number"
-        and verdict.rule.startswith(("message:", "token:", "transport:"))
+        and verdict.rule.startswith(("config:", "message:", "token:", "transport:"))
         and verdict.rule not in _TRANSLATED
         and forms.SENTENCE.match(parts.rest) is not None
         and forms.REASON.match(parts.rest) is None

@@ -7,6 +7,7 @@ nothing that imports anything; not even `typing`, which costs 5 ms.
 
 from __future__ import annotations
 
+from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 from lastword.core.failure.rungs import ALIASES
 
 TYPE_CHECKING = False
@@ -34,23 +35,29 @@ class Option:
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
+        project_safe: Whether a project's configuration file may set it. Such a file may come from a
+            stranger: it may not name a command, an address or a path, spend money, hide a failure,
+            or change what is read, recorded, redacted or sent.
     """
 
-    __slots__ = ("about", "aliases", "default", "kind", "name")
+    __slots__ = ("about", "aliases", "default", "kind", "name", "project_safe")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an option's facts
         self,
         name: str,
         kind: str,
         about: str,
         default: Value = False,  # noqa: FBT002  (a flag's)
         aliases: Mapping[str, str] | None = None,
+        *,
+        project_safe: bool = False,
     ) -> None:
         self.name: str = name
         self.kind: str = kind
         self.about: str = about
         self.default: Value = default
         self.aliases: Mapping[str, str] = aliases or {}
+        self.project_safe: bool = project_safe
 
     @property
     def key(self) -> str:
@@ -80,7 +87,7 @@ class Option:
     def read(self, text: str) -> Value | None:
         """Return the value that a text means, or `None` if it cannot be used."""
         if self.kind == "seconds":
-            return _seconds(text)
+            return seconds_of(text)
         if self.kind == "bytes":
             return _bytes(text)
         if self.kind == "count":
@@ -96,7 +103,7 @@ class Option:
 
 
 _EXPECTED = {
-    "seconds": "a number of seconds, such as 30; 0 switches it off",
+    "seconds": f"a duration, {EXAMPLES}; 0 switches it off",
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "folder": "a folder",
@@ -104,14 +111,6 @@ _EXPECTED = {
     "url": "an http or https address, such as https://collector.example:4318",
     "count": "a whole number, such as 2; 0 is never",
 }
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        value = float(text.removesuffix("s"))
-    except ValueError:
-        return None
-    return value if 0 <= value < float("inf") else None
 
 
 def _count(text: str) -> int | None:
@@ -154,22 +153,35 @@ OPTIONS = (
         "seconds",
         "end a turn that shows nothing at all for so long; raise it for slow models",
         900.0,
+        project_safe=True,
     ),
     Option(
         "idle-timeout",
         "seconds",
         "end a turn that falls silent for so long between two outputs",
         900.0,
+        project_safe=True,
     ),
     Option(
         "tool-timeout",
         "seconds",
         "the same while a tool call is in progress; raise it for builds that take hours",
         7200.0,
+        project_safe=True,
     ),
-    Option("turn-timeout", "seconds", "end every turn after so long, whatever it does", 0.0),
     Option(
-        "warn-after", "seconds", "tell the user of a silence after so long, if the client can", 45.0
+        "turn-timeout",
+        "seconds",
+        "end every turn after so long, whatever it does",
+        0.0,
+        project_safe=True,
+    ),
+    Option(
+        "warn-after",
+        "seconds",
+        "tell the user of a silence after so long, if the client can",
+        45.0,
+        project_safe=True,
     ),
     Option("cancel-grace", "seconds", "how long the agent has to confirm the user's cancel", 10.0),
     Option(
@@ -207,6 +219,7 @@ OPTIONS = (
         "show a line in the conversation while the agent retries; auto does so for clients that "
         "have no other way to show it",
         "auto",
+        project_safe=True,
     ),
     Option(
         "restart",
@@ -256,7 +269,12 @@ OPTIONS = (
         "run the agent as if lastword were not there, to see whether lastword is the cause",
     ),
     Option("verbose", "flag", "say on stderr what lastword sees and does, for a bug report"),
+    Option("config", "file", "read this configuration file in place of the user's own", ""),
+    Option("no-config", "flag", "read no configuration file, neither the user's nor a project's"),
 )
+FILE_KEYS = frozenset({"config", "no_config"})
+"""The options about configuration files, which no such file can set."""
+
 RUN_VARIABLE = "LASTWORD_GATEWAY_RUN"
 """How the holder of a gateway names to its `lastword run` the run in which both are recorded."""
 

@@ -69,9 +69,11 @@ def _yaml(text: str) -> object:
         # An optional package, and types of its own would be one more.
         yaml: Any = importlib.import_module("yaml")
     except ImportError as error:
+        # As above.
+        from lastword._installation import command_for  # noqa: PLC0415
+
         raise ScriptError(
-            "for YAML the package PyYAML is needed: pip install 'lastword[yaml]' (in a checkout of "
-            "lastword: pip install -e '.[yaml]'); or write JSON"
+            f"for YAML the package PyYAML is needed: {command_for('yaml')}; or write JSON"
         ) from error
     try:
         return yaml.safe_load(text)

@@ -61,9 +61,7 @@ def _variables(
             found.append(problem("environment", f"{wrong}.", do, name=name))
         else:
             found.append(ok("environment", f"{name}={value} is set.", name=name))
-    return found or [
-        ok("environment", "No LASTWORD_ variable is set: options are at their defaults.")
-    ]
+    return found or [ok("environment", "No LASTWORD_ variable is set.")]
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""Configuration files: the user's own, a project's `.lastword.toml`, and their command."""

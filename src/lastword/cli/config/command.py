@@ -1,0 +1,298 @@
+"""`lastword config`: every option with its value and its source, and the check of a file.
+
+Owns the command line, what it prints, and the exit status: 0; 1 if `check` found something wrong; 2
+if the command cannot be run as it was asked, or the user's file cannot be used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lastword.cli import envelope
+from lastword.cli.config.errors import ConfigError, Problem
+from lastword.cli.config.places import PROJECT_NAME, Places, find, user_path
+from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
+from lastword.cli.config.tables import TABLES, options_of
+from lastword.cli.connect import TOKEN_VARIABLE
+from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
+from lastword.cli.words import redacted
+from lastword.core.link.option_table import MIB
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from lastword.core.link.option_table import Option
+
+_ABOUT = """\
+Shows every option that a configuration file can set, with its value here and
+where that comes from: the environment, the project's .lastword.toml, your own
+config.toml, or the default. The command line comes before all of them.
+"""
+
+_ENDS = """\
+Your own file is ~/.config/lastword/config.toml (in $XDG_CONFIG_HOME), or the one
+that LASTWORD_CONFIG names; LASTWORD_NO_CONFIG=1 reads none. A project's file is
+the nearest .lastword.toml from the working directory up to the top of its
+repository; it may set only what does no harm from a stranger.
+
+examples:
+  lastword config
+  $EDITOR "$(lastword config path)"
+  lastword config check
+  lastword config check .lastword.toml
+
+exit status: 0, 1 when check found something wrong, 2 for arguments or a file
+of yours that cannot be used.
+"""
+
+_SOURCES = {USER: "your file", PROJECT: "project's file"}
+_NAME_COLUMNS, _VALUE_COLUMNS = 22, 26
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Show or check the configuration; return the exit status."""
+    made = parser()
+    # argparse takes FILE to be left out where an option stands before it.
+    options = made.read(sorted(arguments, key=lambda word: not word.startswith("-")))
+    if options.file and options.word != "check":
+        made.error("FILE goes with check alone")
+    if options.word == "path":
+        return _path(options)
+    if options.word == "check":
+        return _check(options)
+    try:
+        return _show(find((), os.environ), as_json=options.json)
+    except ConfigError as error:
+        sys.stderr.write(f"lastword config: {error}\n")
+        return 2
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "config",
+        usage="[options]\npath [options]\ncheck [options] [FILE]",
+        about=_ABOUT,
+        ends=_ENDS,
+    )
+    made.add_argument(
+        "word",
+        nargs="?",
+        metavar="WORD",
+        choices=("path", "check"),
+        help="path prints the path of your own file, check says what is wrong with the files",
+    )
+    made.add_argument(
+        "file", nargs="?", metavar="FILE", help="the file to check (default: those in force here)"
+    )
+    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    return made
+
+
+# --- the values
+
+
+class _Line:
+    """One option, its value, and where that comes from."""
+
+    def __init__(self, table: str, option: Option, files: FileSettings) -> None:
+        self.table: str = table
+        self.option: Option = option
+        self.name: str = option.name
+        self.source: str = "default"
+        self.path: str = ""
+        self.line: int = 0
+        self.variable: str = ""
+        self._texts: list[str] | None = None
+        variable = _variable(table, option)
+        text = os.environ.get(variable, "") if variable else ""
+        setting = files.values.get((table, option.name))
+        if text:
+            self.source, self.variable, self._texts = "environment", variable, [text]
+        elif setting is not None:
+            self.source = setting.source
+            self.path, self.line = setting.document.path, setting.line
+            self._texts = setting.texts
+
+    @property
+    def origin(self) -> str:
+        """Return the source in words."""
+        if self.variable:
+            return self.variable
+        return f"{_SOURCES[self.source]}, line {self.line}" if self.path else self.source
+
+    @property
+    def shown(self) -> str:
+        """Return the value as the page shows it, without a secret."""
+        option = self.option
+        if self._texts is not None:
+            if option.name == "token":
+                return "(set)"
+            if option.kind == "flag":
+                return "on" if option.read(self._texts[0]) else "off"
+            return redacted(", ".join(self._texts)) or "none"
+        if option.kind == "flag":
+            return "off"
+        if option.kind == "seconds":
+            return f"{option.default:g}s" if option.default else "off"
+        if option.kind == "bytes":
+            return f"{int(option.default) // MIB}MiB"
+        if option.key in {"record", "state_dir"}:
+            return "~/.local/state/lastword"
+        return str(option.default) if option.default != "" else "none"
+
+    @property
+    def value(self) -> Any:
+        """Return the value for JSON."""
+        option = self.option
+        if self._texts is None:
+            return False if option.kind == "flag" else option.default
+        if option.kind in {"flag", "seconds", "bytes", "count"}:
+            return option.read(self._texts[0])
+        texts = ["(set)"] if option.name == "token" else [redacted(text) for text in self._texts]
+        return texts if option.kind == "list" else texts[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the line for programs."""
+        shown = {"table": self.table, "option": self.name, "value": self.value}
+        shown |= {"set_by": self.source}
+        if self.path:
+            shown |= {"file": self.path, "line": self.line}
+        return shown | ({"variable": self.variable} if self.variable else {})
+
+
+def _variable(table: str, option: Option) -> str:
+    """Return the variable of an option; the gateway's and `connect`'s have none."""
+    if table in {"run", "record"}:
+        return option.variable
+    return TOKEN_VARIABLE if (table, option.name) == ("connect", "token") else ""
+
+
+def _show(places: Places, *, as_json: bool) -> int:
+    files = load(places)
+    rows = files.rows()
+    for warning in files.warnings:
+        sys.stderr.write(f"lastword config: {warning}\n")
+    lines = {
+        table: [_Line(table, option, files) for option in options_of(table).values()]
+        for table in TABLES
+    }
+    rules = [{"name": row.name, "type": row.type.value} for row in rows.rules]
+    journals = [
+        {"name": row.name.removeprefix("config:"), "agent": row.agent} for row in rows.journals
+    ]
+    if as_json:
+        envelope.write(
+            {
+                "user_file": _of(files, USER),
+                "project_file": _of(files, PROJECT),
+                "options": [line.as_json() for own in lines.values() for line in own],
+                "rules": rules,
+                "journals": journals,
+            }
+        )
+        return 0
+    page = Page(keeps_words=True)
+    page.row("your file           ", _of(files, USER) or _missing(places))
+    page.row("the project's file  ", _of(files, PROJECT) or "none")
+    for table, own in lines.items():
+        page.line()
+        page.line(f"[{table}]")
+        for line in own:
+            _add(page, line)
+    if rules or journals:
+        page.line()
+        page.line("rows of your own")
+        for row in rules:
+            page.row("  [[classify.rule]]  ", f"{row['name']}: {row['type']}")
+        for row in journals:
+            page.row("  [[journal]]        ", f"{row['name']}: of {row['agent']}")
+    sys.stdout.write(page.take())
+    return 0
+
+
+def _add(page: Page, line: _Line) -> None:
+    lead, shown = f"  {line.name:<{_NAME_COLUMNS}}", line.shown
+    if len(shown) > _VALUE_COLUMNS:
+        page.row(lead, shown)
+        lead, shown = " " * len(lead), ""
+    page.row(lead, f"{shown:<{_VALUE_COLUMNS}} {line.origin}")
+
+
+def _of(files: FileSettings, source: str) -> str | None:
+    document = files.documents.get(source)
+    return None if document is None else document.path
+
+
+def _missing(places: Places) -> str:
+    return f"none; it would be {places.user}" if places.user else "none"
+
+
+# --- the files
+
+
+def _path(options: argparse.Namespace) -> int:
+    path = find((), os.environ, project=False).user or user_path(os.environ)
+    if not path:
+        sys.stderr.write("lastword config: there is no home folder here; see LASTWORD_CONFIG\n")
+        return 2
+    if options.json:
+        envelope.write({"user_file": path, "exists": os.path.lexists(path)})
+    else:
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    chosen = _chosen(options.file)
+    if options.file and not os.path.lexists(options.file):
+        sys.stderr.write(f"lastword config: there is no file {options.file!r}\n")
+        return 2
+    results = [(path, problems_of(path, source)) for path, source in chosen]
+    if options.json:
+        envelope.write(
+            {
+                "files": [
+                    {
+                        "file": path,
+                        "problems": [
+                            {"line": each.line, "sentence": each.says} for each in problems
+                        ],
+                    }
+                    for path, problems in results
+                ]
+            }
+        )
+    else:
+        for path, problems in results:
+            if not problems:
+                sys.stdout.write(f"{path}: nothing is wrong\n")
+            for each in problems:
+                sys.stdout.write(f"{each}\n")
+        if not results:
+            sys.stdout.write("there is no configuration file here; see `lastword config path`\n")
+    return 1 if any(problems for _, problems in results) else 0
+
+
+def _chosen(file: str | None) -> list[tuple[str, str]]:
+    """Return the files to check, each with whose it is."""
+    if file:
+        return [(file, PROJECT if os.path.basename(file) == PROJECT_NAME else USER)]
+    places = find((), os.environ)
+    own = [(places.user, USER)] if places.is_named or os.path.lexists(places.user) else []
+    return own + ([(places.project, PROJECT)] if places.project else [])
+
+
+def problems_of(path: str, source: str) -> list[Problem]:
+    """Return everything that is wrong with a file."""
+    files = FileSettings()
+    problems = read(files, path, source, TABLES)
+    try:
+        files.rows()
+    except ConfigError as error:
+        problems += error.problems
+    return sorted(problems, key=lambda each: each.line)

@@ -1,0 +1,388 @@
+"""Configuration files through real processes: what counts, what is refused, and who says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.client import RETRY
+from tests.kit.collector import Collector
+from tests.kit.desk_config import LASTWORD, ConfigDesk
+from tests.kit.gateway.serving import Gateway, agent
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.json_glossary import problems_in
+from tests.kit.patience import FUSE_SECONDS
+from tests.process.sidecar.conftest import Start, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.kit.sidecar import SidecarClient
+
+__all__ = ["start"]
+
+ACME = "Acme points are used up for this desk"
+RULE = """[[classify.rule]]
+name = "acme-points"
+type = "budget"
+message = "acme points are used up"
+"""
+ECHO = (
+    "run",
+    "--",
+    sys.executable,
+    "-c",
+    "import os, sys; sys.stderr.write('it runs'); sys.exit(7)",
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> ConfigDesk:
+    return ConfigDesk(tmp_path)
+
+
+def failing(folder: Path, **failure: Any) -> list[str]:
+    """The command of an agent whose turns fail so."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"turns": [[{"fail": failure}]]}))
+    return agent(str(script))
+
+
+def sidecar(start: Start, desk: ConfigDesk, command: list[str], *options: str) -> SidecarClient:
+    """A `lastword run` of this desk's user, in the project."""
+    under = ["sh", "-c", 'cd -- "$0" && exec "$@"', str(desk.cwd)]
+    clean = {name: "" for name in os.environ if name.startswith("LASTWORD_")}
+    environment = clean | {"XDG_CONFIG_HOME": ""} | {
+        name: desk.environment[name] for name in ("HOME", "LASTWORD_STATE_DIR")
+    }  # fmt: skip
+    return start.command(command, under=under, options=options, environment=environment)
+
+
+# --- lastword run
+
+
+def test_a_run_takes_the_users_values_and_the_projects_before_them(
+    start: Start, desk: ConfigDesk
+) -> None:
+    desk.user.write_text("[run]\nfirst-update-timeout = 3600\nrecord = 'rec'\n")
+    desk.project.write_text("[run]\nfirst-update-timeout = '0.3s'\n")
+    client = sidecar(start, desk, agent("never_answered"))
+    client.open()
+    error = client.turn("x").error
+    assert error["type"] == "agent_stalled"
+    client.end()
+    assert (desk.user.parent / "rec" / "record.db").exists()
+    listed = desk.run("log", "--json")
+    assert json.loads(listed.stdout)["sessions"], listed.stderr
+
+
+def test_the_environment_comes_before_the_files_and_the_command_line_before_it(
+    desk: ConfigDesk,
+) -> None:
+    desk.user.write_text("[run]\nretry = 1\nidle-timeout = '5m'\nfallback = 'text'\n")
+    desk.project.write_text("[run]\nidle-timeout = '6m'\ntool-timeout = '3h'\n")
+    done = desk.run("config", "--json", LASTWORD_RETRY="3", LASTWORD_TOOL_TIMEOUT="9")
+    document = json.loads(done.stdout)
+    assert problems_in(document, "config") == []
+    found = {row["option"]: row for row in document["options"] if row["table"] == "run"}
+    place = {"file": str(desk.project), "line": 2}
+    assert found["idle-timeout"] == {
+        "table": "run",
+        "option": "idle-timeout", "value": 360.0, "set_by": "project", **place,
+    }  # fmt: skip
+    assert (found["retry"]["value"], found["retry"]["variable"]) == (3, "LASTWORD_RETRY")
+    assert (found["tool-timeout"]["value"], found["tool-timeout"]["set_by"]) == (9, "environment")
+    assert (found["fallback"]["value"], found["fallback"]["line"]) == ("text", 4)
+    assert found["warn-after"]["set_by"] == "default"
+
+
+@pytest.mark.parametrize("text", ["[run]\nretry = -1\n", "x", "[run]\nno = 1\n", "[record]\na = 1"])
+def test_a_users_file_that_is_wrong_starts_no_agent_and_says_one_line(
+    text: str, desk: ConfigDesk
+) -> None:
+    desk.user.write_text(text)
+    done = desk.run(*ECHO)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"lastword: {desk.user}:")
+    for way in (("run", "--no-config"), ("run", "--passthrough"), ("run", "--config", os.devnull)):
+        assert desk.run(*way, *ECHO[1:]).returncode == 7
+
+
+def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> None:
+    desk.user.write_text(f"[gateway]\nlisten = 'x'\n{RULE.replace('budget', 'no')}")
+    done = desk.run(*ECHO)
+    assert (done.returncode, done.stderr.count("it runs")) == (7, 1)
+    assert f"lastword: your own rows are left out: {desk.user}:5: type cannot be" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[run]\nreport-to = 'http://127.0.0.1:9'\n", "cannot set report-to; your own file can"),
+        ("[run]\nidle-timeout = 1\nevidence = 'wire'\n", "cannot set evidence"),
+        ("[run]\nidle-timeout = 'soon'\n", "idle-timeout cannot be 'soon'"),
+        ("[gateway]\nroot = '/'\n", "[gateway] is for your own file"),
+        (RULE, "[classify] is for your own file"),
+        ("[[journal]]\nname = 'x'\n", "[journal] is for your own file"),
+        ("x = [" + "[" * 3000, "nested too deep"),
+        ("#" * 5000, "larger than 4 KiB"),
+        ("#" * 2_000_000, "larger than 4 KiB"),
+    ],
+)
+def test_a_projects_file_that_is_wrong_is_left_out_with_a_warning_and_the_agent_runs(
+    text: str, says: str, desk: ConfigDesk
+) -> None:
+    desk.project.write_text(text)
+    done = desk.run(*ECHO)
+    assert (done.returncode, done.stdout) == (7, "")
+    warning, rest = done.stderr.splitlines()
+    assert warning.startswith(f"lastword: this project's file is left out: {desk.project}")
+    assert says in warning
+    assert rest == "it runs"
+
+
+def test_what_is_no_file_of_the_project_is_left_out_at_once(desk: ConfigDesk) -> None:
+    began = time.monotonic()
+    secret = desk.home / "secret"
+    secret.write_text("the secret words")
+    for make, says in (
+        (lambda: os.mkfifo(desk.project), "not a regular file"),
+        (desk.project.mkdir, "not a regular file"),
+        (lambda: desk.project.symlink_to(secret), "a symbolic link"),
+    ):
+        make()
+        done = desk.run(*ECHO)
+        assert done.returncode == 7
+        assert says in done.stderr
+        assert "secret words" not in done.stderr
+        desk.project.rmdir() if desk.project.is_dir() else desk.project.unlink()
+    assert time.monotonic() - began < FUSE_SECONDS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
+def test_another_users_file_in_the_project_is_not_read(desk: ConfigDesk) -> None:
+    desk.project.write_text("[run]\nidle-timeout = 1\n")
+    os.chown(desk.project, 65534, 65534)
+    done = desk.run(*ECHO)
+    assert done.returncode == 7
+    assert "it belongs to another user" in done.stderr
+    assert json.loads(desk.run("config", "--json").stdout)["project_file"] is None
+
+
+def test_a_rule_of_the_users_types_a_failing_turn_and_explain_names_it(
+    start: Start, desk: ConfigDesk
+) -> None:
+    desk.user.write_text(RULE)
+    client = sidecar(start, desk, failing(desk.home, http=429, message=ACME))
+    client.open(**RETRY)
+    assert client.turn("x").error["type"] == "budget"
+    page = desk.run("explain", stdin=f"429 {ACME}").stdout
+    assert "Decided by a rule of your configuration file" in page
+    assert "config:acme-points" in page
+    assert '"429 Acme points are used up for this desk" = budget' in page
+    plain = desk.run("explain", "--json", stdin=f"429 {ACME}", LASTWORD_NO_CONFIG="1").stdout
+    assert "config:" not in plain
+
+
+JOURNALLING = r"""
+import json, sys, time
+def say(**members):
+    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+for frame in sys.stdin:
+    message = json.loads(frame)
+    method = message.get("method")
+    if method == "initialize":
+        info = {"name": "acme-agent", "version": "1"}
+        say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
+    elif method == "session/new":
+        say(id=message["id"], result={"sessionId": "s-1"})
+    elif method == "session/prompt":
+        time.sleep(0.05)
+        with open(sys.argv[1], "a") as journal:
+            at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
+            journal.write(f"{at} ERR call=3 status=401 the key was refused\n")
+        say(id=message["id"], result={"stopReason": "end_turn"})
+"""
+"""Writes into a journal that no row of ours tells of, and ends the turn in silence."""
+
+
+def test_a_journal_of_the_users_says_why_a_turn_was_silent(start: Start, desk: ConfigDesk) -> None:
+    journal = desk.home / "acme" / "s-1.log"
+    journal.parent.mkdir()
+    command = [sys.executable, "-c", JOURNALLING, str(journal)]
+
+    def error() -> dict[str, Any]:
+        client = sidecar(start, desk, command)
+        client.initialize()
+        client.session = client.answer(client.request("session/new"))["result"]["sessionId"]
+        found: dict[str, Any] = client.answer(client.prompt("x"))["error"]["data"]["agent_error"]
+        client.end()
+        return found
+
+    assert error()["type"] == "unknown"
+    pattern = r"(?P<at>\S++) ERR (?>.*? status=)(?P<status>\d{3}) (?P<message>.*)"
+    desk.user.write_text(
+        "[[journal]]\nname = 'acme'\nagent = 'acme-agent'\ndefault = '~/acme'\n"
+        f"path = '{{session}}.log'\nmarker = ' ERR '\npattern = '{pattern}'\n"
+    )
+    assert desk.run("config", "check").returncode == 0
+    found = error()
+    assert (found["type"], found["http_status"]) == ("auth", 401)
+
+
+# --- the gateway, and connect
+
+
+def test_a_gateway_takes_its_table_and_hands_the_rest_to_its_agents(desk: ConfigDesk) -> None:
+    work = desk.home / "work"
+    with Collector() as collector:
+        desk.user.write_text(
+            f"[run]\nreport-to = '{collector.url}'\nretry = 0\nfirst-update-timeout = '1h'\n"
+            f"[gateway]\npath = '/elsewhere'\nroot = '/nowhere'\n{RULE}"
+        )
+        gateway = Gateway(
+            desk.home,
+            failing(desk.home, http=429, message=ACME),
+            variables={"HOME": str(desk.home), "LASTWORD_NO_CONFIG": "", "XDG_CONFIG_HOME": ""},
+        )
+        try:
+            assert gateway.url.endswith("/elsewhere")
+            with ViewerClient(gateway) as viewer:
+                answer = viewer.answer(viewer.prompt(viewer.new(work)))
+                assert answer["error"]["data"]["agent_error"]["type"] == "budget"
+            collector.expect(1)
+        finally:
+            gateway.close()
+
+
+def test_a_gateway_whose_table_is_wrong_does_not_start(desk: ConfigDesk) -> None:
+    desk.user.write_text("[gateway]\n\nsessions = 0\n")
+    done = desk.run("gateway", "--listen", "127.0.0.1:0", "--", "true")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    said = "sessions cannot be '0': it takes a number from 1 up"
+    assert line == f"lastword: {desk.user}:3: {said}"
+
+
+def test_a_reload_with_a_table_that_is_wrong_leaves_the_gateway_as_it_is(desk: ConfigDesk) -> None:
+    work = desk.home / "work"
+    variables = {"HOME": str(desk.home), "LASTWORD_NO_CONFIG": "", "XDG_CONFIG_HOME": ""}
+    gateway = Gateway(desk.home, agent("healthy"), variables=variables)
+    try:
+        desk.user.write_text("[gateway]\nping = 'never'\n")
+        refused = gateway.tell("reload")
+        assert (refused.returncode, "ping cannot be 'never'" in refused.stderr) == (2, True)
+        assert gateway.front.poll() is None
+        desk.user.write_text("[gateway]\nping = '7s'\n")
+        assert gateway.tell("reload").returncode == 0
+        with ViewerClient(gateway) as viewer:
+            viewer.new(work)
+    finally:
+        gateway.close()
+
+
+def test_connect_takes_the_address_and_the_token_from_its_table(desk: ConfigDesk) -> None:
+    assert "URL is missing" in desk.run("connect").stderr
+    desk.user.write_text("[connect]\nurl = 'ftp://x'\ntoken-file = 'token'\n")
+    assert "URL cannot be 'ftp://x'" in desk.run("connect").stderr
+    assert "URL cannot be 'y'" in desk.run("connect", "y").stderr
+    desk.user.write_text("[connect]\nurl = 'http://127.0.0.1:1'\ntoken-file = 'token'\n")
+    assert str(desk.user.parent / "token") in desk.run("connect").stderr
+    assert "/other" in desk.run("connect", "--token-file", "/other").stderr
+
+
+# --- the other commands, and config itself
+
+
+@pytest.mark.parametrize("command", ["log", "stats", "export", "outbox", "explain", "gateway"])
+def test_a_wrong_file_is_one_line_and_2_but_help_is_still_there(
+    command: str, desk: ConfigDesk
+) -> None:
+    desk.user.write_text("[run]\nidle-timout = 5\nretry = -1\n")
+    words = (command, "status") if command == "gateway" else (command,)
+    done = desk.run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"lastword: {desk.user}:2: there is no option 'idle-timout'. Did you mean idle-timeout? "
+        "`lastword config` lists them all (and 1 more; `lastword config check` lists them)\n"
+    )
+    assert desk.run(*words, "--help").returncode == 0
+    assert desk.run("--version").returncode == 0
+
+
+def test_the_outbox_is_that_of_the_users_collector(desk: ConfigDesk) -> None:
+    with Collector() as collector:
+        desk.user.write_text(f"[run]\nreport-to = '{collector.url}'\n")
+        done = desk.run("outbox", "--test")
+        assert done.returncode == 0, done.stderr
+        collector.expect(1)
+
+
+def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
+    desk.user.write_text(
+        "[run]\nreport-to = 'http://me:hunter2hunter2@127.0.0.1/x'\n[connect]\ntoken = 'tok-4711'\n"
+    )
+    page = desk.run("config", COLUMNS="80")
+    assert page.returncode == 0
+    assert "your file, line 2" in page.stdout
+    assert max(map(len, page.stdout.splitlines())) <= 80 + len(str(desk.user))
+    for done in (page, desk.run("config", "--json")):
+        assert "hunter2" not in done.stdout
+        assert "4711" not in done.stdout
+
+
+def test_config_path_is_the_path_to_edit(desk: ConfigDesk) -> None:
+    assert desk.run("config", "path").stdout == f"{desk.user}\n"
+    assert desk.run("config", "path", LASTWORD_CONFIG="/x/y.toml").stdout == "/x/y.toml\n"
+    assert desk.run("config", "path", XDG_CONFIG_HOME="/x").stdout == "/x/lastword/config.toml\n"
+
+
+def test_config_check_lists_all_that_is_wrong_with_each_file(desk: ConfigDesk) -> None:
+    assert desk.run("config", "check").stdout.startswith("there is no configuration file here")
+    desk.user.write_text("[run]\nretry = -1\n[gateway]\nping = 'x'\n")
+    desk.project.write_text("[run]\nidle-timeout = 1\n")
+    done = desk.run("config", "check")
+    assert done.returncode == 1
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith(f"{desk.user}:2: retry cannot be")
+    assert second.startswith(f"{desk.user}:4: ping cannot be")
+    assert third == f"{desk.project}: nothing is wrong"
+    named = desk.run("config", "check", "--json", str(desk.user))
+    document = json.loads(named.stdout)
+    assert problems_in(document, "config") == []
+    assert [each["line"] for each in document["files"][0]["problems"]] == [2, 4]
+    assert desk.run("config", "check", "none.toml").returncode == 2
+    assert desk.run("config", "path", "x").returncode == 2
+
+
+def test_doctor_says_that_a_run_is_refused(desk: ConfigDesk) -> None:
+    desk.user.write_text("[run]\nretry = -1\n")
+    done = desk.run("doctor", "--json", "--", *agent("healthy"))
+    assert done.returncode == 1
+    (finding,) = [row for row in json.loads(done.stdout)["findings"] if "retry" in row["says"]]
+    assert finding["verdict"] == "problem"
+
+
+def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk) -> None:
+    probe = [sys.executable, "-X", "importtime", *LASTWORD[1:], "run", "--", "true"]
+
+    def loaded() -> set[str]:
+        done = subprocess.run(
+            probe, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+            cwd=desk.cwd, env=desk.environment, timeout=FUSE_SECONDS,
+        )  # fmt: skip
+        return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+    heavy = {"tomllib", "lastword.cli.config.settings", "lastword.cli.config.document"}
+    assert not heavy & loaded()
+    desk.user.write_text(f"[run]\nretry = 1\n[gateway]\nping = 5\n{RULE}")
+    with_file = loaded()
+    assert heavy <= with_file
+    assert not {"argparse", "lastword.cli.gateway.parsers"} & with_file

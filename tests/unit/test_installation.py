@@ -1,0 +1,166 @@
+"""The command that installs an extra: the way in which lastword was installed, and its origin."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword import _installation
+from lastword._installation import command_for
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = {"url": "file:///home/me/last%20word", "dir_info": {}}
+EDITABLE = {"url": "file:///home/me/lastword", "dir_info": {"editable": True}}
+WHEEL = {"url": "file:///tmp/lastword-1-py3-none-any.whl", "archive_info": {}}
+GIT = {"url": "https://host/lastword", "vcs_info": {"vcs": "git", "commit_id": "0123"}}
+TAG = {
+    "url": "https://host/lastword",
+    "vcs_info": {"vcs": "git", "commit_id": "0123", "requested_revision": "v1"},
+}
+INDEX: dict[str, object] = {}
+
+
+@pytest.fixture(autouse=True)
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment that is not active, with a Python of its own."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/env/bin/python")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    return tmp_path
+
+
+def installed(
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, object], installer: str = "pip"
+) -> None:
+    """Let the metadata of lastword's distribution say so."""
+    texts = {"direct_url.json": json.dumps(origin) if origin else "", "METADATA": "Name: lastword"}
+    monkeypatch.setattr(
+        _installation, "_text", lambda name: {"INSTALLER": installer, **texts}.get(name, "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        (FOLDER, "'/home/me/last word[acp]'"),
+        (EDITABLE, "-e '/home/me/lastword[acp]'"),
+        (WHEEL, "'lastword[acp] @ file:///tmp/lastword-1-py3-none-any.whl'"),
+        (GIT, "'lastword[acp] @ git+https://host/lastword@0123'"),
+        (TAG, "'lastword[acp] @ git+https://host/lastword@v1'"),
+        (INDEX, "'lastword[acp]'"),
+    ],
+)
+def test_an_extra_comes_from_where_lastword_came(
+    origin: dict[str, object], source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, origin)
+    assert command_for("acp") == f"/env/bin/python -m pip install {source}"
+
+
+def test_in_an_environment_that_is_active_it_is_its_pip(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, FOLDER)
+    monkeypatch.setenv("VIRTUAL_ENV", str(prefix))
+    assert command_for("acp") == "pip install '/home/me/last word[acp]'"
+    installed(monkeypatch, FOLDER, "uv")
+    assert command_for("acp") == "uv pip install '/home/me/last word[acp]'"
+
+
+def test_without_pip_it_is_uv_with_the_python_of_this_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed(monkeypatch, EDITABLE, "uv")
+    expected = "uv pip install --python /env/bin/python -e '/home/me/lastword[yaml]'"
+    assert command_for("yaml") == expected
+    installed(monkeypatch, EDITABLE)
+    monkeypatch.setattr(_installation.util, "find_spec", lambda _: None)
+    assert command_for("yaml") == expected
+
+
+def test_a_python_that_the_system_manages_needs_the_option_that_was_needed_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, FOLDER)
+    (tmp_path / "EXTERNALLY-MANAGED").write_text("")
+    monkeypatch.setattr(sys, "base_prefix", sys.prefix)
+    monkeypatch.setattr(_installation.sysconfig, "get_path", lambda _: str(tmp_path))
+    assert "install --break-system-packages '/home/me" in command_for("acp")
+
+
+def test_a_distributions_own_package_is_left_to_its_package_manager(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed(monkeypatch, INDEX, "debian")
+    said = command_for("gateway")
+    assert said.startswith("the package manager that installed lastword, with starlette")
+    assert "uvicorn" in said
+    assert "pip" not in said
+
+
+@pytest.mark.parametrize(
+    ("receipt", "command"),
+    [
+        (
+            '[{ name = "lastword", directory = "/x" }]',
+            "uv tool install --force '/home/me/last word[yaml]'",
+        ),
+        (
+            '[{ name = "lastword", extras = ["acp", "yaml"], directory = "/x" }]',
+            "uv tool install --force '/home/me/last word[acp,yaml]'",
+        ),
+        (
+            '[{ name = "other" }, { name = "lastword", directory = "/x" }]',
+            "uv pip install --python /env/bin/python '/home/me/last word[yaml]'",
+        ),
+        ('"nothing"', "/env/bin/python -m pip install '/home/me/last word[yaml]'"),
+    ],
+)
+def test_a_tool_of_uv_keeps_the_extras_that_it_has(
+    receipt: str, command: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, FOLDER)
+    (prefix / "uv-receipt.toml").write_text(f"[tool]\nrequirements = {receipt}\n")
+    assert command_for("yaml") == command
+
+
+@pytest.mark.parametrize(
+    ("package", "given", "command"),
+    [
+        ("lastword", "/x", "pipx install --force '/home/me/last word[yaml]'"),
+        ("lastword", "/x[acp, otel]", "pipx install --force '/home/me/last word[acp,otel,yaml]'"),
+        ("lastword", "lastword[a] @ file:/x", "pipx install --force '/home/me/last word[a,yaml]'"),
+        ("other", "other", "pipx inject other '/home/me/last word[yaml]'"),
+    ],
+)  # fmt: skip
+def test_a_package_of_pipx_keeps_the_extras_that_it_has(
+    package: str, given: str, command: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, FOLDER)
+    main = {"package": package, "package_or_url": given}
+    (prefix / "pipx_metadata.json").write_text(json.dumps({"main_package": main}))
+    assert command_for("yaml") == command
+
+
+def test_a_clone_that_is_not_installed_is_installed_from_its_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_installation, "_text", lambda _: "")
+    assert command_for("acp") == f"/env/bin/python -m pip install -e '{ROOT}[acp]'"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
+def test_what_an_installer_wrote_that_cannot_be_read_is_as_if_it_were_not_there(
+    text: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"INSTALLER": "pip", "METADATA": "Name: lastword", "direct_url.json": text}
+    monkeypatch.setattr(_installation, "_text", lambda name: known[name])
+    for name in ("uv-receipt.toml", "pipx_metadata.json"):
+        (prefix / name).write_text(text)
+    assert command_for("acp") == "/env/bin/python -m pip install 'lastword[acp]'"
