@@ -16,6 +16,7 @@ from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import actions, places, report
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
+from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     words = list(arguments)
     own, command = words, None
     if "--" in words:
-        own, command = words[: words.index("--")], words[words.index("--") + 1 :]
+        own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
     made = parser()
     made.refuse_unknown(own)
     options = made.parse_intermixed_args(own)
