@@ -11,6 +11,7 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.durations import positive_seconds
+from lastword.cli.gateway.parsers import URL_VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
@@ -139,7 +140,7 @@ def _refused(problem: str) -> int:
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
-    variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES]
+    variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES, URL_VARIABLE]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:

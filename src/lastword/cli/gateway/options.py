@@ -75,6 +75,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         detach_grace_seconds=known.detach_grace,
         log_age_seconds=known.log_age,
         report=_report(run, rest),
+        public_url=_url(known.public_url),
     )
 
 
@@ -106,6 +107,16 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise UsageError(f"--listen cannot be {text!r}: it takes HOST:PORT, as 127.0.0.1:7780")
     return host, int(port)
+
+
+def _url(text: str) -> str:
+    option = Option("public-url", "url", "")
+    if option.read(text) is None:
+        raise UsageError(
+            "--public-url is no address that can be used: it takes one such as "
+            "https://gateway.example:8443"
+        )
+    return text.rstrip("/")
 
 
 def _bytes(flag: str, text: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from lastword.cli.durations import positive_seconds, seconds
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
@@ -10,6 +12,9 @@ from lastword.gateway.tokens import SHORT_SECONDS
 from lastword.gateway.viewers import Role
 
 HOUR_SECONDS = 3600
+
+URL_VARIABLE = "LASTWORD_GATEWAY_URL"
+"""Where browsers reach a gateway: for its own links, and those of `lastword gateway token`."""
 
 ABOUT = """\
 Serves an ACP agent at a URL. A session outlives the connections to it, several
@@ -81,6 +86,13 @@ def _where(made: CommandParser) -> None:
         metavar="NAME",
         help="a name that the gateway is reached by, as behind a proxy; can be repeated (default: "
         "this machine's loopback names)",
+    )
+    add(
+        "--public-url",
+        default=os.environ.get(URL_VARIABLE, ""),
+        metavar="URL",
+        help="where browsers reach it, as behind a proxy or from outside a container; links to the "
+        f"page lead there (default: {URL_VARIABLE}, else where it listens)",
     )
     add(
         "--behind-proxy",
@@ -238,10 +250,10 @@ def token_parser() -> CommandParser:
     made.add_argument(
         "--link",
         nargs="?",
-        const="http://127.0.0.1:7780",
+        const=os.environ.get(URL_VARIABLE) or "http://127.0.0.1:7780",
         metavar="URL",
-        help="print a link to the page of the gateway there, which works once (%(const)s where "
-        "no URL is given)",
+        help="print a link to the page of the gateway there, which works once (where no URL is "
+        f"given: {URL_VARIABLE}, else http://127.0.0.1:7780)",
     )
     add_record_option(made, "gateway")
     return made
