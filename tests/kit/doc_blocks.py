@@ -31,6 +31,7 @@ import asyncio
 import contextlib
 import socket
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import acp
@@ -55,6 +56,9 @@ class LimitError(Exception):
 
 async def model(question: str) -> str:
     return question
+
+async def ask_model(question: str) -> AsyncIterator[str]:
+    yield question
 
 message: object = {}
 openai: Any = None
@@ -97,7 +101,7 @@ def given(block: Block) -> str:
 
 def calls_a_model(block: Block) -> bool:
     """Return whether a block of Python retries a call to a model's provider."""
-    return "turn.attempts(" in block.text or "@lastword.retry" in block.text
+    return ".attempts(" in block.text or "@lastword.retry" in block.text
 
 
 def scenarios() -> list[Block]:

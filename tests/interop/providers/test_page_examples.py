@@ -31,6 +31,14 @@ async def model(question: str) -> str:
         whole = await llm.chat.completions.create(model="m", messages=asked)
         return whole.choices[0].message.content
 
+async def ask_model(question: str):
+    async with openai.AsyncOpenAI(max_retries=0) as llm:
+        asked = [{"role": "user", "content": question}]
+        stream = await llm.chat.completions.create(model="m", messages=asked, stream=True)
+        async for chunk in lastword.current_turn().watch(stream):
+            for choice in chunk.choices:
+                yield choice.delta.content or ""
+
 %s
 
 class MyAgent:
