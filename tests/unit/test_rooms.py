@@ -42,7 +42,7 @@ ROOMS = {
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
     "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
     "kit": {"_version", "client", "core", "posix", "quirks"},
-    "conformance": {"kit"},
+    "conformance": {"core", "kit"},
     "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}
     | {"quirks", "record", "sidecar"},
     "__main__": {"cli"},

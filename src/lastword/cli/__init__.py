@@ -47,8 +47,10 @@ def _answered(command: str, rest: list[str]) -> int:
     stdout, stderr = prepare_streams()
     try:
         status = _dispatch(command, rest)
-    except SystemExit as error:  # argparse
-        status = error.code if isinstance(error.code, int) else 2
+    except SystemExit as error:  # argparse's end, after the help or an error
+        if not isinstance(error.code, int):
+            raise
+        status = error.code
     except OSError as error:
         return _cannot_write(error)
     own = rest[: rest.index("--")] if "--" in rest else rest

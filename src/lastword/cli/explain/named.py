@@ -57,17 +57,15 @@ def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
     facts = _facts_of(incident, environment)
     if facts is None:
         return None
-    error_type = ErrorType(facts["type"])
-    defaults = {"rule": "record", "retryable": DEFAULTS[error_type].retryable}
-    known = {name: value for name, value in facts.items() if name in _FACTS}
-    safety = facts.get("retry_safety")
-    return Case(
-        form=f"an incident in the record; `lastword log {incident}` shows its turn",
-        value=facts,
-        evidence=Evidence(),
-        verdict=msgspec.convert(defaults | known, Verdict, strict=False),
-        retry_safety=RetrySafety(safety) if safety else None,
-    )
+    known = {"rule": "record", "retryable": False}
+    known |= {name: value for name, value in facts.items() if name in _FACTS}
+    try:
+        verdict = msgspec.convert(known, Verdict, strict=False)
+        safety = msgspec.convert(facts.get("retry_safety"), RetrySafety | None)
+    except msgspec.ValidationError:
+        return None  # a newer lastword wrote it
+    form = f"an incident in the record; `lastword log {incident}` shows its turn"
+    return Case(form=form, value=facts, evidence=Evidence(), verdict=verdict, retry_safety=safety)
 
 
 def _facts_of(incident: str, environment: Mapping[str, str]) -> Mapping[str, Any] | None:
