@@ -1,6 +1,7 @@
 """README and the pages of `docs/`: their fenced blocks, their headings and their links.
 
-Owns which pages a user reads, and how a block is found in them.
+Owns which pages a user reads, how a block is found in them, and what a block of Python takes for
+granted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,48 @@ _FENCE = re.compile(
 )
 _LINK = re.compile(r"\]\((?P<target>[^()\s]+)\)|\b(?:src|srcset|href)=\"(?P<html>[^\"]+)\"")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+GIVEN = """
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import acp
+import lastword
+
+class MyAgent:
+    async def initialize(self, **_: object) -> acp.InitializeResponse:
+        return acp.InitializeResponse(protocol_version=1)
+
+    async def new_session(self, **_: object) -> acp.NewSessionResponse:
+        return acp.NewSessionResponse(session_id="1")
+
+    async def prompt(self, session_id: str, **_: object) -> acp.PromptResponse:
+        twice = lastword.Retry(attempts=2, first_wait_seconds=0.01)
+        async for attempt in lastword.current_turn().attempts(twice):
+            with attempt:
+                raise LimitError("Too many requests")
+        return acp.PromptResponse(stop_reason="end_turn")
+
+class LimitError(Exception):
+    status_code = 429
+
+async def model(question: str) -> str:
+    return question
+
+async def ask_model(question: str) -> AsyncIterator[str]:
+    yield question
+
+message: object = {}
+openai: Any = None
+exception: Exception = ValueError("x")
+arrived: float = 0.0
+"""
+"""What the pages' examples take for granted."""
 
 
 class Block(NamedTuple):
@@ -49,6 +92,16 @@ def blocks(*languages: str) -> list[Block]:
         for language, body in [(found["language"], _without_indent(found))]
         if language in languages
     ]
+
+
+def given(block: Block) -> str:
+    """Return a block of Python as a program: what it takes for granted stands before it."""
+    return GIVEN + block.text
+
+
+def calls_a_model(block: Block) -> bool:
+    """Return whether a block of Python retries a call to a model's provider."""
+    return ".attempts(" in block.text or "@lastword.retry" in block.text
 
 
 def scenarios() -> list[Block]:

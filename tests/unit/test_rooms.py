@@ -43,7 +43,7 @@ ROOMS = {
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
     "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
     "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
-    "conformance": {"kit"},
+    "conformance": {"core", "kit"},
     "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}
     | {"quirks", "record", "sidecar"},
     "__main__": {"cli"},

@@ -10,6 +10,9 @@ import sys
 
 from lastword._version import __version__
 
+INTERRUPTED_STATUS = 130
+"""After Ctrl-C, as in a shell."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command.
@@ -22,27 +25,48 @@ def main(arguments: list[str] | None = None) -> int:
         _look_at_users_modules_last()
         arguments = sys.argv[1:]
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if command == "run":
-        # First, and with as little as can be loaded: an editor waits for the agent behind it.
-        from lastword.cli.run.command import main as run  # noqa: PLC0415
+    try:
+        if command == "run":
+            # First, and with as little as can be loaded: an editor waits for the agent behind it.
+            from lastword.cli.run.command import main as run  # noqa: PLC0415
 
-        return run(rest)
+            return run(rest)
+        return _answered(command, rest)
+    except KeyboardInterrupt:
+        # Wherever it came, also while modules were loaded; commands that have more to say of it
+        # catch it themselves.
+        sys.stderr.write(f"lastword {command}: stopped\n")
+        return INTERRUPTED_STATUS
+
+
+def _answered(command: str, rest: list[str]) -> int:
+    """Run a command that a person or a program waits for; return its exit status."""
     # Not needed by `run`, which loads as little as it can before it starts the agent.
     from lastword.cli.streams import prepare_streams  # noqa: PLC0415
 
-    prepare_streams()
-    if command in _READ_FILE and not {"-h", "--help"} & {*rest} and not _has_used_file(command):
-        return 2
+    stdout, stderr = prepare_streams()
+    wants_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        status = _dispatch(command, rest)
+        if command in _READ_FILE and not wants_help and not _has_used_file(command):
+            status = 2
+        else:
+            status = _dispatch(command, rest)
+    except SystemExit as error:  # argparse's end, after the help or an error
+        if not isinstance(error.code, int):
+            raise
+        status = error.code
+    except OSError as error:
+        return _cannot_write(error)
+    own = rest[: rest.index("--")] if "--" in rest else rest
+    try:
+        if status and "--json" in own and not stdout.said:
+            # Only an error that a program is to read needs it.
+            from lastword.cli.envelope import write_error  # noqa: PLC0415
+
+            write_error(stderr.said, status)
         sys.stdout.flush()
     except OSError as error:
-        # Whoever reads our output has seen enough (`| head`), or there is no room for it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):
-            return 0
-        sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
-        return 2
+        return _cannot_write(error)
     return status
 
 
@@ -62,6 +86,15 @@ def _has_used_file(command: str) -> bool:
         sys.stderr.write(f"lastword: {error}\n")
         return False
     return True
+
+
+def _cannot_write(error: OSError) -> int:
+    """Return the status for output that nobody reads any more, or that has no room."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return 0  # whoever reads our output has seen enough (`| head`)
+    sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
+    return 2
 
 
 def _look_at_users_modules_last() -> None:
@@ -126,10 +159,12 @@ def _other(command: str, rest: list[str]) -> int:
     if command in {"-V", "--version"}:
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
-    from lastword.cli.commands import unknown, usage  # noqa: PLC0415
+    from lastword.cli.commands import help_parser, unknown, usage  # noqa: PLC0415
 
-    if command == "help" and rest:
+    if command == "help" and rest and not rest[0].startswith("-"):
         return main([*rest[:2], "--help"])
+    if command == "help" and rest:
+        help_parser().read(rest)
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0

@@ -8,7 +8,9 @@ from __future__ import annotations
 import shlex
 import shutil
 
+from lastword.cli.parser import CommandParser
 from lastword.cli.words import nearest, no_such, redacted
+from lastword.quirks.agent_commands import ROWS
 
 GROUPS = {
     "to begin with": {
@@ -33,7 +35,8 @@ GROUPS = {
         "connect": "use such a session from an editor",
         "outbox": "see the reports that have not arrived where --report-to sends them",
     },
-    "for your shell": {
+    "help, and completion in your shell": {
+        "help": "say more of a command:  help run",
         "completion": "print the script that completes lastword's commands and options",
     },
 }
@@ -47,9 +50,13 @@ editors.
 """
 
 _FOOT = """
-`lastword COMMAND --help` says more of each, with examples; `lastword --version`
-prints the version.
+`lastword help COMMAND` or `lastword COMMAND --help` says more of each, with
+examples; `lastword --version` prints the version.
 """
+
+
+_AGENTS = {row.command[0] for row in ROWS if row.command[0] != "agent"}
+"""Programs of the agents that are known. Cursor's is called as a command of lastword's."""
 
 
 def names() -> list[str]:
@@ -66,16 +73,36 @@ def usage() -> str:
     return lines[0] + "\n" + "".join(lines[1:]).rstrip("\n") + "\n" + _FOOT
 
 
+def help_parser() -> CommandParser:
+    """Return the parser of `lastword help`."""
+    made = CommandParser(
+        "help",
+        usage="[COMMAND]",
+        about="Says more of a command, as `lastword COMMAND --help` does; without one, lists them.",
+        ends="examples:\n  lastword help\n  lastword help run\n  lastword help gateway token",
+    )
+    made.add_argument(
+        "command", nargs="?", metavar="COMMAND", help=f"the command: {', '.join(names())}"
+    )
+    return made
+
+
 def unknown(command: str, rest: list[str]) -> str:
     """Return the sentence for an unknown command."""
     listing = "lastword --help"
     if command.startswith("-") and command != "--":
         return no_such("option", command, ("--help", "--version"), listing)
-    if not nearest(command, names()) and (command == "--" or shutil.which(command)):
+    program = command.split(maxsplit=1)[0] if command.strip() else command
+    if program in _AGENTS or (
+        not nearest(command, names()) and (command == "--" or shutil.which(program))
+    ):
         return _to_run([command, *rest])
     return no_such("command", command, names(), listing)
 
 
 def _to_run(words: list[str]) -> str:
-    agent = shlex.join(word for word in words if word != "--") or "CMD"
-    return redacted(f"to put lastword in front of an agent: lastword run -- {agent}")
+    agent = [word for word in words if word != "--"]
+    if len(agent) == 1 and " " in agent[0]:
+        agent = agent[0].split()
+    line = shlex.join(agent) or "CMD"
+    return redacted(f"to put lastword in front of an agent: lastword run -- {line}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -136,7 +137,8 @@ def parser() -> CommandParser:
         "shows them. Needs no key and no network, and takes a few seconds.",
         ends="examples:\n  lastword demo\n  lastword demo --frames\n"
         "  lastword demo --svg demo.svg --theme light\n\n"
-        "exit status: 0 when lastword ended every turn with an error, 1 when it did not.",
+        "exit status: 0 when lastword ended every turn with an error, 1 when it did not, "
+        "130 after Ctrl-C.",
     )
     made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
     made.add_argument(
@@ -155,6 +157,7 @@ def parser() -> CommandParser:
 
 def _run_all() -> list[SeenScenario]:
     """Take every turn, all at the same time."""
+    stopped = threading.Event()
     with ExitStack() as stack:
         providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
         pool = stack.enter_context(ThreadPoolExecutor(3 * len(SCENARIOS)))
@@ -165,12 +168,16 @@ def _run_all() -> list[SeenScenario]:
             patience = scenario.patience_seconds
             runs.append(
                 (
-                    pool.submit(take_turn, agent, typed=False, patience_seconds=patience),
-                    pool.submit(take_turn, wrapped, typed=False),
-                    pool.submit(take_turn, wrapped, typed=True),
+                    pool.submit(take_turn, agent, stopped, typed=False, patience_seconds=patience),
+                    pool.submit(take_turn, wrapped, stopped, typed=False),
+                    pool.submit(take_turn, wrapped, stopped, typed=True),
                 )
             )
-        return [SeenScenario(*(run.result() for run in three)) for three in runs]
+        try:
+            return [SeenScenario(*(run.result() for run in three)) for three in runs]
+        except KeyboardInterrupt:
+            stopped.set()
+            raise
 
 
 def _python(*arguments: str) -> list[str]:

@@ -14,10 +14,12 @@ from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.places import find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.durations import positive_seconds
+from lastword.cli.gateway.parsers import URL_VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
+from lastword.cli.setup import programs
 from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
@@ -144,7 +146,7 @@ def _refused(problem: str) -> int:
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
-    own = (*paths.VARIABLES, FROM_FILE_VARIABLE)
+    own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += _configuration()
@@ -277,10 +279,13 @@ def _text(report: Report) -> str:
         page.line()
     if report.is_well:
         page.line("This agent can be used here. In the editor's settings, start it as")
-        line = shlex.join(["lastword", "run", "--", *report.command])
+        agent = programs.agent_command(report.command, os.environ, "", whole=False).words
+        own = programs.own_command(os.environ, whole=False).words
+        line = shlex.join([*own, "run", "--", *agent])
         page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
         page.line("or let lastword write the settings:")
-        line = shlex.join(["lastword", "setup", _editor(report), "--write", "--", *report.command])
+        typed = programs.typed_command(os.environ)
+        line = shlex.join([*typed, "setup", _editor(report), "--write", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))
     else:
         page.line("Do what the -> at the PROBLEM above says, and run this command again.")

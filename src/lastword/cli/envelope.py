@@ -7,6 +7,7 @@ UTC. Each command owns its own members; `tests/kit/json_glossary.py` lists their
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from lastword.record.present.moments import with_moments
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_PROGRAM = re.compile(r"^lastword(?: [a-z]+){0,2}: ")
+
 VERSION = 1
 """Of the documents' shapes: members may come, and none goes or changes within one."""
 
@@ -25,6 +28,12 @@ VERSION = 1
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
     """Write one document; without an indent, on one line."""
     sys.stdout.write(document(members, indent=indent))
+
+
+def write_error(said: str, exit_status: int) -> None:
+    """Write the document of a command that could not do what it was asked, from its sentences."""
+    sentences = [_PROGRAM.sub("", line) for line in said.strip().splitlines()]
+    write({"error": {"message": "\n".join(sentences), "exit_status": exit_status}})
 
 
 def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lastword.cli.words import (
     behind_dashes,
+    meant_words,
     no_such,
     shown,
     split_options,
@@ -134,7 +135,7 @@ class CommandParser(argparse.ArgumentParser):
         self.refuse_unknown(own, flags)
         if not is_help and (said := behind_dashes(self.prog, own, agent, flags)):
             self.error(said)
-        return own, agent
+        return own, meant_words(agent)
 
     def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
         _, rest = split_options(own, flags)

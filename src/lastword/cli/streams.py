@@ -24,14 +24,24 @@ if TYPE_CHECKING:
 _COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
 
 
+MAX_SAID_CHARS = 4096
+
+
 class PrintableStream:
-    """A text stream that writes only printable text, and otherwise acts as the wrapped one."""
+    """A text stream that writes only printable text, and otherwise acts as the wrapped one.
+
+    Attributes:
+        said: The beginning of what was written.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.said: str = ""
 
     def write(self, text: str) -> int:
         """Write a text."""
+        if len(self.said) < MAX_SAID_CHARS:
+            self.said += text[:MAX_SAID_CHARS]
         # Between the colours stands the text.
         parts = _COLOUR.split(text)
         parts[::2] = map(printable, parts[::2])
@@ -47,12 +57,19 @@ class PrintableStream:
         return getattr(self._stream, name)
 
 
-def prepare_streams() -> None:
-    """Make sure that no write fails because of its characters or a closed stream."""
+def prepare_streams() -> tuple[PrintableStream, PrintableStream]:
+    """Make sure that no write fails because of its characters or a closed stream.
+
+    Returns:
+        What stands now for stdout and stderr.
+    """
     # A file of the command's must not be given the number of a standard stream.
     ensure_standard_streams()
+    made = []
     for name, fd in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name) or os.fdopen(fd, "w", closefd=False)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-        setattr(sys, name, PrintableStream(stream))
+        made.append(PrintableStream(stream))
+        setattr(sys, name, made[-1])
+    return made[0], made[1]

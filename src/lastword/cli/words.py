@@ -6,7 +6,10 @@ Owns the sentences. The redactor is loaded only for one of them.
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +67,21 @@ def redacted(text: str) -> str:
     from lastword.core.redact.redactor import redact_text  # noqa: PLC0415
 
     return redact_text(text)
+
+
+def meant_words(command: Sequence[str]) -> list[str]:
+    """Return an agent's command word by word, also where it was given as one word in quotes."""
+    words = list(command)
+    if len(words) != 1 or " " not in words[0].strip() or shutil.which(words[0]):
+        return words
+    if os.path.exists(words[0]):
+        return words
+    try:
+        split = shlex.split(words[0])
+    except ValueError:
+        return words
+    sys.stderr.write(redacted(f"lastword: {words[0]!r} is taken as: -- {shlex.join(split)}\n"))
+    return split
 
 
 def split_options(words: Sequence[str], flags: Mapping[str, bool]) -> tuple[list[str], list[str]]:

@@ -20,8 +20,8 @@ _OPTIONS = {
     "--prompt": "the text of every other prompt",
     "--protocol": "the protocol version that is spoken: 1 or 2",
     "--only": "the checks to run, by name or requirement, with commas between",
-    "--answer-limit": "seconds for an answer that needs no model",
-    "--turn-limit": "seconds for the end of a failing turn",
+    "--answer-limit": "how long an answer that needs no model may take: 30, 90s or 5m",
+    "--turn-limit": "how long a failing turn may take to end: 30, 90s or 5m",
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 from lastword.kit.check.checks import Check, CheckVerdict
 from lastword.kit.check.documents import words
 from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 def _option(config: pytest.Config, name: str) -> str:
     return str(config.getoption(name, default=None) or "")
+
+
+def _seconds(config: pytest.Config, name: str, usual: float) -> float:
+    text = _option(config, name)
+    seconds = seconds_of(text) if text else usual
+    if not seconds:
+        raise ValueError(f"{name} cannot be {text!r}: it takes a duration above 0, {EXAMPLES}")
+    return seconds
 
 
 def _settings(config: pytest.Config) -> CheckSettings:
@@ -41,8 +50,8 @@ def _settings(config: pytest.Config) -> CheckSettings:
         )
         usual = WaitLimits()
         limits = WaitLimits(
-            float(_option(config, "--answer-limit") or usual.answer_seconds),
-            float(_option(config, "--turn-limit") or usual.turn_seconds),
+            _seconds(config, "--answer-limit", usual.answer_seconds),
+            _seconds(config, "--turn-limit", usual.turn_seconds),
         )
     except (HookError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error

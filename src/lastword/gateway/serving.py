@@ -85,6 +85,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         detach_grace_seconds: when to end a session without viewers, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
         report: where failures are reported.
+        public_url: the URL by which a browser reaches the gateway; empty for where it listens.
     """
 
     host: str = "127.0.0.1"
@@ -112,6 +113,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     detach_grace_seconds: float = 0.0
     log_age_seconds: float = 7 * 24 * 3600.0
     report: Wish = Wish()
+    public_url: str = ""
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +240,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    page = f"http://{host}:{port}"
+    page = settings.public_url or f"http://{host}:{port}"
 
     def link() -> str:
         grant = Grant(Role.CONTROLLER, expires=int(time.time()) + PAGE_SECONDS)

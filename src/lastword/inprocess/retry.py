@@ -34,9 +34,10 @@ from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
 from lastword.errors import Misused, TurnFailed
-from lastword.inprocess import waits
+from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
+from lastword.inprocess.streams import SpentStream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -150,6 +151,8 @@ class Attempt:
         traceback: TracebackType | None,
     ) -> bool | None:
         self._noted.leave()
+        if error is not None and (earlier := self._loop.failure_before(error)) is not None:
+            return self._manager.__exit__(type(earlier), earlier, earlier.__traceback__)
         if error is not None:
             self._loop.failed(error, self._noted.facts)
             if not isinstance(error, Exception):
@@ -166,14 +169,23 @@ class _Loop:
         self._retry = retry
         self._tried: list[FailedAttempt] = []
         self._remembered: tuple[FailedAttempt, ...] = ()
+        self._failure: BaseException | None = None
         self._facts = Facts()
         self._ends_at = waits.current_time() + retry.budget_seconds
         self._wait_seconds: float | None = None
         """How long to wait before the next attempt; `None` where there is none."""
 
+    def failure_before(self, error: BaseException) -> BaseException | None:
+        """Return the failure of the attempt before, if this one made no request of its own."""
+        if self._failure is None or not _is_reuse(error):
+            return None
+        warnings.reused(error)
+        self._wait_seconds = None  # nor would another
+        return self._failure
+
     def failed(self, error: BaseException, facts: Facts) -> None:
         """Take in how an attempt ended."""
-        self._facts = facts
+        self._facts, self._failure = facts, error
         within = tried_before(self.request, error) if self.request is not None else ()
         if within and within is not self._remembered:
             self._tried += within  # a loop within this one made, and reported, these
@@ -262,6 +274,16 @@ def attempts(retry: Retry, request: Request | None) -> AsyncIterator[Attempt]:
     """Return the attempts of one model call, for authors to enter; see `CurrentTurn.attempts`."""
     # A task that outlived the request in which it was started must not depend on its fate.
     return _Attempts(retry, None if request is None or request.left_behind else request)
+
+
+_AWAITED_BEFORE = "cannot reuse already awaited coroutine"
+
+
+def _is_reuse(error: BaseException) -> bool:
+    """Return whether an attempt was given what an earlier one had used up."""
+    return isinstance(error, SpentStream) or (
+        isinstance(error, RuntimeError) and str(error) == _AWAITED_BEFORE
+    )
 
 
 def tries_of(error: BaseException) -> int:

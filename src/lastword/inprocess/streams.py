@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
-from lastword.errors import StreamFailed, StreamTruncated
+from lastword.errors import Misused, StreamFailed, StreamTruncated
 from lastword.inprocess import warnings
 from lastword.quirks import streams as dialects
 
@@ -43,6 +43,16 @@ _TELLING = (
 )
 """What a failure's `body` takes over from its event. An allow-list, as such events also repeat
 the instructions and the answer so far, which are not the error's business."""
+
+
+class SpentStream(Misused):
+    """A generator that has ended, from which nothing more can come."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This generator has ended, and gives nothing more: make the model call that returns "
+            "the stream anew each time, within `with attempt:`."
+        )
 
 
 async def watch(
@@ -76,6 +86,7 @@ async def watch(
     Raises:
         StreamTruncated: The stream ended without the terminal event.
         StreamFailed: An item reported a failure; that item is not passed on.
+        Misused: The argument is a generator that has ended.
         TypeError: The argument is not a stream; the message says what to do.
     """
     judge = _Judge(stream, finished)
@@ -117,6 +128,10 @@ def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
             f"This is a whole {type(stream).__qualname__}, not a stream: ask the provider for a "
             "stream (stream=True), and give what that call returns."
         )
+    if (inspect.isasyncgen(stream) and stream.ag_frame is None) or (
+        inspect.isgenerator(stream) and stream.gi_frame is None
+    ):
+        raise SpentStream
     if isinstance(stream, AsyncIterable):
         return aiter(stream)
     if isinstance(stream, (list, tuple)):

@@ -145,6 +145,9 @@ class CurrentTurn:
                 answer = await model(...)
         ```
 
+        The call is made within `with attempt:`. A stream or a coroutine that was made before the
+        loop serves its first attempt alone, and the failure of that one then ends the turn.
+
         Only what happened since the loop began counts: a model call after a tool is tried again,
         since it alone is repeated; a call that has itself shown something is not.
 
@@ -189,6 +192,8 @@ class CurrentTurn:
         Raises:
             StreamTruncated: The stream ended before its terminal event.
             StreamFailed: An item reported a failure.
+            Misused: The argument is a generator that has ended, as one that an earlier attempt
+                has read.
             TypeError: The argument is not a stream; the message says what to do.
         """
         return streams.watch(stream, on_item=self.progress, finished=finished)

@@ -114,6 +114,15 @@ def unusable(method: str, error: BaseException) -> None:
     )
 
 
+def reused(error: BaseException) -> None:
+    """Warn that an attempt of a model call was given what an earlier attempt had used up."""
+    logger.warning(
+        "A model call was not tried again, because its stream or coroutine was made before the "
+        "attempts began (%s): make the call itself within `with attempt:`.",
+        error,
+    )
+
+
 def unguarded(stream: str, item: str) -> None:
     """Warn that a stream passed unchecked."""
     logger.warning(

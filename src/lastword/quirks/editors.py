@@ -20,6 +20,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
 
     Attributes:
         title: what people call it.
+        aliases: other names that mean it in `lastword setup`.
         form: the form of an agent's entry: `custom`, `plain` and `argv` are JSON; any other is a
             program that the user has, and names its template.
         section: the key of the object that holds agents, in a JSON settings file.
@@ -30,6 +31,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
     """
 
     title: str
+    aliases: tuple[str, ...] = ()
     form: str
     section: str = ""
     places: tuple[str, ...]
@@ -56,6 +58,7 @@ ROWS = (
     Editor(
         name="zed",
         title="Zed",
+        aliases=("zeditor", "zed-editor", "zed-preview"),
         form="custom",
         section="agent_servers",
         places=(
@@ -77,6 +80,10 @@ ROWS = (
     Editor(
         name="jetbrains",
         title="JetBrains IDEs",
+        aliases=(
+            *("intellij", "intellij-idea", "idea", "pycharm", "webstorm", "goland", "rider"),
+            *("clion", "phpstorm", "rubymine", "rustrover", "datagrip", "dataspell"),
+        ),
         form="plain",
         section="agent_servers",
         places=("~/.jetbrains/acp.json",),
@@ -92,6 +99,7 @@ ROWS = (
     Editor(
         name="codecompanion",
         title="CodeCompanion.nvim",
+        aliases=("codecompanion.nvim",),
         form="codecompanion",
         places=('your Neovim configuration, where require("codecompanion").setup stands',),
         next_step="Restart Neovim and run :CodeCompanionChat adapter=NAME.",
@@ -104,6 +112,7 @@ ROWS = (
     Editor(
         name="avante",
         title="avante.nvim",
+        aliases=("avante.nvim",),
         form="avante",
         places=('your Neovim configuration, where require("avante").setup stands',),
         next_step="Restart Neovim, run :AvanteSwitchProvider and choose NAME.",
@@ -116,6 +125,7 @@ ROWS = (
     Editor(
         name="agent-shell",
         title="agent-shell (Emacs)",
+        aliases=("emacs", "spacemacs", "doom", "doom-emacs"),
         form="agent-shell",
         places=("your Emacs configuration, such as ~/.emacs.d/init.el",),
         next_step="Restart Emacs, run M-x agent-shell and choose NAME.",
@@ -155,6 +165,7 @@ ROWS = (
     Editor(
         name="vscode",
         title="VS Code, extension ACP Client",
+        aliases=("code", "vs-code", "visual-studio-code", "vscodium", "codium"),
         form="plain",
         section="acp.agents",
         places=_CODE,
@@ -184,3 +195,22 @@ ROWS = (
 
 EDITORS = {row.name: row for row in ROWS}
 """By what `lastword setup` calls them."""
+
+BY_ALIAS = EDITORS | {alias: row for row in ROWS for alias in row.aliases}
+"""By every name that means one of them."""
+
+_PLUGINS = ("codecompanion AGENT", "avante AGENT")
+INSTEAD = {
+    "neovim": ("Neovim takes agents through a plugin", _PLUGINS),
+    "nvim": ("Neovim takes agents through a plugin", _PLUGINS),
+    "vim": ("no plugin of Vim takes agents, as far as is known; two of Neovim do", _PLUGINS),
+    "cursor": (
+        "Cursor takes VS Code's extensions, and has a settings file of its own",
+        ("vscode AGENT --file ~/.config/Cursor/User/settings.json",),
+    ),
+    "windsurf": (
+        "Windsurf takes VS Code's extensions, and has a settings file of its own",
+        ("vscode AGENT --file ~/.config/Windsurf/User/settings.json",),
+    ),
+}
+"""Editors that have no entry of their own: the reason, and what to give `lastword setup`."""

@@ -13,10 +13,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPCookieProcessor, HTTPSHandler, ProxyHandler, Request, build_opener
 
 import msgspec
 import pytest
@@ -218,6 +219,36 @@ def test_pages_of_the_proxys_own_origin_alone_are_let_in(deployed: Deployed) -> 
             refused.recv(FUSE_SECONDS)
         assert caught.value.rcvd is not None
         assert caught.value.rcvd.code == 4403
+
+
+def test_the_page_opens_by_the_link_that_the_example_prints(deployed: Deployed) -> None:
+    text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(
+        r"^docker compose exec -T gateway lastword (.* --link)$", text, re.MULTILINE
+    )
+    there = COMPOSE["services"]["gateway"]["environment"]["LASTWORD_GATEWAY_URL"]
+    url = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", there).replace("8443", str(deployed.port))
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", *line.split()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+        env=deployed.gateway.environment | {"LASTWORD_GATEWAY_URL": url},
+    )
+    link = done.stdout.strip()
+    assert link.startswith(f"{url}/")
+    with_cookies = build_opener(
+        ProxyHandler({}), HTTPSHandler(context=deployed.trust), HTTPCookieProcessor()
+    )
+    for path in (link, f"{url}/"):  # it stays logged in
+        with with_cookies.open(path, timeout=FUSE_SECONDS) as page:
+            assert page.status == 200
+            assert "<!doctype html>" in page.read().decode().lower()
+    with with_cookies.open(f"{url}/v1/sessions", timeout=FUSE_SECONDS) as sessions:
+        assert sessions.status == 200
+    path = link.removeprefix(url)
+    assert deployed.get(path)[0] == 401, "it works once"
 
 
 def test_the_collector_gets_the_metrics_under_their_names(prepared: Path) -> None:

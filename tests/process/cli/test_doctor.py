@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -136,14 +137,14 @@ def test_a_person_reads_it_within_80_columns() -> None:
     assert "  typed      typed  " in out
     *_, first, run, second, setup = out.splitlines()
     assert first == "This agent can be used here. In the editor's settings, start it as"
-    assert run.startswith("  lastword run -- ")
+    assert re.match(r"  (/\S+/)?lastword run -- /", run)
     assert second == "or let lastword write the settings:"
-    assert setup.startswith("  lastword setup EDITOR --write -- ")
+    assert re.match(r"  (/\S+/)?lastword setup EDITOR --write -- ", setup)
 
 
 def test_the_settings_are_written_for_the_editor_that_was_asked_about() -> None:
     _, out, _ = doctor("--client", "jetbrains", "--", *AGENT, "--bare", "healthy")
-    assert out.splitlines()[-1].startswith("  lastword setup jetbrains --write -- ")
+    assert re.match(r"  (/\S+/)?lastword setup jetbrains --write -- ", out.splitlines()[-1])
 
 
 # --- what cannot be started
@@ -505,3 +506,28 @@ def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(tmp_path: Path) -> No
     assert status == 1
     # Programs that read JSON read no progress.
     assert report("--timeout", "3", "--", program)[0] == 1
+
+
+def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        "import runpy, sys\nsys.argv[1:] = ['agent', '--bare', 'healthy']\n"
+        "runpy.run_module('lastword', run_name='__main__')\n"
+    )
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("")
+    (venv / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (venv / "bin/python").chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "doctor", "--", "python", "agent.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{venv}/bin:/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = next(line for line in done.stdout.splitlines() if " run -- " in line)
+    own = os.path.join(os.path.dirname(sys.executable), "lastword")
+    assert line == f"  {own} run -- {venv}/bin/python {tmp_path}/agent.py"

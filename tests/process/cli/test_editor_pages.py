@@ -55,6 +55,8 @@ def shown(page: str) -> list[tuple[list[str], str, str]]:
 def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
+    for place in (".config/zed", ".config/Code/User", ".jetbrains", ".acpx"):
+        (folder / place).mkdir(parents=True, exist_ok=True)  # the editors are installed
     for name in ("lastword", "npx", "opencode"):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def test_without_a_command_the_commands_are_listed() -> None:
         (("--", "sh"), "lastword run -- sh"),
         (("stats", "--dasy", "3"), "there is no option --dasy. Did you mean --days?"),
         (("log", "--limt=3"), "there is no option --limt. Did you mean --limit?"),
-        (("stats", "--days", "three"), "--days: it takes a whole number from 1 up"),
+        (("stats", "--days", "three"), "--days cannot be 'three': it takes whole days"),
         (("export", "-o"), "--output needs a value (FILE)"),
         (("stats", "--json=yes"), "--json takes no value"),
         (("outbox", "--send", "--test"), "--test and --send do not go together"),
@@ -62,7 +63,7 @@ def test_without_a_command_the_commands_are_listed() -> None:
         (("doctor", "--client", "zedd", "--", "true"), "'zedd'. Did you mean zed?"),
         (("check", "--only", "opens-sesion"), "Did you mean opens-session?"),
         (("check", "--preset", "opncode", "--", "true"), "Did you mean opencode?"),
-        (("check", "--timeout", "0", "--", "true"), "seconds above 0"),
+        (("check", "--timeout", "0", "--", "true"), "a duration above 0"),
         (("agent", "ratelimit"), "did you mean rate_limit?"),
         (("agent", "--fallback", "txt", "auth"), "Did you mean text?"),
         (("completion", "bahs"), "Did you mean bash?"),
@@ -82,8 +83,12 @@ def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant(
 ) -> None:
     done = lastword(*arguments)
     assert done.returncode == 2
-    assert done.stdout == b""
     told = done.stderr.decode()
+    if "--json" in arguments:
+        error = json.loads(done.stdout)["error"]
+        assert error == {"message": told.split(": ", 1)[1].rstrip(), "exit_status": 2}
+    else:
+        assert done.stdout == b""
     assert said in told
     assert told.startswith("lastword")
     assert told.count("\n") == 1

@@ -140,7 +140,7 @@ def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_i
     home: Home, editor: str
 ) -> None:
     home.zed.unlink()
-    told = home.json(editor, "--write", "--", "opencode", "acp")
+    told = home.json(editor, "--write", "--create", "--", "opencode", "acp")
     file = Path(told["file"])
     assert file.is_relative_to(home.folder)
     assert file.read_text() == told["snippet"] + "\n"
@@ -151,7 +151,7 @@ def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_i
 
 
 def test_jetbrains_is_told_whole_paths_and_the_path_of_the_terminal(home: Home) -> None:
-    entry = home.json("jetbrains", "--write", "--", "opencode", "acp")["entry"]
+    entry = home.json("jetbrains", "--write", "--create", "--", "opencode", "acp")["entry"]
     assert entry == {
         "command": f"{home.bin}/lastword",
         "args": ["run", "--", f"{home.bin}/opencode", "acp"],
@@ -332,3 +332,103 @@ def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
     assert text.endswith(undo)
     home.run(*undo.split()[3:])
     assert home.zed.read_text() == SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("name", "editor"),
+    [
+        *(("emacs", "agent-shell"), ("IntelliJ", "jetbrains"), ("pycharm", "jetbrains")),
+        *(("webstorm", "jetbrains"), ("code", "vscode"), ("vscodium", "vscode")),
+    ],
+)
+def test_an_editor_is_found_by_the_names_that_people_give_it(
+    home: Home, name: str, editor: str
+) -> None:
+    assert home.json(name, "claude")["editor"] == editor
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("neovim", "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
+        ("nvim", "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
+        ("vim", "two of Neovim do: `lastword setup codecompanion claude`"),
+        ("cursor", "`lastword setup vscode claude --file ~/.config/Cursor/User/settings.json`"),
+    ],
+)
+def test_an_editor_without_an_entry_of_its_own_leads_to_one(
+    home: Home, name: str, line: str
+) -> None:
+    assert line in home.run(name, "claude", status=2)
+
+
+def test_an_agent_that_is_given_before_the_editor_is_understood(home: Home) -> None:
+    assert home.json("claude", "zed") == home.json("zed", "claude")
+    swapped = home.json("cursor", "zed")
+    assert (swapped["editor"], swapped["agent"]) == ("zed", "cursor")
+    said = home.run("claude", status=2)
+    assert "say which editor claude is for: lastword setup EDITOR claude" in said
+
+
+@pytest.mark.parametrize("editor", [row.name for row in EDITORS.values() if row.is_json])
+def test_a_folder_that_does_not_exist_is_not_created_unless_the_user_says_so(
+    home: Home, editor: str
+) -> None:
+    home.zed.unlink()
+    home.zed.parent.rmdir()
+    home.zed.parent.parent.rmdir()
+    said = home.refused(editor, "claude", "--write")
+    assert "there is no folder" in said
+    assert "--create" in said
+    assert sorted(path.name for path in home.folder.iterdir()) == ["bin"]
+    assert home.json(editor, "claude", "--write", "--create")["action"] == "written"
+
+
+def test_a_script_is_named_by_its_whole_path(home: Home) -> None:
+    script = home.folder / "out/agent.js"
+    script.parent.mkdir()
+    script.write_text("")
+    (home.folder / "agent.py").write_text("")
+    (home.folder / "acp").write_text("")
+    for name in ("node", "python3"):
+        (home.bin / name).write_text("#!/bin/sh\n")
+        (home.bin / name).chmod(0o755)
+    (home.folder / "agent").write_text("#!/bin/sh\n")
+    (home.folder / "agent").chmod(0o755)
+
+    def agent(*command: str) -> list[str]:
+        words: list[str] = home.json("zed", "--", *command)["entry"]["args"]
+        return words[words.index("--") + 1 :]
+
+    assert agent("node", "out/agent.js", "--acp") == ["node", str(script), "--acp"]
+    assert agent("python3", "-u", "agent.py") == ["python3", "-u", f"{home.folder}/agent.py"]
+    assert agent("./agent", "--config", "out/agent.js") == [
+        *(f"{home.folder}/agent", "--config", str(script))
+    ]
+    assert agent("./nowhere") == [f"{home.folder}/nowhere"]
+    assert agent("opencode", "acp") == ["opencode", "acp"]
+    assert "the settings name" in home.run("zed", "--", "node", "out/agent.js")
+
+
+def test_a_program_of_a_virtual_environment_is_named_by_its_whole_path(home: Home) -> None:
+    bin_ = home.folder / "venv/bin"
+    bin_.mkdir(parents=True)
+    (home.folder / "venv/pyvenv.cfg").write_text("")
+    for name in ("lastword", "python"):
+        (bin_ / name).write_text("#!/bin/sh\n")
+        (bin_ / name).chmod(0o755)
+    (home.folder / "agent.py").write_text("")
+    (home.bin / "lastword").unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "setup", "--json", "zed", "--", "python", "agent.py"],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=True,
+        cwd=home.folder,
+        env={"HOME": str(home.folder), "PATH": f"{bin_}:{home.bin}"},
+    )
+    entry = json.loads(done.stdout)["entry"]
+    # The lastword that runs is another one than that in the folder.
+    assert os.path.isabs(entry["command"])
+    assert entry["args"][-2:] == [f"{bin_}/python", f"{home.folder}/agent.py"]

@@ -262,6 +262,7 @@ def test_under_pytest_each_check_is_a_test(tmp_path: Path) -> None:
         ((), "say which agent"),
         (("--agent", "no-such-agent"), "no-such-agent: not found"),
         (("--agent", "cat", "--only", "AGT-999"), "there is no check 'AGT-999'"),
+        (("--agent", "cat", "--turn-limit", "soon"), "--turn-limit cannot be 'soon'"),
     ],
 )
 def test_under_pytest_a_mistake_is_one_sentence(

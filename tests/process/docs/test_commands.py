@@ -97,6 +97,8 @@ def desk(tmp_path: Path) -> Path:
     (home / "src").mkdir()
     zed = home / ".config" / "zed"
     zed.mkdir(parents=True)
+    for place in (".jetbrains", ".acpx", ".config/Code/User"):
+        (home / place).mkdir(parents=True)
     (zed / "settings.json").write_text(json.dumps({"agent_servers": {"My Agent": OWN}}))
     book = Book()
     book.created("3f2a9c")

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from lastword.kit.agent.script_files import load
-from tests.kit.doc_blocks import Block, blocks, scenarios
+from tests.kit.doc_blocks import GIVEN, Block, blocks, given, scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL, ROOT
 
@@ -21,47 +21,6 @@ if TYPE_CHECKING:
 
 SCHEMA: dict[str, Any] = json.loads((PROTOCOL / "schema.json").read_text())
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "yaml", "toml", "lua", "elisp", "html"}
-
-GIVEN = """
-import asyncio
-import contextlib
-import socket
-import time
-from collections.abc import AsyncIterable, AsyncIterator
-
-import acp
-import lastword
-
-class MyAgent:
-    async def initialize(self, **_: object) -> acp.InitializeResponse:
-        return acp.InitializeResponse(protocol_version=1)
-
-    async def new_session(self, **_: object) -> acp.NewSessionResponse:
-        return acp.NewSessionResponse(session_id="1")
-
-    async def prompt(self, session_id: str, **_: object) -> acp.PromptResponse:
-        twice = lastword.Retry(attempts=2, first_wait_seconds=0.01)
-        async for attempt in lastword.current_turn().attempts(twice):
-            with attempt:
-                raise LimitError("Too many requests")
-        return acp.PromptResponse(stop_reason="end_turn")
-
-class LimitError(Exception):
-    status_code = 429
-
-async def model(question: str) -> str:
-    return question
-
-message: object = {}
-exception: Exception = ValueError("x")
-arrived: float = 0.0
-"""
-"""What the pages' examples take for granted."""
-
-
-def given(block: Block) -> str:
-    """A block as a program: what it takes for granted stands before it."""
-    return GIVEN + block.text
 
 
 def test_every_block_is_in_a_language_that_is_looked_at_here() -> None:

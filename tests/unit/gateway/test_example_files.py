@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from lastword.cli.gateway.options import parser, read
+from lastword.cli.gateway.parsers import WORDS
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import exposition
 from tests.kit.places import ROOT, TESTS
@@ -116,6 +117,27 @@ def test_the_proxy_is_alone_with_the_gateway_and_starts_once_that_is_ready() -> 
     (published,) = gateway["ports"]
     assert published.endswith(":8443")
     assert "listen 8443 ssl" in NGINX
+
+
+def test_links_to_the_page_lead_to_the_port_that_is_published_under_the_name_that_is_allowed() -> (
+    None
+):
+    gateway = COMPOSE["services"]["gateway"]
+    host = gateway["command"][gateway["command"].index("--allow-host") + 1]
+    port = gateway["ports"][0].removesuffix(":8443")
+    assert gateway["environment"]["LASTWORD_GATEWAY_URL"] == f"https://{host}:{port}"
+
+
+def test_every_command_of_the_page_can_be_typed_and_no_token_is_without_an_end() -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    inside = re.findall(r"docker compose exec (?:-T )?(\w+) lastword gateway ([^>`\n]+)", text)
+    assert len(inside) >= 4
+    for service, words in inside:
+        assert service in COMPOSE["services"]
+        name, *options = words.split()
+        read_ = WORDS[name]().read(options)
+        assert name != "token" or read_.expires is None or read_.expires > 0
+    assert "--expires 0" not in text
 
 
 def test_secrets_are_files_and_none_is_in_the_environment() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
 from types import SimpleNamespace
@@ -16,7 +17,9 @@ import lastword
 from lastword import ErrorType, Retry
 from lastword.core.classify import Verdict
 from lastword.core.link.facts import Facts
+from lastword.errors import Misused
 from lastword.inprocess.retry import MAX_WAIT_SECONDS, asked_seconds, attempts, tries_of
+from lastword.inprocess.streams import watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -298,3 +301,46 @@ async def test_attempts_are_numbered_from_one() -> None:
             if attempt.number < 3:
                 raise ConnectionResetError
     assert numbers == [1, 2, 3]
+
+
+async def tried(given: Any) -> None:
+    """Give every attempt the same."""
+    async for attempt in attempts(AT_ONCE, None):
+        with attempt:
+            if inspect.iscoroutine(given):
+                await given
+            else:
+                async for _ in watch(given, on_item=lambda: None):
+                    pass
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["a generator", "an asynchronous generator", "a coroutine"])
+async def test_what_an_earlier_attempt_used_up_ends_the_call_with_its_failure(kind: str) -> None:
+    made: list[int] = []
+
+    async def call() -> None:
+        made.append(1)
+        raise ConnectionResetError
+
+    async def texts() -> Any:
+        await call()
+        yield "never"
+
+    def lines() -> Any:
+        made.append(1)
+        raise ConnectionResetError
+        yield "never"
+
+    given = {"a generator": lines, "an asynchronous generator": texts}.get(kind, call)()
+    with pytest.raises(ConnectionResetError):
+        await tried(given)
+    assert made == [1]
+
+
+@pytest.mark.anyio
+async def test_a_generator_that_ended_before_the_first_attempt_is_refused() -> None:
+    spent = (number for number in ())
+    assert list(spent) == []
+    with pytest.raises(Misused, match="make the model call"):
+        await tried(spent)

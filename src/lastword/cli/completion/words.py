@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.cli.agent.command import parser as agent
 from lastword.cli.check.command import parser as check
-from lastword.cli.commands import names
+from lastword.cli.commands import help_parser, names
 from lastword.cli.completion.parsers import parser as completion
 from lastword.cli.config.command import parser as config
 from lastword.cli.connect_parser import parser as connect
@@ -53,6 +53,7 @@ PARSERS: dict[str, Callable[[], CommandParser]] = {
     **{f"gateway {word}": made for word, made in GATEWAY_WORDS.items()},
     "connect": connect,
     "outbox": outbox,
+    "help": help_parser,
     "completion": completion,
 }
 """The parser of each command, and of each word that one has."""
@@ -74,6 +75,7 @@ _KINDS = {
     "SESSION": Completed.SESSION,
 }
 _WORDS: dict[str, Sequence[str]] = {
+    "COMMAND": names(),
     "SCENARIO": list(SCENARIOS),
     "CLIENT": list(KNOWN),
     "EDITOR": list(EDITORS),

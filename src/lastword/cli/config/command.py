@@ -16,6 +16,7 @@ from lastword.cli.config.places import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
 from lastword.cli.config.tables import TABLES, options_of
 from lastword.cli.connect import TOKEN_VARIABLE
+from lastword.cli.gateway.parsers import URL_VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted
@@ -165,11 +166,15 @@ class _Line:
         return shown | ({"variable": self.variable} if self.variable else {})
 
 
+_VARIABLES = {("connect", "token"): TOKEN_VARIABLE, ("gateway", "public-url"): URL_VARIABLE}
+"""Of the gateway's options and `connect`'s, which have few."""
+
+
 def _variable(table: str, option: Option) -> str:
-    """Return the variable of an option; the gateway's and `connect`'s have none."""
+    """Return the variable of an option, or nothing if it has none."""
     if table in {"run", "record"}:
         return option.variable
-    return TOKEN_VARIABLE if (table, option.name) == ("connect", "token") else ""
+    return _VARIABLES.get((table, option.name), "")
 
 
 def _show(places: Places, *, as_json: bool) -> int:

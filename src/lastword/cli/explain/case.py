@@ -13,7 +13,7 @@ from lastword.core.classify.decide import decide
 from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.written import parse_json, read_written
 from lastword.core.failure.safety import TurnFacts
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.redact.truncate import clip, telling_lines
 
 _RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
@@ -29,6 +29,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         evidence: what was gathered from it.
         verdict: the conclusion.
         facts: what had already happened, if the error says so.
+        retry_safety: whether a retry was safe, if that was decided before.
     """
 
     form: str
@@ -36,6 +37,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence
     verdict: Verdict
     facts: TurnFacts | None = None
+    retry_safety: RetrySafety | None = None
 
 
 def case_of_text(text: str) -> Case:

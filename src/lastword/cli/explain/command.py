@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from lastword.cli import envelope
 from lastword.cli.explain.case import Case, case_of_exit, case_of_response, case_of_text
 from lastword.cli.explain.lines import explain_lines
+from lastword.cli.explain.named import case_of_name
 from lastword.cli.explain.page import Explanation, explain, shown
 from lastword.cli.page import has_colours, terminal_columns
 from lastword.cli.parser import CommandParser
+from lastword.cli.words import shown as shown_word
 from lastword.core.classify.gather import signal_number
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ examples:
   some-agent 2>&1 | lastword explain
   curl -i https://api.example/v1/... | lastword explain
   lastword explain crash.log --exit-code 137
+  lastword explain 429
+  lastword explain rate_limit
   lastword explain --status 429 --header 'Retry-After: 20' body.json
 
 exit status: 0, 1 when a line of --jsonl is no JSON object, 2 for arguments
@@ -74,7 +78,8 @@ def parser() -> CommandParser:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the file with the error; - is standard input (default: standard input)",
+        help="the file with the error, or a status, a type, an incident or the error's own words; "
+        "- is standard input (default: standard input)",
     )
     response = made.add_argument_group("an HTTP response, in place of a file")
     response.add_argument("--status", type=int, metavar="N", help="its status, from 100 to 599")
@@ -136,10 +141,26 @@ def _case(options: argparse.Namespace) -> Case:
         if options.file is not None:
             body = _text(_read(options.file))
         return case_of_response(options.status, _headers(options.header or []), body)
+    if _names_error(options.file):
+        named = case_of_name(options.file, os.environ)
+        if named is None:
+            raise UnusableInputError(
+                f"there is no file {shown_word(options.file)}, and it is not an error that is "
+                "known: explain takes a FILE, a status such as 429, a type such as rate_limit, an "
+                "incident, or what the error said, in quotes"
+            )
+        return named
     data = _read(options.file)
     if not data.strip():
         raise UnusableInputError("there is nothing to explain: the input is empty")
     return case_of_text(_text(data))
+
+
+def _names_error(word: str | None) -> bool:
+    """Return whether what was given in place of a file is not a file's path."""
+    if word is None or word == "-" or os.path.lexists(word):
+        return False
+    return os.sep not in word or " " in word
 
 
 def _signal(name: str | None) -> int | None:

@@ -62,6 +62,8 @@ def explain(case: Case) -> Explanation:
     redact = Redactor(secrets_of(os.environ))
     now = datetime.now().astimezone()
     error = wording.compose_known(case.verdict, case.facts, redact=redact, now=now)
+    if case.retry_safety is not None:
+        error = msgspec.structs.replace(error, retry_safety=case.retry_safety)
     proofs = [
         Proof(_line(proof.where, 100), _line(proof.said, 160), proof.means)
         for proof in proofs_of(case, redact)

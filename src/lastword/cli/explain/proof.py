@@ -70,6 +70,10 @@ def basis_of(rule: str) -> str:
     kind = rule.partition(":")[0]
     if kind == "unmatched":
         return "Nothing in it is known, and what is not known is not retried"
+    if kind == "type":
+        return "Nothing but the type is known, so nothing was decided by what an error said"
+    if kind == "record":
+        return "Decided when it happened"
     return f"Decided by {RULES.get(kind, 'a rule of its own')}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lastword.cli.gateway.parsers import WORDS, parser
+from lastword.cli.gateway.parsers import URL_VARIABLE, WORDS, parser
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
@@ -42,7 +42,9 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
     )
     configured = files.words("gateway", own) if files is not None else []
-    known, rest = made.parse_known_args([*configured, *own])
+    url = os.environ.get(URL_VARIABLE, "")
+    from_environment = [f"--public-url={url}"] if url else []
+    known, rest = made.parse_known_args([*configured, *from_environment, *own])
     if not agent:
         raise UsageError(MISSING)
     # Each agent's `lastword run` reads the files itself, with the project's of where it works.
@@ -76,6 +78,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         detach_grace_seconds=known.detach_grace,
         log_age_seconds=known.log_age,
         report=_report(run, rest),
+        public_url=known.public_url,
     )
 
 

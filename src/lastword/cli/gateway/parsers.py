@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from lastword.cli.durations import positive_seconds, seconds
-from lastword.cli.gateway.values import address, networks, number, size, url_path
+from lastword.cli.gateway.values import address, networks, number, size, url, url_path
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
 from lastword.gateway.links import PAGE_SECONDS
@@ -11,6 +13,9 @@ from lastword.gateway.tokens import SHORT_SECONDS
 from lastword.gateway.viewers import Role
 
 HOUR_SECONDS = 3600
+
+URL_VARIABLE = "LASTWORD_GATEWAY_URL"
+"""Where browsers reach a gateway: for its own links, and those of `lastword gateway token`."""
 
 ABOUT = """\
 Serves an ACP agent at a URL. A session outlives the connections to it, several
@@ -84,6 +89,14 @@ def _where(made: CommandParser) -> None:
         metavar="NAME",
         help="a name that the gateway is reached by, as behind a proxy; can be repeated (default: "
         "this machine's loopback names)",
+    )
+    add(
+        "--public-url",
+        type=url,
+        default="",
+        metavar="URL",
+        help="where browsers reach it, as behind a proxy or from outside a container; links to the "
+        f"page lead there (default: {URL_VARIABLE}, else where it listens)",
     )
     add(
         "--behind-proxy",
@@ -244,10 +257,10 @@ def token_parser() -> CommandParser:
     made.add_argument(
         "--link",
         nargs="?",
-        const="http://127.0.0.1:7780",
+        const=os.environ.get(URL_VARIABLE) or "http://127.0.0.1:7780",
         metavar="URL",
-        help="print a link to the page of the gateway there, which works once (%(const)s where "
-        "no URL is given)",
+        help="print a link to the page of the gateway there, which works once (where no URL is "
+        f"given: {URL_VARIABLE}, else http://127.0.0.1:7780)",
     )
     add_record_option(made, "gateway")
     return made

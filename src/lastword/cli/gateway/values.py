@@ -9,6 +9,7 @@ from lastword.core.link.option_table import Option
 
 MAX_PORT = 65535
 _SIZE = Option("size", "bytes", "")
+_URL = Option("url", "url", "")
 
 
 def address(text: str) -> tuple[str, int]:
@@ -25,6 +26,13 @@ def url_path(text: str) -> str:
     if not text.startswith("/"):
         raise _unusable(text, "a path, which begins with /")
     return text
+
+
+def url(text: str) -> str:
+    """Return the address of a web server, without a slash at its end."""
+    if text and _URL.read(text) is None:
+        raise _unusable(text, "an address, such as https://gateway.example:8443")
+    return text.rstrip("/")
 
 
 def size(text: str) -> int:

@@ -32,6 +32,9 @@ SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
 _WIDE_COLUMNS = 90
 """From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
 
+_NARROW_COLUMNS = 60
+"""Below this, what stands in columns elsewhere goes on the next line, or follows a comma."""
+
 STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
 _RETRY_COLUMNS = 8
@@ -72,7 +75,11 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
 def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:
     number = str(shown.number).ljust(_NUMBER_COLUMNS - 1)
     lead = ((f"{number} ", "bold"), (f"{shown_id(page, name)}  {when}  ", "bold"))
-    page.row(lead, _sides(shown.run), "bold")
+    if page.columns >= _NARROW_COLUMNS:
+        page.row(lead, _sides(shown.run), "bold")
+        return
+    page.verbatim(*lead)
+    page.line(_sides(shown.run), "bold", indent=_NUMBER_COLUMNS)
 
 
 def show_start(page: Page, shown: ShownPart) -> None:
@@ -106,7 +113,10 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
         "" if silent is None else f"silent for {duration(silent)} or more",
     )
-    page.row(start, "  ".join(cells).rstrip(), STYLES.get(turn.outcome, ""))
+    told = "  ".join(cells).rstrip()
+    if page.columns < _NARROW_COLUMNS:
+        told = ", ".join(filter(None, map(str.strip, cells)))
+    page.row(start, told, STYLES.get(turn.outcome, ""))
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:

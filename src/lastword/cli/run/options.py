@@ -114,7 +114,7 @@ def _command(arguments: Sequence[str]) -> list[str]:
     command = list(arguments[arguments.index("--") + 1 :])
     if not command or not command[0]:
         raise UsageError("there is no command after --; for example: lastword run -- opencode acp")
-    return command
+    return _meant_words(command) if len(command) == 1 and " " in command[0] else command
 
 
 def _take(rest: list[str], values: dict[str, float | str]) -> None:
@@ -170,6 +170,12 @@ def _no_word(where: str, text: str, words: Sequence[str]) -> str:
     from lastword.cli.words import wrong_choice  # noqa: PLC0415
 
     return wrong_choice(where, text, words)
+
+
+def _meant_words(command: Sequence[str]) -> list[str]:
+    from lastword.cli.words import meant_words  # noqa: PLC0415
+
+    return meant_words(command)
 
 
 def _takes_values() -> dict[str, bool]:

@@ -29,8 +29,8 @@ your file.
 
 examples:
   lastword run -- opencode acp
-  lastword run --idle-timeout 300 -- npx @zed-industries/claude-code-acp
-  lastword run --retry 2 --retry-wait-limit 60 -- gemini --experimental-acp
+  lastword run --idle-timeout 5m -- npx -y @agentclientprotocol/claude-agent-acp
+  lastword run --retry 2 --retry-wait-limit 60s -- gemini --acp
   LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
 
 exit status: the agent's own; 2 for options that cannot be used, 126 or 127

@@ -35,6 +35,7 @@ class SetupRequest:
         run_words: the options of `lastword run`, as words.
         name: the name for the entry; empty if none was given.
         file: another settings file; empty for the editor's own.
+        create: create the folder of the settings file if it does not exist.
         force: replace or remove an entry that lastword did not write.
         environment: the variables of this process.
     """
@@ -45,6 +46,7 @@ class SetupRequest:
     run_words: list[str]
     name: str
     file: str
+    create: bool
     force: bool
     environment: Mapping[str, str]
 
@@ -122,7 +124,8 @@ def write(request: SetupRequest) -> SetupOutcome:
         return outcome
     if old is not None and not request.force:
         _may_be_replaced(outcome.name, old.plain, new)
-    outcome.backup = save(file, settings_text.put(settings, outcome.name, new))
+    text = settings_text.put(settings, outcome.name, new)
+    outcome.backup = save(file, text, may_create=request.create)
     outcome.action = "written" if old is None else "replaced"
     return outcome
 

@@ -16,9 +16,10 @@ from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import actions, places, report
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
+from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
 from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     words = list(arguments)
     own, command = words, None
     if "--" in words:
-        own, command = words[: words.index("--")], words[words.index("--") + 1 :]
+        own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
     made = parser()
     made.refuse_unknown(own)
     options = made.parse_intermixed_args(own)
@@ -90,7 +91,9 @@ def _carried_out(request: SetupRequest, options: argparse.Namespace) -> actions.
 
 
 def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
-    editor = _editor(options.editor)
+    if _is_swapped(options.editor, options.agent):
+        options.editor, options.agent = options.agent, options.editor
+    editor = _editor(options.editor, options.agent)
     _check_editor_can(editor, options)
     agent = None
     if options.agent is not None:
@@ -120,18 +123,35 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
         run_words=_run_words(options),
         name=options.name or "",
         file=options.file or "",
+        create=options.create,
         force=options.force,
         environment=os.environ,
     )
 
 
-def _editor(name: str | None) -> Editor:
+def _is_swapped(editor: str | None, agent: str | None) -> bool:
+    """Return whether the agent was given first. `cursor` is the name of an agent, too."""
+    if editor is None or agent is None:
+        return False
+    is_right = editor.lower() in BY_ALIAS and agent.lower() in AGENTS
+    return not is_right and editor.lower() in AGENTS and agent.lower() in {*BY_ALIAS, *INSTEAD}
+
+
+def _editor(name: str | None, agent: str | None) -> Editor:
     if name is None:
         raise UsageError(f"say which editor: {', '.join(EDITORS)}")
-    editor = EDITORS.get(name.lower())
-    if editor is None:
-        raise UsageError(places.unknown("editor", name, EDITORS))
-    return editor
+    known = name.lower()
+    if known in BY_ALIAS:
+        return BY_ALIAS[known]
+    if known in INSTEAD:
+        why, forms = INSTEAD[known]
+        lines = " or ".join(
+            f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`" for line in forms
+        )
+        raise UsageError(f"{why}: {lines}")
+    if known in AGENTS:
+        raise UsageError(f"say which editor {known} is for: lastword setup EDITOR {known}")
+    raise UsageError(places.unknown("editor", name, [*EDITORS, *INSTEAD]))
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
@@ -196,6 +216,11 @@ def parser() -> CommandParser:
     )
     made.add_argument(
         "--file", metavar="FILE", help="another settings file (default: the editor's own)"
+    )
+    made.add_argument(
+        "--create",
+        action="store_true",
+        help="with --write: create the folder of the settings file, if it does not exist",
     )
     made.add_argument(
         "--force",

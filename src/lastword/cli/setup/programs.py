@@ -6,6 +6,7 @@ Owns the guess which part of this terminal's PATH an editor has, too.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 OURS = "lastword"
 _INSTALL = "`uv tool install lastword` or `pipx install lastword` puts it on PATH for good."
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|tsx|ruby|perl|php|(?:ba|z|da)?sh")
+"""Programs whose first argument is the script that they run."""
+
 _PASSING = ("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/")
 """What the paths of programs have in them that `uvx` and `pipx run` install for one run."""
 
@@ -29,7 +33,7 @@ class NamedCommand:
 
 
 def lasting_path(environment: Mapping[str, str]) -> str:
-    """Return PATH without what only this terminal has: an active virtual environment, `.`."""
+    """Return PATH without what only this terminal has: virtual environments, and `.`."""
     active = environment.get("VIRTUAL_ENV")
     passing = os.path.realpath(active) + os.sep if active else None
     kept = [
@@ -37,8 +41,21 @@ def lasting_path(environment: Mapping[str, str]) -> str:
         for folder in environment.get("PATH", os.defpath).split(os.pathsep)
         if os.path.isabs(folder)
         and not (passing and (os.path.realpath(folder) + os.sep).startswith(passing))
+        and not os.path.exists(os.path.join(folder, os.pardir, "pyvenv.cfg"))
     ]
     return os.pathsep.join(dict.fromkeys(kept))
+
+
+def typed_command(environment: Mapping[str, str]) -> list[str]:
+    """Return how lastword is called in this terminal, for a command that the user is to type."""
+    if shutil.which(OURS, path=environment.get("PATH", os.defpath)):
+        return [OURS]
+    return _beside_python()
+
+
+def _beside_python() -> list[str]:
+    beside = os.path.join(os.path.dirname(sys.executable), OURS)
+    return [beside] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", OURS]
 
 
 def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
@@ -54,8 +71,7 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
             return NamedCommand([found], f"`lastword` is {found}.")
         told = f"If the editor does not find `lastword`, give it the whole path: {found}"
         return NamedCommand([OURS], told)
-    beside = os.path.join(os.path.dirname(sys.executable), OURS)
-    words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", OURS]
+    words = _beside_python()
     if any(mark in words[0] for mark in _PASSING):
         told = f"{words[0]} is an installation that may be deleted at any time."
     else:
@@ -74,15 +90,40 @@ def agent_command(
         install: the command that installs a missing program.
         whole: the editor needs absolute paths.
     """
-    program, *rest = command
+    program, *given = command
+    rest = [_from_anywhere(program, word, given[:at]) for at, word in enumerate(given)]
+    told = ""
+    if rest != given:
+        moved = [word for word, before in zip(rest, given, strict=True) if word != before]
+        told = f"An editor starts the agent in another folder, so the settings name {moved[0]}."
     found = shutil.which(program, path=lasting_path(environment))
+    here = shutil.which(program, path=environment.get("PATH", os.defpath))
+    if here is not None and found is None:
+        # On the PATH of this terminal alone, as the Python of a virtual environment is.
+        return NamedCommand([os.path.abspath(here), *rest], told)
+    if found is None and os.sep in program:
+        said = f"There is no program {os.path.abspath(program)} that can be run."
+        return NamedCommand([os.path.abspath(program), *rest], said)
     if found is None:
         hint = f" To get it: {install}." if install else " Install it, or give its whole path."
-        told = f"`{program}` was not found on PATH.{hint}"
-        return NamedCommand([program, *rest], told)
-    # A path that is given must hold from any folder; it is no matter of PATH.
+        return NamedCommand([program, *rest], f"`{program}` was not found on PATH.{hint}")
+    # A path that is given must hold from any folder; it is not looked up on PATH.
     is_path = os.sep in program
-    return NamedCommand([os.path.abspath(found) if whole or is_path else program, *rest], "")
+    return NamedCommand([os.path.abspath(found) if whole or is_path else program, *rest], told)
+
+
+def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
+    """Return an argument that names a file of this folder by its whole path, any other as it is.
+
+    A word without a separator or a suffix, as in `opencode acp`, names a file only where an
+    interpreter takes its script.
+    """
+    is_script = _INTERPRETER.fullmatch(os.path.basename(program)) and all(
+        each.startswith("-") for each in before
+    )
+    names_file = os.sep in word or os.path.splitext(word)[1] or is_script
+    is_option = word.startswith("-") or os.path.isabs(word)
+    return os.path.abspath(word) if names_file and not is_option and os.path.isfile(word) else word
 
 
 def is_ours(words: Sequence[str]) -> bool:

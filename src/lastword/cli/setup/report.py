@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.setup.places import settings_paths, shown
+from lastword.cli.setup.programs import typed_command
 from lastword.quirks import agent_commands, editors
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
 
 def _check(request: SetupRequest) -> str:
     """Return the command that checks whether the agent can start here."""
-    return shlex.join(["lastword", "doctor", "--", *request.command])
+    return shlex.join([*typed_command(request.environment), "doctor", "--", *request.command])
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return the command that undoes the change."""
-    words = ["lastword", "setup", request.editor.name]
+    words = [*typed_command(request.environment), "setup", request.editor.name]
     if request.agent and not request.name and outcome.action != "wrapped":
         words += [request.agent.name, "--remove"]
     else:

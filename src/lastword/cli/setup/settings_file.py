@@ -63,8 +63,13 @@ def load(path: str) -> SettingsFile:
     return SettingsFile(path, target, text.removeprefix(_BOM), mark, status)
 
 
-def save(file: SettingsFile, text: str) -> str:
+def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
     """Replace the file's text; return the path of the old one's copy, empty for a new file.
+
+    Args:
+        file: The file as it was read.
+        text: Its new text.
+        may_create: Whether to create the folder that it is in.
 
     Raises:
         SettingsError: It cannot be written, and is unchanged.
@@ -76,7 +81,12 @@ def save(file: SettingsFile, text: str) -> str:
     new = os.path.join(folder, f".{os.path.basename(file.target)}.lastword-{os.getpid()}")
     leftovers = [new]
     try:
-        os.makedirs(folder, exist_ok=True)
+        if may_create:
+            os.makedirs(folder, exist_ok=True)
+        if not os.path.isdir(folder):
+            raise SettingsError(
+                f"there is no folder {folder} (is the editor installed?); --create makes it"
+            )
         _check_unchanged(file)
         if status and not os.access(file.target, os.W_OK):
             raise SettingsError(f"{_named(file)} is read-only")

@@ -17,7 +17,8 @@ from lastword.core.protocol import acp
 from lastword.kit.peer import StrictClient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import threading
+    from collections.abc import Callable, Sequence
 
     from lastword.kit.peer import PeerEvent
 
@@ -52,11 +53,27 @@ class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool
 
 
+class DemoClient(StrictClient):
+    """A client that stops waiting when the user stops the demo."""
+
+    def __init__(self, command: Sequence[str], stopped: threading.Event) -> None:
+        super().__init__(command, _defaults())
+        self._stopped = stopped
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something holds, the demo is stopped, or the time has passed."""
+        return super().wait(lambda: done() or self._stopped.is_set(), seconds) and done()
+
+
 def take_turn(
-    command: Sequence[str], *, typed: bool, patience_seconds: float = PATIENCE_SECONDS
+    command: Sequence[str],
+    stopped: threading.Event,
+    *,
+    typed: bool,
+    patience_seconds: float = PATIENCE_SECONDS,
 ) -> SeenTurn:
     """Start the command, send one prompt, and see what comes of it."""
-    with StrictClient(command, _defaults()) as client:
+    with DemoClient(command, stopped) as client:
         greeting = client.initialize(TYPED) if typed else client.initialize({}, info=ZED)
         client.answer_to(greeting, START_SECONDS)
         client.answer_to(client.new_session(os.getcwd()), START_SECONDS)

@@ -23,6 +23,7 @@ REQUEST = SetupRequest(
     run_words=[],
     name="",
     file="",
+    create=False,
     force=False,
     environment={"HOME": "/nonexistent", "PATH": ""},
 )

@@ -34,10 +34,15 @@ def test_a_file_is_replaced_and_its_old_text_kept(file: SettingsFile) -> None:
     assert (Path(first).read_text(), Path(second).read_text()) == ("old", "new")
 
 
-def test_a_file_that_is_not_there_is_empty_and_is_made_with_its_folders(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_empty_and_its_folder_is_created_only_where_it_may_be(
+    tmp_path: Path,
+) -> None:
     file = load(str(tmp_path / "a/b/settings.json"))
     assert (file.text, file.status) == ("", None)
-    assert save(file, "new") == ""
+    with pytest.raises(SettingsError, match=r"there is no folder .*/a/b"):
+        save(file, "new")
+    assert list(tmp_path.iterdir()) == []
+    assert save(file, "new", may_create=True) == ""
     assert Path(file.path).read_text() == "new"
 
 
@@ -57,7 +62,7 @@ def test_what_the_system_refuses_leaves_the_file_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(os, call, denied)
         with pytest.raises(SettingsError, match="it cannot be written: permission denied"):
-            save(file, "new")
+            save(file, "new", may_create=True)
     assert is_as_it_was(file)
 
 

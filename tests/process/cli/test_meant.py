@@ -1,0 +1,241 @@
+"""What a user meant: an error by its name, a command in one word, `--json` of a failure, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.client import TYPED, Client, clean_environment
+from tests.kit.desk import SCRIPTED
+from tests.kit.json_glossary import problems_in
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LASTWORD = [sys.executable, "-P", "-m", "lastword"]
+
+
+def run(
+    *arguments: str, state: Path | None = None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment() | ({"LASTWORD_STATE_DIR": str(state)} if state else {})
+    return subprocess.run(
+        [*LASTWORD, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=environment,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "error_type"),
+    [
+        ("429", "rate_limit"),
+        ("529", "provider_unavailable"),
+        ("rate_limit", "rate_limit"),
+        ("Rate-Limit", "rate_limit"),
+        ("context overflow", "context_overflow"),
+        ("529 Overloaded", "provider_unavailable"),
+        ("ECONNREFUSED", "network"),
+        ("it went wrong somehow", "unknown"),
+    ],
+)
+def test_an_error_is_explained_by_its_name(words: str, error_type: str, tmp_path: Path) -> None:
+    done = run("explain", "--json", words, state=tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["type"] == error_type
+    assert run("explain", words, cwd=tmp_path).stdout.startswith(f"{error_type}\n")
+
+
+def test_a_file_comes_before_a_name(tmp_path: Path) -> None:
+    (tmp_path / "429").write_text("Error: 529 Overloaded")
+    told = json.loads(run("explain", "--json", "429", cwd=tmp_path).stdout)
+    assert told["type"] == "provider_unavailable"
+
+
+@pytest.mark.parametrize("word", ["77", "frobnicate"])
+def test_a_word_that_names_nothing_is_answered_with_what_explain_takes(
+    word: str, tmp_path: Path
+) -> None:
+    done = run("explain", word, cwd=tmp_path, state=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a status such as 429, a type such as rate_limit, an incident" in done.stderr
+
+
+def test_an_incident_is_explained_from_the_record(tmp_path: Path) -> None:
+    client = Client(
+        [*LASTWORD, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
+        environment=clean_environment(LASTWORD_STATE_DIR=str(tmp_path)),
+    )
+    client.open(**TYPED)
+    error = client.turn("Hi").error
+    assert client.end() == 0
+    done = run("explain", "--json", error["incident_id"], state=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    for name in ("type", "reason", "retry_after_seconds", "retry_safety", "http_status"):
+        assert told[name] == error[name]
+    page = run("explain", error["incident_id"], state=tmp_path).stdout
+    assert f"`lastword log {error['incident_id']}`" in page
+
+
+def test_an_agent_that_is_given_for_a_command_is_answered_with_the_command(tmp_path: Path) -> None:
+    for words in (["opencode", "acp"], ["opencode acp"]):
+        done = run(*words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.endswith(": lastword run -- opencode acp\n")
+
+
+def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
+    agent = " ".join([*SCRIPTED, "healthy"])
+    client = Client([*LASTWORD, "run", "--", agent], environment=clean_environment())
+    client.open(**TYPED)
+    assert client.turn("Hi").answer["result"]["stopReason"] == "end_turn"
+    assert client.end() == 0
+    assert client.said.startswith("lastword: ")
+    assert "is taken as: -- " in client.said.partition("\n")[0]
+    assert run("doctor", "--", agent).returncode == 0
+    shown = json.loads(run("setup", "--json", "zed", "--", agent).stdout)
+    assert shown["entry"]["args"][-2:] == ["--bare", "healthy"]
+    spaced = tmp_path / "my agent"
+    spaced.write_text("#!/bin/sh\nexit 7\n")
+    spaced.chmod(0o755)
+    done = run("run", "--", "my agent", cwd=tmp_path, state=tmp_path)
+    assert "is taken as" not in done.stderr
+    assert run("run", "--", "./my agent", cwd=tmp_path, state=tmp_path).returncode == 7
+
+
+FAILING = [
+    ["check", "--json"],
+    ["doctor", "--json"],
+    ["doctor", "--json", "--timeout", "soon", "--", "true"],
+    ["explain", "--json", "/nowhere"],
+    ["export", "--json"],
+    ["frobnicate", "--json"],
+    ["gateway", "status", "--json", "--port", "x"],
+    ["log", "--json", "--since", "soon"],
+    ["log", "--json"],
+    ["outbox", "--json", "--send"],
+    ["setup", "--json", "zed"],
+    ["setup", "--json", "nvim", "claude"],
+    ["stats", "--json", "--days", "0"],
+    ["stats", "--json"],
+    ["agent", "--json", "frobnicate"],
+]
+
+
+@pytest.mark.parametrize("arguments", FAILING, ids=" ".join)
+def test_a_command_that_fails_says_so_in_json_where_json_was_asked_for(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    done = run(*arguments, state=tmp_path / "none")
+    assert done.returncode in (1, 2)
+    told = json.loads(done.stdout)
+    assert list(told) == ["version", "error"]
+    assert told["version"] == 1
+    assert told["error"]["exit_status"] == done.returncode
+    assert told["error"]["message"]
+    assert told["error"]["message"] in done.stderr
+    assert not told["error"]["message"].startswith("lastword")
+    assert list(problems_in(told, "error")) == []
+
+
+@pytest.mark.parametrize("after_seconds", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("command", ["demo", "explain"])
+def test_ctrl_c_ends_a_command_with_one_line_and_status_130(
+    command: str, after_seconds: float
+) -> None:
+    with subprocess.Popen(
+        [*LASTWORD, command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    ) as process:
+        _wait_until_it_is_ours(process.pid)
+        time.sleep(after_seconds)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=FUSE_SECONDS)
+        assert time.monotonic() - began < FUSE_SECONDS / 2
+    assert (process.returncode, out) == (130, "")
+    assert err == f"lastword {command}: stopped\n"
+
+
+IMPORTING = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from lastword.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("lastword.cli.demo", "demo"),
+        ("lastword.cli.explain.case", "explain"),
+        ("lastword.cli.streams", "log"),
+        ("lastword.kit.check.run", "check"),
+        ("lastword.cli.setup.forms", "setup"),
+        ("lastword.sidecar.signals", "run"),
+    ],
+)
+def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", IMPORTING, module, command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=clean_environment(),
+    )
+    assert done.returncode == 130, done.stderr
+    assert (done.stdout, done.stderr) == ("", f"lastword {command}: stopped\n")
+
+
+def _wait_until_it_is_ours(pid: int) -> None:
+    """Wait until Python itself has started, and the command's own modules are loaded."""
+    fuse = time.monotonic() + FUSE_SECONDS
+    while time.monotonic() < fuse:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            if "msgspec" in maps.read():
+                return
+        time.sleep(0.01)
+    raise AssertionError(os.getpid())
+
+
+def test_the_list_of_sessions_is_readable_in_forty_columns(tmp_path: Path) -> None:
+    client = Client(
+        [*LASTWORD, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
+        environment=clean_environment(LASTWORD_STATE_DIR=str(tmp_path)),
+    )
+    client.open(**TYPED)
+    client.turn("Hi")
+    assert client.end() == 0
+    environment = clean_environment(LASTWORD_STATE_DIR=str(tmp_path), COLUMNS="40")
+    done = subprocess.run(
+        [*LASTWORD, "log"], capture_output=True, text=True, check=True, env=environment
+    )
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert lines[1] == "    lastword-agent in raw-client"
+    assert any(line.strip().partition("  ")[2].startswith("rate limit, ") for line in lines)
