@@ -479,6 +479,11 @@ def entries_of(
     return map(_entry, rows)
 
 
+def in_time(recorded: RecordedEntry) -> tuple[int, int]:
+    """Return an entry's place among those of several writers: by its moment, then as written."""
+    return recorded.at_epoch_ms, recorded.id
+
+
 def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iterator[RecordedEntry]:
     """Yield the entries written after this one, in the order of writing."""
     rows = record.execute(

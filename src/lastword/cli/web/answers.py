@@ -64,8 +64,11 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         entries = _entries(record, parts, after)
         return {
             "run": documents.run(reader.run_of(record, found[0].run)),
-            "events": [event(recorded, number) for number, recorded in entries],
-            "next": entries[-1][1].id if entries else after,
+            "events": [
+                event(recorded, number)
+                for number, recorded in sorted(entries, key=lambda one: reader.in_time(one[1]))
+            ],
+            "next": entries[-1][1].id if entries else after,  # as written: none is passed over
             "more": len(entries) == ENTRIES_AT_ONCE,
             "left_out": left_out,
         }
