@@ -392,6 +392,16 @@ def turns_of(
     return [_turn(row) for row in rows][::-1]
 
 
+def last_failed(record: sqlite3.Connection, part: Part) -> RecordedTurn | None:
+    """Return the latest turn of a session that failed in this run, if one did."""
+    rows = record.execute(
+        "SELECT * FROM turns WHERE session_id = ? AND run = ? AND outcome = 'failed'"
+        " ORDER BY started_epoch_ms DESC, turn DESC LIMIT 1",
+        (part.session_id, part.run),
+    )
+    return next(map(_turn, rows), None)
+
+
 def count_turns(record: sqlite3.Connection, part: Part) -> int:
     """Return how many turns a session has had in this run."""
     row = record.execute(

@@ -336,6 +336,7 @@ def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
     assert view.last_failure is not None
     assert (view.last_failure.type, view.last_failure.at_epoch_ms) == ("rate_limit", 5)
     assert (view.last_failure.seq, view.last_failure.retryable) == (2, True)
+    assert view.last_failure.recovered
     assert SECRET not in view.last_failure.sentence
 
 

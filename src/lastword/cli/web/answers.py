@@ -43,7 +43,9 @@ def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
     turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
     failures = () if turns else tuple(reader.failures_of(record, part))
     run = reader.run_of(record, part.run)
-    shown = ShownPart(part, run, turns, (), reader.count_turns(record, part), failures)
+    failed = reader.last_failed(record, part)
+    count = reader.count_turns(record, part)
+    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed)
     return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
 
 
