@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -345,6 +346,32 @@ def test_the_library_is_served_as_it_is_in_the_package(browser: Browser, tmp_pat
         assert folder == str(gateway.root)
         tab.do("click", "Start")
         tab.see("Nothing has been said here yet.")
+    finally:
+        tab.do("close")
+        gateway.close()
+
+
+def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path) -> None:
+    limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "600"}}
+    gateway = serving(tmp_path, [{"fail": limit}])
+    tab = browser.tab()
+    try:
+        session = new_session(gateway)
+        tab.do("clock")
+        tab.session(gateway, session)
+        tab.say("Go")
+        tab.see("Rate limited")
+        seen = []
+        for _ in range(3):
+            card = tab.do("text", ".card.failure")
+            waits = re.findall(r"\d+ (?:s|min|minutes?|seconds?)\b", card)
+            assert len(waits) == 1, card
+            seen.append(waits[0])
+            tab.do("forward", 240_000)
+        assert seen == ["10 min", "6 min", "2 min"]
+        tab.do("until", "() => !/\\d+ min/.test(document.querySelector('.card.failure').innerText)")
+        assert "Try again." in tab.do("text", ".card.failure .sentence")
+        tab.see("Try again")
     finally:
         tab.do("close")
         gateway.close()

@@ -65,13 +65,16 @@ export function retryRule(error, ends) {
  */
 export function failureCard(error, about) {
   const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
+  const ends = waitEnds(error, about.received);
+  // The sentence says how long the wait was at first. Where it runs, it runs in the sentence.
+  const [before, after] = about.again && ends !== null ? halves(error.message) : [error.message, null];
+  const within = h("span", { class: "countdown" });
   const card = h(
     "section",
     { class: "card failure", "aria-label": `Failure: ${title}` },
     h("h2", {}, mark("failed"), title),
-    h("p", { class: "sentence", dir: "auto" }, error.message),
+    h("p", { class: "sentence", dir: "auto" }, before, within, after),
   );
-  const ends = waitEnds(error, about.received);
   const countdown = h("p", { class: "countdown" });
   const buttons = h("p", { class: "buttons" });
   add(card, countdown, buttons);
@@ -82,7 +85,8 @@ export function failureCard(error, about) {
     everySecond(place, () => {
       const left = ends === null ? 0 : (ends - Date.now()) / 1000;
       const rule = retryRule(error, ends);
-      countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+      if (after !== null) within.textContent = left > 0 ? ` in ${span(left)}` : "";
+      else countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
       if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
       return left > 0;
     });
@@ -94,7 +98,20 @@ export function failureCard(error, about) {
     about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
   );
   add(card, failureDetails(error));
-  return { card, settle: () => (countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+  return { card, settle: () => (within.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+}
+
+/** A wait as lastword words it, at the end of its sentence. */
+const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
+
+/**
+ * What stands before and after the wait in a sentence; null where it has none.
+ * @param {string} said
+ * @returns {[string, string | null]}
+ */
+function halves(said) {
+  const found = [...said.matchAll(WAIT)].at(-1); // what stands before may be quoted
+  return found ? [said.slice(0, found.index), said.slice(found.index + found[0].length)] : [said, null];
 }
 
 /**
