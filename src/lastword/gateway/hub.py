@@ -121,9 +121,7 @@ class Hub:
         """Restore what the log says was open, in a process that takes the session over."""
         for kept in self.log.pins_of("open:"):
             about = kept.entry.about
-            self._open[about.number] = OpenIn(
-                about.viewer, about.request, about.method, about.turn
-            )
+            self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
         # No question had a greater number than its entry: an answer that is sent again to one of
         # the agent's before must not answer one of this agent's.

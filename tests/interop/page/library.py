@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 NAME = "markdown-it"
 SCRIPT = "dist/browser/markdown-it.esm.min.mjs"
 WITHIN = ("entities", "linkify-it", "mdurl", "punycode.js", "uc.micro")
-"""The packages of which a part is in the script: all that it needs but what its command line does."""
+"""The packages of which a part is in the script; its command line needs another."""
 
 
 def library() -> dict[str, bytes]:

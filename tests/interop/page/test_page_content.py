@@ -1,5 +1,4 @@
-"""What an agent says and does, in Chromium: Markdown, code, diffs, plans and pictures, and none of
-it ever markup, a script, or a request to elsewhere."""
+"""What an agent says and does, in Chromium: Markdown, code, diffs, plans and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.interop.page.browser import Browser, Tab
+    from tests.interop.page.browser import Browser
 
 LOADED = "() => performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
 LIBRARY = "/page/markdown-it.js"
@@ -177,7 +176,10 @@ def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
             tab.do("media", True)
             tab.shot("content-390px-dark")
             tab.do("size", 1000, 760)
-            tab.do("evaluate", "() => document.querySelector('article.agent:has(table)').scrollIntoView()")
+            tab.do(
+                "evaluate",
+                "() => document.querySelector('article.agent:has(table)').scrollIntoView()",
+            )
             tab.shot("content-wide-dark")
             tab.do("reload")
             tab.see("Done.")
@@ -193,12 +195,13 @@ def _picture() -> dict[str, Any]:
 
 HOSTILE = [
     "<script>window.hacked = 1</script>\n\n<img src=x onerror='window.hacked = 2'>\n\n",
-    "[one](javascript:window.hacked=3) [two](JaVaScRiPt:window.hacked=4) "
-    "[three](data:text/html,<script>1</script>) [four](vbscript:x) [five](file:///etc/passwd) "
+    "[one](javascript:window.hacked=3) [two](JaVaScRiPt:window.hacked=4)\n",
+    "[three](data:text/html,<script>1</script>) [four](vbscript:x) [five](file:///etc/passwd)\n",
     "[six](/v1/sessions) [seven](//evil.invalid/x) <javascript:window.hacked=5>\n\n",
     "![pixel](https://evil.invalid/pixel.png) ![inline](data:image/svg+xml,<svg onload=1>)\n\n",
     '[eight](https://evil.invalid/"onmouseover="window.hacked=6 "t")\n\n',
-    "<a href='javascript:1' onclick='window.hacked = 7'>nine</a> <style>*{display:none}</style>\n\n",
+    "<a href='javascript:1' onclick='window.hacked = 7'>nine</a>\n\n",
+    "<style>*{display:none}</style>\n\n",
     "```html\n<script>window.hacked = 8</script>\n```\n\n",
     "&lt;script&gt;window.hacked = 9&lt;/script&gt; &#106;avascript:\n\n",
     "[ten]: javascript:window.hacked=10\n\n[ten] [ten][] ![ten]\n\n",
@@ -247,8 +250,9 @@ def test_no_word_of_an_agents_becomes_a_script_markup_or_a_request(
             shown = tab.do("text", ".transcript")
             assert "<script>window.hacked = 1</script>" in shown
             assert "Picture: pixel" in shown
-            for each in range(1, 8):
-                tab.do("evaluate", f"() => document.querySelectorAll('.rich a, .rich span')[{each}]?.dispatchEvent(new MouseEvent('mouseover', {{bubbles: true}}))")
+            over = "() => { for (const one of document.querySelectorAll('.rich *'))"
+            over += " one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })); }"
+            tab.do("evaluate", over)
             assert tab.do("evaluate", "() => window.hacked ?? null") is None
             assert tab.do("axe") == []
             tab.shot("hostile-markdown")
@@ -318,7 +322,9 @@ def test_ten_thousand_pieces_of_a_text_cost_as_much_as_they_are(
         tab.session(gateway, session)
         tab.do("wait", "button[type=submit]:enabled")
         watch = "() => { window.busy = 0; new PerformanceObserver((list) => { for (const one of"
-        watch += " list.getEntries()) window.busy += one.duration; }).observe({ type: 'longtask' }); }"
+        watch += (
+            " list.getEntries()) window.busy += one.duration; }).observe({ type: 'longtask' }); }"
+        )
         tab.do("evaluate", watch)
         for name in kinds:
             tab.do("evaluate", "() => { window.busy = 0; window.began = performance.now(); }")
@@ -372,6 +378,35 @@ def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path) -> None
         tab.do("until", "() => !/\\d+ min/.test(document.querySelector('.card.failure').innerText)")
         assert "Try again." in tab.do("text", ".card.failure .sentence")
         tab.see("Try again")
+    finally:
+        tab.do("close")
+        gateway.close()
+
+
+def test_the_list_says_when_a_session_failed_and_whether_it_is_over(
+    browser: Browser, tmp_path: Path
+) -> None:
+    limit = {"http": 429, "message": "slow down"}
+    gateway = serving(tmp_path, [{"fail": limit}], [{"say": "Well."}, {"result": "end_turn"}])
+    tab = browser.tab()
+    try:
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            failed, mended, ended = (viewer.new(gateway.root) for _ in range(3))
+            for session in (failed, mended, mended, ended):
+                viewer.answer(viewer.prompt(session))
+            viewer.request("session/close", {"sessionId": ended})
+            with tab.without_errors():
+                tab.log_in(gateway)
+                tab.do("wait", "li[data-state=ended]")
+                rows = {
+                    session: tab.do("text", f"li.card:has(a[href='#/session/{session}/log'])")
+                    for session in (failed, mended, ended)
+                }
+        time = r"\d\d:\d\d:\d\d"
+        assert re.search(rf"Last turn failed\s+Rate limited\. .*{time} What happened", rows[failed])
+        assert re.search(rf"Ready\s+Recovered from: Rate limited, {time}\.", rows[mended])
+        assert re.search(rf"Ended\s+Its last turn failed: Rate limited, {time}\.", rows[ended])
+        holds_for_all(tab, "sessions-failed")
     finally:
         tab.do("close")
         gateway.close()

@@ -93,7 +93,9 @@ def test_nothing_that_went_well_is_not_a_hundred_percent(tmp_path: Path) -> None
     for turn in range(1, 4):
         book.failed("s1", turn, "auth")
     write(tmp_path, book)
-    rows = [" ".join(line.split()) for line in lastword("stats", state=tmp_path).stdout.splitlines()]
+    rows = [
+        " ".join(line.split()) for line in lastword("stats", state=tmp_path).stdout.splitlines()
+    ]
     assert "ok, of those not cancelled 0.00 %" in rows
     assert not any("100 %" in row for row in rows)
 
