@@ -78,7 +78,7 @@ NAMES = {
     "file": "where a file was written",
     "findings": "what was found",
     "first": "the oldest entry of a log",
-    "first_output": "from the prompt to the first text or tool call",
+    "first_output": "from the prompt to the first text, tool call or question",
     "first_output_after_seconds": "the same of one turn",
     "forced": "was the rung chosen by an option?",
     "frames": "frames of the wire",
