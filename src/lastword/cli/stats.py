@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _ABOUT = """\
 Sums up what is recorded: failures by type, agent and day with the change
-against the days before, whether every turn was answered, restarts, retries,
-how long turns take, and what happened to sessions behind a gateway.
+against the days before, how many turns ended well, restarts, retries, how
+long turns take, and what happened to sessions behind a gateway.
 """
 
 _ENDS = """\

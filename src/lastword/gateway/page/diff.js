@@ -107,7 +107,7 @@ function rowOf({ sign, text }) {
 export function diffView(content) {
   const rows = compared(linesOf(String(content.oldText ?? "")), linesOf(String(content.newText ?? "")));
   const [added, removed] = ["+", "−"].map((sign) => rows.filter((row) => row.sign === sign).length);
-  const about = `${content.oldText ? "" : "New file. "}${plural(added ?? 0, "line")} added, ${removed} removed`;
+  const about = `${typeof content.oldText === "string" ? "" : "New file. "}${plural(added ?? 0, "line")} added, ${removed} removed`;
   const left = near(rows);
   const list = h("div", { class: "diff" });
   const more = button("", () => show());

@@ -23,7 +23,9 @@ export function picture(block, changed) {
   if (data.length > MAX_CHARS) return refuse("it has more than 8 MB"), place;
   let bytes;
   try {
-    bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+    const raw = atob(data);
+    bytes = new Uint8Array(raw.length);
+    for (let place = 0; place < raw.length; place += 1) bytes[place] = raw.charCodeAt(place);
   } catch {
     return refuse("it is damaged"), place;
   }

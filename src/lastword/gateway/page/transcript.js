@@ -60,7 +60,8 @@ export class Transcript {
   #isCatchingUp = false;
   #isAtEnd = true;
   #dropped = 0;
-  #pictures = 0;
+  /** @type {{block: any}[]} */
+  #pictures = [];
 
   /** @param {string} logUrl */
   constructor(logUrl) {
@@ -107,7 +108,8 @@ export class Transcript {
 
   clear() {
     this.#items = [];
-    this.#first = this.#drawn = this.#dropped = this.#pictures = 0;
+    this.#first = this.#drawn = this.#dropped = 0;
+    this.#pictures = [];
     this.#tools.clear();
     this.#changed.clear();
     this.#failure = this.#retry = null;
@@ -257,15 +259,20 @@ export class Transcript {
    * @param {any} block
    */
   picture(who, block) {
-    const size = typeof block.data === "string" ? block.data.length : 0;
-    this.#pictures += size;
-    const isKept = this.#pictures <= MAX_PICTURES;
-    if (!isKept) this.#pictures -= size;
-    const kept = isKept ? block : {};
+    /** @type {{block: any}} */
+    const kept = { block };
+    this.#pictures.push(kept);
+    let size = 0;
+    for (const one of [...this.#pictures].reverse()) {
+      size += String(one.block?.data ?? "").length;
+      if (size > MAX_PICTURES) one.block = null;
+    }
+    this.#pictures = this.#pictures.filter((one) => one.block);
+    const shown = () => (kept.block ? picture(kept.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
     this.#add({
       kind: "picture",
       at: Date.now(),
-      draw: () => h("article", { class: "item", "aria-label": who }, h("p", { class: "who" }, who), picture(kept, () => this.#keepSoon())),
+      draw: () => h("article", { class: "item", "aria-label": who }, h("p", { class: "who" }, who), shown()),
     });
   }
 
