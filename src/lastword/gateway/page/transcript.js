@@ -62,6 +62,7 @@ export class Transcript {
   #dropped = 0;
   /** @type {{block: any}[]} */
   #pictures = [];
+  #pictureSize = 0;
 
   /** @param {string} logUrl */
   constructor(logUrl) {
@@ -110,6 +111,7 @@ export class Transcript {
     this.#items = [];
     this.#first = this.#drawn = this.#dropped = 0;
     this.#pictures = [];
+    this.#pictureSize = 0;
     this.#tools.clear();
     this.#changed.clear();
     this.#failure = this.#retry = null;
@@ -262,12 +264,12 @@ export class Transcript {
     /** @type {{block: any}} */
     const kept = { block };
     this.#pictures.push(kept);
-    let size = 0;
-    for (const one of [...this.#pictures].reverse()) {
-      size += String(one.block?.data ?? "").length;
-      if (size > MAX_PICTURES) one.block = null;
+    this.#pictureSize += String(block.data ?? "").length;
+    while (this.#pictureSize > MAX_PICTURES) {
+      const oldest = this.#pictures.shift();
+      this.#pictureSize -= String(oldest?.block.data ?? "").length;
+      if (oldest) oldest.block = null;
     }
-    this.#pictures = this.#pictures.filter((one) => one.block);
     const shown = () => (kept.block ? picture(kept.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
     this.#add({
       kind: "picture",

@@ -42,7 +42,7 @@ def part(shown: ShownPart) -> dict[str, Any]:
 
 def _last_failure(shown: ShownPart) -> dict[str, Any] | None:
     failed = shown.last_failed
-    if failed is None:
+    if failed is None or not shown.turns:
         return None
     return {
         "turn": failed.turn,
