@@ -9,7 +9,6 @@ from __future__ import annotations
 import zipfile
 from collections import Counter
 from functools import partial
-from heapq import merge
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
@@ -20,7 +19,6 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import reader
 from lastword.record.present.markdown import Document, summary
 from lastword.record.present.moments import moment
-from lastword.record.reader import in_time
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,18 +76,12 @@ class Bundle:
         return manifest
 
     def entries(self) -> Iterator[tuple[int, RecordedEntry]]:
-        """Yield every entry, scrubbed, with its run's number from 1; count for the manifest.
-
-        Runs may overlap: one that is restored begins before its predecessor has said that it ended.
-        """
-        runs = [self._of_run(number, part) for number, part in enumerate(self._parts, 1)]
-        yield from merge(*runs, key=lambda each: in_time(each[1]))
-
-    def _of_run(self, number: int, part: Part) -> Iterator[tuple[int, RecordedEntry]]:
-        for recorded in reader.entries_of(self._record, part):
-            scrubbed = self._scrubbed(recorded)
-            self._note(part, recorded.entry, scrubbed.entry)
-            yield number, scrubbed
+        """Yield every entry, scrubbed, with its run's number from 1; count for the manifest."""
+        for number, part in enumerate(self._parts, 1):
+            for recorded in reader.entries_of(self._record, part):
+                scrubbed = self._scrubbed(recorded)
+                self._note(part, recorded.entry, scrubbed.entry)
+                yield number, scrubbed
 
     def _scrubbed(self, recorded: RecordedEntry) -> RecordedEntry:
         entry = recorded.entry
