@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _ABOUT = """\
 Sums up what is recorded: failures by type, agent and day with the change
-against the days before, whether every turn was answered, restarts, retries,
-how long turns take, and what happened to sessions behind a gateway.
+against the days before, how many turns ended well, restarts, retries, how
+long turns take, and what happened to sessions behind a gateway.
 """
 
 _ENDS = """\
@@ -194,12 +194,12 @@ def _turns(table: _Table, now: Period, before: Period) -> None:
         table.row("  running", now.running, None)
     if now.no_end or before.no_end:
         table.row("  no end recorded", now.no_end, before.no_end)
-    if now.answered_percent is not None:
-        whole = now.answered_percent == 100  # noqa: PLR2004 - percent
+    if now.ok_percent is not None:
+        whole = now.ok_percent == 100  # noqa: PLR2004 - percent
         # Cut, not rounded: 99.99 is not 100.
-        told = "100 %" if whole else f"{int(now.answered_percent * 100) / 100:.2f} %"
+        told = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
         told = f"{told:>{_NUMBER_COLUMNS}}"
-        table.page.row(table.label("  answered (of those ended)"), told, "" if whole else "red")
+        table.page.row(table.label("  ok, of those not cancelled"), told, "" if whole else "red")
     table.row("other requests that failed", now.failed_requests, before.failed_requests)
     table.row("agents restarted", now.restarts, before.restarts)
     table.row("model calls retried", now.retries, before.retries)
@@ -245,11 +245,11 @@ def _latency(table: _Table, now: Period, before: Period) -> None:
     table.page.line("How long turns took", "bold")
     table.page.line(
         "Half of them took at most the first figure, 9 of 10 at most the second, and 99 of 100 at "
-        "most the third.",
+        "most the third. Output is a text, a tool call or a question to the user.",
         "dim",
     )
     for label, mine, theirs in (
-        ("to the first text or tool call", now.first_output, before.first_output),
+        ("to the first output", now.first_output, before.first_output),
         ("whole turns that ended well", now.whole_turn, before.whole_turn),
     ):
         table.page.row(table.label(label, _SPREAD_COLUMNS), _spread(mine))

@@ -36,12 +36,18 @@ class OwnRequests:
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
         self._last = 0
+        self._turns = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
     def next_number(self) -> int:
         """Return the next id towards the agent."""
         self._last += 1
         return self._last
+
+    def next_turn(self) -> int:
+        """Return the number of the next turn: `lastword run` counts the same prompts."""
+        self._turns += 1
+        return self._turns
 
     def begin_after(self, number: int) -> None:
         """Skip the numbers that an earlier holder of a session used."""

@@ -37,6 +37,8 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         request: the id of that viewer's request (JSON text).
         number: the gateway's own number of a request: of `in` and `end` the one towards the agent,
             of `ask` and `told` the one towards viewers.
+        turn: of a prompt and of its end: the number of the turn, as `lastword run` behind the same
+            holder records it; 0 in entries of older versions.
         session: the agent's session that the frame names, if the log holds several (forks).
         method: of a request.
         word: of `life` what happened, of `told` how it was decided; a low-cardinality word.
@@ -48,6 +50,7 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     viewer: str = ""
     request: bytes = b""
     number: int = 0
+    turn: int = 0
     session: str = ""
     method: str = ""
     word: str = ""

@@ -155,7 +155,7 @@ class Front:
             await socket.run()
         finally:
             self._sockets.discard(socket)
-            self.quality.measured.closed(socket.met, socket.code)
+            self.quality.measured.closed(socket.met, socket.code, socket.cause)
 
     def _route(self, operation: Operation) -> Route:
         """Return the path of an operation of the events API."""

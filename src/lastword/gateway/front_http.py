@@ -105,7 +105,7 @@ class HttpTransport:
         connection = ViewerStreams(self._front, grant)
         answer = await _greet(request, connection, frame)
         if answer is None:
-            self._front.quality.measured.closed(connection.met, connection.code)
+            self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
             return Response(status_code=408)  # for nobody to read
         self._connections[connection.connection_id] = connection
         task = asyncio.create_task(self._until_over(connection))
@@ -119,7 +119,7 @@ class HttpTransport:
             await connection.wait_until_over()
         finally:
             self._connections.pop(connection.connection_id, None)
-            self._front.quality.measured.closed(connection.met, connection.code)
+            self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
 
     def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
         """Return the connection that a request names, which only its own grant may use."""

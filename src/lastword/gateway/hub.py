@@ -9,6 +9,7 @@ has been committed.
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -68,6 +69,7 @@ class OpenIn(msgspec.Struct, frozen=True):
     viewer: str
     request: bytes
     method: str
+    turn: int = 0
 
 
 class OpenAsk(msgspec.Struct, frozen=True):
@@ -87,6 +89,7 @@ class Hub:
         *,
         session_id: str,
         numbers: Callable[[], int],
+        turns: Callable[[], int] | None = None,
         unattended_seconds: float | None = 24 * 3600.0,
     ) -> None:
         """Begin on a log, which may have a past.
@@ -95,11 +98,13 @@ class Hub:
             log: Where entries are committed.
             session_id: The session's id.
             numbers: Returns the next id towards the agent, shared by all sessions of one agent.
+            turns: Returns the number of the next turn, likewise; without, it is counted here.
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
         """
         self.log = log
         self._key = session_key(session_id)
         self._numbers = numbers
+        self._turns = turns or count(1).__next__
         self._unattended_seconds = unattended_seconds
         self._attached: list[Attachment] = []
         self._open: dict[int, OpenIn] = {}
@@ -116,7 +121,7 @@ class Hub:
         """Restore what the log says was open, in a process that takes the session over."""
         for kept in self.log.pins_of("open:"):
             about = kept.entry.about
-            self._open[about.number] = OpenIn(about.viewer, about.request, about.method)
+            self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
         # No question had a greater number than its entry: an answer that is sent again to one of
         # the agent's before must not answer one of this agent's.
@@ -251,9 +256,10 @@ class Hub:
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
         number = self._numbers()
-        about = About(viewer=viewer.id, request=request_id, number=number, method=method)
+        turn = self._turns() if method == acp.PROMPT else 0
+        about = About(viewer=viewer.id, request=request_id, number=number, turn=turn, method=method)
         self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
-        self._open[number] = OpenIn(viewer.id, request_id, method)
+        self._open[number] = OpenIn(viewer.id, request_id, method, turn)
         self._by_key[key] = number
         return [ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
 
@@ -482,6 +488,7 @@ def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
         viewer=opened.viewer,
         request=opened.request,
         number=number,
+        turn=opened.turn,
         method=opened.method,
         failure=_payload(frame) if opened.method == acp.PROMPT else None,
     )

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent / "page"
+LIBRARY = Path(__file__).parent / "page_library"
+"""What others wrote, unchanged, with its licences; the page loads it when it needs it."""
+
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -30,13 +33,15 @@ TYPES = {
 }
 
 SAFE = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "content-security-policy": "default-src 'self'; img-src 'self' blob:; base-uri 'none'; "
+    "form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
-"""No script but the page's own files, no style but theirs, no other site's frame around it."""
+"""No script but the page's own files, no style but theirs, no picture from elsewhere (one that an
+agent sends is a blob of the page's), no other site's frame around it."""
 
 _TYPE = re.compile(rb"/\*\* @type [^*]*+\*/ ")
 """A type that is said of an expression."""
@@ -67,8 +72,9 @@ _EXPORT = re.compile(
 
 @cache
 def page_files() -> dict[str, PageFile]:
-    """Return the files of the gateway's page, by name."""
-    return as_sent(files_in(FOLDER), "main.js")
+    """Return the files of the gateway's page, by name, with the library that it may ask for."""
+    found = {path.name: _file(path.read_bytes()) for path in LIBRARY.glob("*.js")}
+    return as_sent(files_in(FOLDER), "main.js") | found
 
 
 def as_sent(files: Mapping[str, PageFile], script: str) -> dict[str, PageFile]:

@@ -22,6 +22,8 @@ CAUSES = {
     "attached again": "attached_again",
     "cut": "link_cut",
     "deleted": "deleted",
+    "gateway_restarts": "front_restarts",
+    "gateway_stops": "front_stops",
     "keepalive ping timeout": "no_pong",
     "no stream is open": "no_stream",
     "stalled": "stalled",
@@ -32,7 +34,7 @@ written down: its code says enough."""
 
 CAUSE_OF_CODE = {
     1000: "closed",
-    1001: "went_away",
+    1001: "tab_closed",
     1002: "protocol",
     1003: "protocol",
     1005: "closed",

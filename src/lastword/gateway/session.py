@@ -72,6 +72,7 @@ class HeldSession:
             self.log,
             session_id=session_id,
             numbers=holder.conversation.next_number,
+            turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
         )
         self._attached: set[AttachedSession] = set()

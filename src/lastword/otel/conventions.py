@@ -86,5 +86,8 @@ COUNTERS = {
 }
 HISTOGRAMS = {
     TURN_SECONDS: ("s", "From a prompt to the end of its turn."),
-    FIRST_OUTPUT_SECONDS: ("s", "From a prompt to the first text or tool call."),
+    FIRST_OUTPUT_SECONDS: (
+        "s",
+        "From a prompt to the first text, tool call or question to the user.",
+    ),
 }

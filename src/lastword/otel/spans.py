@@ -183,8 +183,9 @@ class Teller:
         return []
 
     def _measured(self, turn: _Turn, row: Row) -> list[Told]:
-        if row.kind != Kind.FIRST_OUTPUT:
+        if turn.has_output or row.kind not in (Kind.FIRST_OUTPUT, Kind.ASKED):
             return []
+        turn.has_output = True
         took = row.at_seconds - turn.prompt.at_seconds
         return [self._count(names.FIRST_OUTPUT_SECONDS, took, {})]
 
@@ -219,10 +220,11 @@ class Teller:
 class _Turn:
     """A turn that has not ended."""
 
-    __slots__ = ("_events", "_offset", "_open_tools", "_tools", "last", "prompt")
+    __slots__ = ("_events", "_offset", "_open_tools", "_tools", "has_output", "last", "prompt")
 
     def __init__(self, prompt: Row, offset: float) -> None:
         self.prompt = self.last = prompt
+        self.has_output = False
         self._offset = offset
         self._events: list[SpanEvent] = []
         self._open_tools: list[Row] = []

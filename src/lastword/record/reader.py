@@ -392,6 +392,16 @@ def turns_of(
     return [_turn(row) for row in rows][::-1]
 
 
+def last_failed(record: sqlite3.Connection, part: Part) -> RecordedTurn | None:
+    """Return the latest turn of a session that failed in this run, if one did."""
+    rows = record.execute(
+        "SELECT * FROM turns WHERE session_id = ? AND run = ? AND outcome = 'failed'"
+        " ORDER BY started_epoch_ms DESC, turn DESC LIMIT 1",
+        (part.session_id, part.run),
+    )
+    return next(map(_turn, rows), None)
+
+
 def count_turns(record: sqlite3.Connection, part: Part) -> int:
     """Return how many turns a session has had in this run."""
     row = record.execute(
@@ -477,6 +487,11 @@ def entries_of(
         (part.run, part.session_id, float("-inf") if from_seconds is None else from_seconds),
     )
     return map(_entry, rows)
+
+
+def in_time(recorded: RecordedEntry) -> tuple[int, int]:
+    """Return an entry's place among those of several writers: by its moment, then as written."""
+    return recorded.at_epoch_ms, recorded.id
 
 
 def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iterator[RecordedEntry]:

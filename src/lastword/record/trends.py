@@ -41,7 +41,10 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         cancelled: were cancelled.
         running: have not ended, in a run that is alive.
         no_end: have not ended, in a run that is gone.
-        answered_percent: the share of finished turns that have an end; `None` without turns.
+        answered_percent: the share of finished turns that have an end, with a result or with an
+            error; `None` without turns.
+        ok_percent: the share of finished turns that ended well, without those that were cancelled;
+            `None` without any.
         failed_requests: failed requests outside turns.
         restarts: how often an agent was restarted.
         retries: model calls that were tried again.
@@ -52,7 +55,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         requests_by_type: failed requests outside turns, by their type.
         requests_by_agent: failed requests outside turns, by the agent's name.
         turns_by_day: all turns by day.
-        first_output: from the prompt to the first text or tool call.
+        first_output: from the prompt to the first text, tool call or question to the user.
         whole_turn: from the prompt to the end, for turns that ended well.
         gateway: the totals of sessions behind gateways; `None` if there were none.
     """
@@ -64,6 +67,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     running: int
     no_end: int
     answered_percent: float | None
+    ok_percent: float | None
     failed_requests: int
     restarts: int
     retries: int
@@ -105,6 +109,7 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
     running = sum(t.outcome == OPEN and t.run in found.alive for t in found.turns)
     over = len(found.turns) - running
     ended = len(found.turns) - outcomes[OPEN]
+    wanted = over - outcomes[CANCELLED]
     failed = [turn for turn in found.turns if turn.outcome == FAILED]
     requests = [str(entry.entry.facts.get("type") or "unknown") for entry in found.requests]
     return Period(
@@ -115,6 +120,7 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
         running=running,
         no_end=over - ended,
         answered_percent=100 * ended / over if over else None,
+        ok_percent=100 * outcomes[OK] / wanted if wanted else None,
         failed_requests=len(found.requests),
         restarts=len(found.restarts),
         retries=sum(turn.retries for turn in found.turns),

@@ -23,6 +23,8 @@ _SUMS = {
     Kind.RETRY: "retries = retries + 1, wait_seconds = wait_seconds + :wait",
     Kind.FRAME_DROPPED: "dropped = dropped + 1",
     Kind.FIRST_OUTPUT: "first_output_seconds = coalesce(first_output_seconds, :at)",
+    # The user sees a question at once; how long they take to answer it is not the agent's time.
+    Kind.ASKED: "first_output_seconds = coalesce(first_output_seconds, :at)",
     # The entry of the end says what ended it; this stays if there is none.
     Kind.CANCEL: "by = coalesce(by, :by)",
 }

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.client.display import TITLES
-from lastword.gateway.page_files import FOLDER
+from lastword.gateway.page_files import FOLDER, LIBRARY
 from tests.interop import toolchain
+from tests.interop.page.library import library
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
 
@@ -41,6 +42,10 @@ def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_library_is_what_npm_has_under_its_locked_hash() -> None:
+    assert {path.name: path.read_bytes() for path in LIBRARY.iterdir()} == library()
 
 
 def test_a_failure_has_the_title_that_every_client_of_lastword_shows(tmp_path: Path) -> None:

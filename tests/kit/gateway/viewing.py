@@ -89,6 +89,11 @@ class ViewerClient:
         self._socket.socket.shutdown(socket.SHUT_RDWR)
         self._stack.close()
 
+    def leave(self, code: int) -> None:
+        """Close the socket with a code: 1001 is how a browser closes that of a tab."""
+        self._socket.close(code)
+        self._stack.close()
+
     def send(self, frame: dict[str, Any]) -> None:
         """Send a frame."""
         self._socket.send(msgspec.json.encode({"jsonrpc": "2.0"} | frame).decode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,3 +105,32 @@ def test_a_session_opens_with_its_story_and_a_failure_says_what_to_do(state: Pat
     assert "It failed after a tool had run.\n" in failures
     assert "To do: Check what has already been done before you try again.\n" in failures
     assert "Retry: only if the user agrees, because a tool had run.\n" in failures
+
+
+def test_a_session_says_when_it_failed_and_whether_it_has_recovered_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    hurt, well, mended = (Book(now_ms() - hours * HOUR_MS) for hours in (3, 2, 1))
+    hurt.ok("hurt", 1)
+    hurt.failed("hurt", 2, "auth", incident_id="01A-1")
+    well.ok("well", 1)
+    mended.failed("mended", 1)
+    mended.ok("mended", 2)
+    write(tmp_path, hurt, a_run("01A", at_ms=hurt.began_ms))
+    write(tmp_path, well, a_run("01B", at_ms=well.began_ms))
+    write(tmp_path, mended, a_run("01C", pid=os.getpid(), at_ms=now_ms()), ended=False)
+    shown = lastword("log", state=tmp_path, TZ="UTC").stdout
+    blocks = {block.split()[1]: block.splitlines()[-1] for block in shown.split("\n\n")[:3]}
+    assert re.fullmatch(
+        r" {4}The last turn failed: login refused at \d\d:\d\d:\d\d\. Ended\.", blocks["hurt"]
+    )
+    assert blocks["well"] == "    Ended."
+    assert re.fullmatch(
+        r" {4}Recovered after a failure: rate limit at \d\d:\d\d:\d\d\. Goes on\.", blocks["mended"]
+    )
+    told = json.loads(lastword("log", "--json", state=tmp_path).stdout)["sessions"]
+    failures = {each["session_id"]: each["last_failure"] for each in told}
+    assert failures["well"] is None
+    assert failures["hurt"]["incident_id"] == "01A-1"
+    recovered = {name: found["recovered"] for name, found in failures.items() if found}
+    assert recovered == {"hurt": False, "mended": True}

@@ -44,7 +44,7 @@ def test_the_last_days_are_summed_beside_the_days_before(state: Path) -> None:
     now, before = told["now"], told["before"]
     assert (now["turns"], now["ok"], now["failed"], now["cancelled"]) == (6, 1, 4, 1)
     assert (now["failed_requests"], now["restarts"], now["retries"]) == (1, 1, 1)
-    assert (now["wait_seconds"], now["answered_percent"]) == (30.0, 100.0)
+    assert (now["wait_seconds"], now["answered_percent"], now["ok_percent"]) == (30.0, 100.0, 20.0)
     assert now["by_type"] == {"rate_limit": 3, "agent_crash": 1}
     assert now["by_agent"] == {"new-agent": 4}
     assert sum(now["by_day"].values()) == 4
@@ -65,10 +65,11 @@ def test_a_person_sees_the_change(state: Path) -> None:
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
     assert done.stdout.startswith("The last 7 days, compared with the 7 days")
     assert {"turns 6 4 more", "failed 4 2 more", "agents restarted 1 1 more"} <= rows
-    assert "answered (of those ended) 100 %" in rows
+    assert "ok, of those not cancelled 20.00 %" in rows
+    assert "100 %" not in done.stdout
     assert {"rate limit 3 2 more", "network error 0 1 fewer", "new-agent 4 4 more"} <= rows
     assert "old-agent 0 2 fewer" in rows
-    assert "to the first text or tool call 500 ms 500 ms 500 ms" in rows
+    assert "to the first output 500 ms 500 ms 500 ms" in rows
     assert any(re.match(r"\d{4}-\d\d-\d\d 4 in 6 turns #+$", row) for row in rows)
     assert max(map(len, done.stdout.splitlines())) <= 60
 
@@ -78,13 +79,40 @@ def test_a_turn_without_an_end_costs_the_hundred_unless_its_run_goes_on(state: P
     book.note(Kind.PROMPT, "s9", 1)
     write(state, book, a_run("01HERE", pid=os.getpid(), at_ms=now_ms()), ended=False)
     shown = lastword("stats", state=state).stdout
-    assert "100 %" in shown
+    assert "no end recorded" not in shown
     assert "running" in shown
     write(state, book, a_run("01GONE"), ended=False)
     told = json.loads(lastword("stats", "--json", state=state).stdout)["now"]
     assert (told["running"], told["no_end"]) == (1, 1)
     assert round(told["answered_percent"], 1) == 85.7
-    assert "85.71 %" in lastword("stats", state=state).stdout
+    assert "no end recorded" in lastword("stats", state=state).stdout
+
+
+def test_nothing_that_went_well_is_not_a_hundred_percent(tmp_path: Path) -> None:
+    book = Book(now_ms() - HOUR_MS)
+    for turn in range(1, 4):
+        book.failed("s1", turn, "auth")
+    write(tmp_path, book)
+    rows = [
+        " ".join(line.split()) for line in lastword("stats", state=tmp_path).stdout.splitlines()
+    ]
+    assert "ok, of those not cancelled 0.00 %" in rows
+    assert not any("100 %" in row for row in rows)
+
+
+def test_a_user_who_takes_their_time_at_a_question_is_no_slow_first_output(tmp_path: Path) -> None:
+    book = Book(now_ms() - HOUR_MS)
+    book.note(Kind.PROMPT, "s1", 1)
+    book.note(Kind.ASKED, "s1", 1, what="permission")
+    book.seconds += 102
+    book.note(Kind.USER_ANSWERED, "s1", 1)
+    book.note(Kind.FIRST_OUTPUT, "s1", 1)
+    book.note(Kind.ANSWER, "s1", 1, stop_reason="end_turn", by="agent")
+    write(tmp_path, book)
+    told = json.loads(lastword("stats", "--json", state=tmp_path).stdout)["now"]
+    assert told["first_output"]["p50"] == 0.5
+    summary = lastword("export", "--last", "-o", "-", state=tmp_path).stdout
+    assert "| 500 ms |" in summary
 
 
 def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(

@@ -63,18 +63,24 @@ def out(frame: bytes, at: int = 1) -> LogEntry:
 def asked_in(method: str = acp.PROMPT, number: int = 7, at: int = 1, **params: Any) -> LogEntry:
     frame = jsonrpc.request(b"1", method, {"sessionId": "s", "text": SECRET} | params)
     return LogEntry(
-        LogKind.IN, at, frame, About(viewer="v", request=b"1", number=number, method=method)
+        LogKind.IN, at, frame, About(viewer="v", request=b"1", number=number, turn=2, method=method)
     )
 
 
 def ended(result: dict[str, Any], *, number: int = 7, at: int = 2, **about: Any) -> LogEntry:
-    known = {"viewer": "v", "request": b"1", "number": number, "method": acp.PROMPT} | about
+    known = {"viewer": "v", "request": b"1", "number": number, "turn": 2, "method": acp.PROMPT}
+    known |= about
     return LogEntry(LogKind.END, at, jsonrpc.result(b"7", result), About(**known))
 
 
 def failed(at: int = 2, number: int = 7) -> LogEntry:
     about = About(
-        viewer="v", request=b"1", number=number, method=acp.PROMPT, failure=dict(RATE_LIMIT)
+        viewer="v",
+        request=b"1",
+        number=number,
+        turn=2,
+        method=acp.PROMPT,
+        failure=dict(RATE_LIMIT),
     )
     frame = jsonrpc.error(b"7", {"code": -1, "message": SECRET})
     return LogEntry(LogKind.END, at, frame, about)
@@ -201,7 +207,9 @@ def test_a_failure_is_told_by_its_type_and_a_sentence_of_ours() -> None:
     assert event.facts["type"] == "rate_limit"
     assert event.facts["reason"] == "too_fast"
     assert event.facts["sentence"].endswith(".")
-    assert event.turn == 7
+    assert event.turn == 2
+    older = LogEntry(LogKind.END, 2, b"{}", About(number=7, method=acp.PROMPT))
+    assert event_of(Numbered(1, older), "s", content=False).turn is None
     whole = event_of(Numbered(1, failed()), "s", content=True)
     assert SECRET in msgspec.json.encode(whole).decode()
 
@@ -328,6 +336,7 @@ def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
     assert view.last_failure is not None
     assert (view.last_failure.type, view.last_failure.at_epoch_ms) == ("rate_limit", 5)
     assert (view.last_failure.seq, view.last_failure.retryable) == (2, True)
+    assert view.last_failure.recovered
     assert SECRET not in view.last_failure.sentence
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 
 import pytest
 
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.page_files import FOLDER, page_files, without_comments
-from tests.kit.places import PROTOCOL
+from lastword.gateway.page_files import FOLDER, LIBRARY, page_files, without_comments
+from tests.kit.places import PROTOCOL, ROOT
 
 MAX_BYTES = 40_000
+PAGE_TESTS = ROOT / "tests" / "interop" / "page"
 
 
 def test_all_of_it_is_under_40_kb_packed() -> None:
-    sizes = {name: len(kept.packed) for name, kept in page_files().items()}
+    library = {path.name for path in LIBRARY.iterdir()}
+    sizes = {n: len(kept.packed) for n, kept in page_files().items() if n not in library}
     assert sum(sizes.values()) < MAX_BYTES, sizes
 
 
@@ -31,6 +35,25 @@ def test_it_loads_nothing_from_elsewhere() -> None:
         assert found <= {"http://www.w3.org/2000/svg"}, path
         for source in re.findall(r'from "([^"]+)"', text):
             assert (FOLDER / source).exists(), (path, source)
+
+
+def test_the_library_is_the_one_that_it_is_said_to_be_with_its_licences() -> None:
+    about = json.loads((LIBRARY / "library.json").read_text())
+    assert {path.name for path in LIBRARY.iterdir()} == {
+        *(about["file"], "library.json", "licenses.txt"),
+    }
+    script = (LIBRARY / about["file"]).read_bytes()
+    assert hashlib.sha256(script).hexdigest() == about["sha256"]
+    assert page_files()[about["file"]].body == script
+    licenses = (LIBRARY / "licenses.txt").read_text(encoding="utf-8")
+    locked = json.loads((PAGE_TESTS / "package-lock.json").read_text())["packages"]
+    for package in about["packages"]:
+        assert f"{package['name']} {package['version']} ({package['license']})" in licenses
+        known = locked[f"node_modules/{package['name']}"]
+        assert {key: known[key] for key in package if key != "name"} | {
+            "name": package["name"]
+        } == package
+    assert f'"/page/{about["file"]}"' in (FOLDER / "markdown.js").read_text()
 
 
 def test_one_script_is_asked_for_which_has_every_module_in_it() -> None:

@@ -63,7 +63,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
         (
             life("viewer_left", "v1", code=1001, cause=CANARY, pos=8),
             Kind.VIEWER_LEFT,
-            {"viewer": "v1", "code": 1001, "cause": "went_away"},
+            {"viewer": "v1", "code": 1001, "cause": "tab_closed"},
         ),
         (
             life("viewer_lags", "v1", entries=9, bytes=900),
@@ -134,6 +134,8 @@ def test_why_a_viewer_left_is_said_by_its_code_where_the_gateway_has_no_word_for
     assert cause_of(4408, "stalled") == "stalled"
     assert cause_of(4408, CANARY) == "no_heartbeat"
     assert cause_of(4999, CANARY) == "other"
+    assert cause_of(1001, "") == "tab_closed"
+    assert cause_of(1001, "gateway_stops") == "front_stops"
     assert {*CAUSES.values(), *CAUSE_OF_CODE.values()} <= set(gateway_words.CAUSES)
 
 

@@ -218,3 +218,15 @@ def test_every_kind_of_a_gateways_has_a_counter_but_two_that_say_nothing_new() -
     for kind, (metric, facts, _) in gateway_spans.COUNTED.items():
         assert metric in names.COUNTERS
         assert set(facts) <= set(FACTS[kind])
+
+
+def test_the_first_output_is_a_question_where_that_comes_first_and_is_measured_once() -> None:
+    (seen,) = measured(
+        names.FIRST_OUTPUT_SECONDS,
+        row(Kind.PROMPT, 1),
+        row(Kind.ASKED, 3, what="permission"),
+        row(Kind.USER_ANSWERED, 105),
+        row(Kind.FIRST_OUTPUT, 106),
+        row(Kind.ANSWER, 107, stop_reason="end_turn"),
+    )
+    assert seen.value == 2

@@ -417,6 +417,15 @@ def test_a_moment_is_told_in_milliseconds() -> None:
     assert facts["First output after"] == "20 ms"
 
 
+def test_a_question_is_shown_as_soon_as_it_is_asked() -> None:
+    told = Told()(Kind.ASKED, after=2.0, what="permission")(Kind.USER_ANSWERED, after=102.0)
+    told(Kind.ASKED, after=1.0, what="permission")(Kind.FIRST_OUTPUT, after=1.0)
+    facts = dict(told.fails(ErrorType.NETWORK).summary.facts)
+    assert facts["First output after"] == "2.0 seconds"
+    silent = dict(Told().fails(ErrorType.NETWORK).summary.facts)
+    assert "First output after" not in silent
+
+
 def test_what_the_client_did_for_the_agent_counts_as_done() -> None:
     told = Told()(Kind.DELEGATED, what="file")(Kind.CANCEL, by="user")
     told(Kind.ANSWER, stop_reason="cancelled", by="agent")

@@ -209,7 +209,8 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
     count = reader.count_turns(record, part)
     failures = () if count else reader.failures_of(record, part)
     name = reader.gateways_name(record, part)
-    return ShownPart(part, run, latest, marks, count, tuple(failures), name, number)
+    failed = reader.last_failed(record, part) if count else None
+    return ShownPart(part, run, latest, marks, count, tuple(failures), name, number, failed)
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:

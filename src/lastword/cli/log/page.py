@@ -12,7 +12,7 @@ from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars, vis
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
-from lastword.record.present.endings import how_it_ended
+from lastword.record.present.endings import how_it_ended, standing
 from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
@@ -69,7 +69,20 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         alive, day = is_alive(shown.run), local(shown.turns[-1].turn.started_epoch_ms).date()
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
+        page.line(_standing(shown), "dim", indent=4)
         page.line()
+
+
+def _standing(shown: ShownPart) -> str:
+    """Return whether the last turn failed, and whether the session goes on."""
+    last = shown.turns[-1].turn
+    day = local(last.started_epoch_ms).date()
+
+    def clock(epoch_ms: int) -> str:
+        at = local(epoch_ms)
+        return f"{at:%H:%M:%S}" if at.date() == day else f"{at:%m-%d %H:%M}"
+
+    return standing(last, shown.last_failed, alive=is_alive(shown.run), clock=clock)
 
 
 def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:

@@ -43,7 +43,9 @@ def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
     turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
     failures = () if turns else tuple(reader.failures_of(record, part))
     run = reader.run_of(record, part.run)
-    shown = ShownPart(part, run, turns, (), reader.count_turns(record, part), failures)
+    failed = reader.last_failed(record, part)
+    count = reader.count_turns(record, part)
+    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed)
     return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
 
 
@@ -64,8 +66,11 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         entries = _entries(record, parts, after)
         return {
             "run": documents.run(reader.run_of(record, found[0].run)),
-            "events": [event(recorded, number) for number, recorded in entries],
-            "next": entries[-1][1].id if entries else after,
+            "events": [
+                event(recorded, number)
+                for number, recorded in sorted(entries, key=lambda one: reader.in_time(one[1]))
+            ],
+            "next": entries[-1][1].id if entries else after,  # as written: none is passed over
             "more": len(entries) == ENTRIES_AT_ONCE,
             "left_out": left_out,
         }

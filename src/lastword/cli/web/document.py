@@ -30,6 +30,7 @@ from lastword.record.present.moments import moment
 from lastword.record.present.scrub import by_rule
 from lastword.record.present.stories import sentences_of
 from lastword.record.present.words import words
+from lastword.record.reader import in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,16 +52,23 @@ def write_page(bundle: Bundle, file: IO[bytes]) -> dict[str, Any]:
     """Write the page; return its manifest."""
     summary = bundle.summary()
     kept: deque[_Numbered] = deque(maxlen=MAX_ENTRIES)
+    began = 0
     for each in bundle.entries():
+        began = min(began or each[1].at_epoch_ms, each[1].at_epoch_ms)
         kept.append(each)
     manifest = bundle.manifest()
-    for part in _parts(bundle.session_id, summary, kept, manifest):
+    ordered = sorted(kept, key=lambda each: in_time(each[1]))
+    for part in _parts(bundle.session_id, summary, ordered, manifest, began):
         file.write(part.encode(errors="replace"))
     return manifest
 
 
 def _parts(
-    session_id: str, summary: str, kept: Sequence[_Numbered], manifest: dict[str, Any]
+    session_id: str,
+    summary: str,
+    kept: Sequence[_Numbered],
+    manifest: dict[str, Any],
+    began_epoch_ms: int,
 ) -> Iterator[str]:
     script = joined("record_file.js")
     style = served_files()["style.css"].body.decode()
@@ -73,7 +81,7 @@ def _parts(
         style=style,
     )
     yield from _failures(kept)
-    yield from _about(manifest, len(kept))
+    yield from _about(manifest, kept, began_epoch_ms)
     yield '<div id="timeline">\n'
     yield from _timeline(kept)
     yield "</div>\n"
@@ -82,16 +90,18 @@ def _parts(
     yield _DATA.format(data=_within_script({"summary": summary, "events": events}), script=script)
 
 
-def _about(manifest: dict[str, Any], kept: int) -> Iterator[str]:
+def _about(
+    manifest: dict[str, Any], kept: Sequence[_Numbered], began_epoch_ms: int
+) -> Iterator[str]:
     run = manifest["runs"][-1]
     sides = [run["agent"] or run["program"], run["agent_version"]]
     sides += ["in", run["client"], run["client_version"]] if run["client"] else []
     rows = [
         ("Agent", " ".join(filter(None, sides))),
-        ("From", manifest["runs"][0]["started_at"]),
-        ("To", run["last_at"]),
+        ("From", moment(began_epoch_ms) if kept else manifest["runs"][0]["started_at"]),
+        ("To", moment(kept[-1][1].at_epoch_ms) if kept else run["last_at"]),
         ("Turns", _counts(manifest["counts"]["turns"])),
-        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), kept)),
+        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), len(kept))),
         ("Taken out when recorded", by_rule(manifest["redactions"]["when_recorded"]) or "nothing"),
         ("Taken out when exported", by_rule(manifest["redactions"]["when_exported"]) or "nothing"),
         ("Recorded by", _recorded_by(run)),

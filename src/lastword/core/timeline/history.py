@@ -36,6 +36,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         ended_at: when it was answered; `None` if no end is recorded.
         progress_at: its first update.
         output_at: its first text or tool call.
+        asked_at: the first question to the user.
         open_tools: unfinished tool calls, each with its kind (`""` if unknown).
         tools: the kinds of all tool calls, in order.
         failed_tools: how many tool calls failed.
@@ -66,6 +67,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     ended_at: float | None = None
     progress_at: float | None = None
     output_at: float | None = None
+    asked_at: float | None = None
     open_tools: dict[str, str] = {}
     tools: list[str] = []
     failed_tools: int = 0
@@ -91,6 +93,12 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     def seconds(self) -> float:
         """How long the turn took, or was observed."""
         return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
+
+    @property
+    def shown_after_seconds(self) -> float | None:
+        """How long the user waited for a first text, tool call or question; `None` without one."""
+        shown = [at for at in (self.output_at, self.asked_at) if at is not None]
+        return min(shown) - self.started_at if shown else None
 
     @property
     def acted(self) -> bool:
@@ -177,6 +185,7 @@ def _take_surroundings(story: TurnHistory, entry: Entry) -> None:
     facts, kind = entry.facts, entry.kind
     if kind is Kind.ASKED:
         story.asked += 1
+        story.asked_at = entry.at_seconds if story.asked_at is None else story.asked_at
         story.waits_for_user = True
     elif kind is Kind.DELEGATED:
         story.delegated += 1

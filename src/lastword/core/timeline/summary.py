@@ -425,8 +425,8 @@ QUOTED = frozenset(label for _, label in _QUOTED)
 def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
     ended = "no end recorded" if outcome is Outcome.OPEN else outcome.value
     facts = [("Outcome", ended), ("Took", _duration(story.seconds))]
-    if story.output_at is not None:
-        facts.append(("First output after", _duration(story.output_at - story.started_at)))
+    if story.shown_after_seconds is not None:
+        facts.append(("First output after", _duration(story.shown_after_seconds)))
     facts += _facts_of_error(story.error or {})
     if story.exited is not None:
         facts.append(("Agent's exit", _exit(story.exited)))

@@ -187,6 +187,7 @@ class LastFailure(Struct, frozen=True, kw_only=True):
         action: what the user can do.
         incident_id: an id for the user to quote.
         seq: its entry in the log; 0 if it has none.
+        recovered: a later turn ended without a failure.
     """
 
     type: ErrorType
@@ -197,6 +198,7 @@ class LastFailure(Struct, frozen=True, kw_only=True):
     action: Action | None = None
     incident_id: str | None = None
     seq: _Count = 0
+    recovered: bool = False
 
 
 class SessionView(Struct, frozen=True, kw_only=True):

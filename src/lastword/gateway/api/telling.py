@@ -70,7 +70,7 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
         at_epoch_ms=entry.at_ms,
         at_seconds=entry.at_ms / 1000,
         session_id=session_id,
-        turn=about.number if is_turn else None,
+        turn=about.turn or None if is_turn else None,
         request_id=_name(about.request.decode(errors="replace")) if about.request else None,
         facts=facts,
         viewer=about.viewer or None,

@@ -73,7 +73,7 @@ def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
         epoch=log.epoch,
         head=log.head,
         first=max(log.first, 1),
-        last_failure=_last_failure(known, failed, since),
+        last_failure=_last_failure(known, failed, ends, since),
         title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
         cwd=known.cwd,
     )
@@ -129,7 +129,9 @@ def _by_state(updates: dict[str, tuple[Numbered, dict[str, Any]]]) -> Numbered |
     return kept if isinstance(update.get("state"), str) and update["state"] != acp.IDLE else None
 
 
-def _last_failure(known: KnownOfSession, end: Numbered | None, since: int) -> LastFailure | None:
+def _last_failure(
+    known: KnownOfSession, end: Numbered | None, ends: Sequence[Numbered], since: int
+) -> LastFailure | None:
     payload = end.entry.about.failure if end is not None else None
     at_ms, seq = (end.entry.at_ms, end.seq) if end is not None else (since, 0)
     if known.refused is not None:
@@ -147,6 +149,7 @@ def _last_failure(known: KnownOfSession, end: Numbered | None, since: int) -> La
         action=error.action,
         incident_id=error.incident_id,
         seq=seq,
+        recovered=known.refused is None and not ends[-1].entry.about.failure,
     )
 
 

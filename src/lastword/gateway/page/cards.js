@@ -1,5 +1,5 @@
 /**
- * Cards: a failure with its advice, and a question of the agent with its answers.
+ * Cards: a failure with its advice.
  * @module
  */
 import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
@@ -65,13 +65,16 @@ export function retryRule(error, ends) {
  */
 export function failureCard(error, about) {
   const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
+  const ends = waitEnds(error, about.received);
+  // The sentence says how long the wait was at first. Where it runs, it runs in the sentence.
+  const [before, after] = about.again && ends !== null ? halves(error.message) : [error.message, null];
+  const within = h("span", { class: "countdown" });
   const card = h(
     "section",
     { class: "card failure", "aria-label": `Failure: ${title}` },
     h("h2", {}, mark("failed"), title),
-    h("p", { class: "sentence", dir: "auto" }, error.message),
+    h("p", { class: "sentence", dir: "auto" }, before, within, after),
   );
-  const ends = waitEnds(error, about.received);
   const countdown = h("p", { class: "countdown" });
   const buttons = h("p", { class: "buttons" });
   add(card, countdown, buttons);
@@ -82,7 +85,8 @@ export function failureCard(error, about) {
     everySecond(place, () => {
       const left = ends === null ? 0 : (ends - Date.now()) / 1000;
       const rule = retryRule(error, ends);
-      countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+      if (after !== null) within.textContent = left > 0 ? ` in ${span(left)}` : "";
+      else countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
       if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
       return left > 0;
     });
@@ -94,7 +98,20 @@ export function failureCard(error, about) {
     about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
   );
   add(card, failureDetails(error));
-  return { card, settle: () => (countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+  return { card, settle: () => (within.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+}
+
+/** A wait as lastword words it, at the end of its sentence. */
+const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
+
+/**
+ * What stands before and after the wait in a sentence; null where it has none.
+ * @param {string} said
+ * @returns {[string, string | null]}
+ */
+function halves(said) {
+  const found = [...said.matchAll(WAIT)].at(-1); // what stands before may be quoted
+  return found ? [said.slice(0, found.index), said.slice(found.index + found[0].length)] : [said, null];
 }
 
 /**
@@ -166,94 +183,4 @@ const MARKS = { failed: "✕", ok: "✓", running: "…", waits: "?", gone: "–
  */
 export function mark(name) {
   return h("span", { class: `mark ${name}`, "aria-hidden": "true" }, MARKS[name]);
-}
-
-/** @type {Record<string, string>} */
-const OPTION_KINDS = {
-  allow_once: "this time",
-  allow_always: "always",
-  reject_once: "this time",
-  reject_always: "always",
-};
-const MAX_OPTIONS = 20;
-
-/**
- * A question of the agent's for permission.
- * @param {any} params
- * @param {(result: object) => void} answer
- */
-export function permissionCard(params, answer) {
-  const call = params.toolCall ?? {};
-  const heading = h("h2", {}, mark("waits"), "The agent asks for permission");
-  heading.id = `ask-${Math.random().toString(36).slice(2)}`;
-  const options = Array.isArray(params.options) ? params.options.slice(0, MAX_OPTIONS) : [];
-  const buttons = options.map((/** @type {any} */ option) => {
-    const made = button("", () => answer(chosen(option.optionId)), { "data-kind": option.kind });
-    add(made, line(option.name, 80));
-    const kind = OPTION_KINDS[option.kind];
-    if (kind && !made.textContent?.toLowerCase().includes(kind)) add(made, h("small", {}, ` (${kind})`));
-    return made;
-  });
-  if (!options.length) buttons.push(button("Decline", () => answer({ outcome: { outcome: "cancelled" } })));
-  const about = toolAbout(call);
-  return h(
-    "section",
-    { class: "card ask", role: "group", "aria-labelledby": heading.id },
-    heading,
-    h("p", { class: "sentence" }, line(call.title ?? "A tool call without a name", 300)),
-    about ? h("details", {}, h("summary", {}, "What it would do"), about) : null,
-    h("p", { class: "buttons" }, ...buttons),
-  );
-}
-
-/** @param {string} optionId */
-const chosen = (optionId) => ({ outcome: { outcome: "selected", optionId } });
-
-/**
- * What is known of a tool call beside its title; null where nothing is.
- * @param {any} call
- */
-export function toolAbout(call) {
-  const parts = h("div");
-  const places = Array.isArray(call.locations) ? call.locations.slice(0, 20) : [];
-  for (const place of places) {
-    const at = typeof place?.line === "number" ? `:${place.line}` : "";
-    add(parts, h("p", {}, h("code", {}, line(place?.path, 300), at)));
-  }
-  const contents = Array.isArray(call.content) ? call.content.slice(0, 50) : [];
-  for (const content of contents) add(parts, toolContent(content));
-  for (const [name, value] of [["Input", call.rawInput], ["Output", call.rawOutput]]) {
-    if (value === undefined || value === null) continue;
-    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-    add(parts, h("p", { class: "label" }, name), h("div", { class: "code" }, new LongText(text, 2000).element));
-  }
-  return parts.firstChild ? parts : null;
-}
-
-/** @param {any} content */
-function toolContent(content) {
-  if (content?.type === "diff") {
-    const told = [["–", content.oldText], ["+", content.newText]].filter(([, text]) => typeof text === "string");
-    return h(
-      "div",
-      { class: "code" },
-      h("p", { class: "label" }, line(content.path, 300)),
-      ...told.map(([sign, text]) => h("div", { class: "diff" }, sign ?? "", new LongText(text, 2000).element)),
-    );
-  }
-  if (content?.type === "content") {
-    return h("div", { class: "code" }, new LongText(blockText(content.content), 2000).element);
-  }
-  return null;
-}
-
-/**
- * A block of content as text; what is none is named.
- * @param {any} block
- */
-export function blockText(block) {
-  if (typeof block?.text === "string") return block.text;
-  if (typeof block?.resource?.text === "string") return block.resource.text;
-  const name = block?.name ?? block?.uri ?? block?.resource?.uri ?? "";
-  return `(${block?.type ?? "something"}${name ? ` ${name}` : ""})`;
 }

@@ -11,7 +11,7 @@ import { wordOfClose } from "./words.js";
 
 /** What two codes mean that viewers close with themselves. */
 /** @type {Record<string, string>} */
-const OWN = { 1000: "The viewer closed it, or the session ended.", 1001: "A page was closed, or the gateway shut down." };
+const OWN = { 1000: "The viewer closed it, or the session ended.", 1001: "A tab or a program was closed, or the gateway shut down." };
 
 const SVG = "http://www.w3.org/2000/svg";
 

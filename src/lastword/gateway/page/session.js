@@ -4,10 +4,11 @@
  */
 import { readError } from "./agent_error.js";
 import { ask, controls, loginHelp, problem, sessionPath } from "./api.js";
-import { TITLES, blockText, failureCard, permissionCard } from "./cards.js";
+import { TITLES, failureCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { InForce } from "./in_force.js";
 import { Link } from "./link.js";
+import { blockText, permissionCard } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { TRANSPORT_WORDS } from "./words.js";
 
@@ -339,7 +340,8 @@ class SessionPage {
       case "user_message_chunk":
         this.#isTurn = true;
         this.#failed = "";
-        this.transcript.user(blockText(update.content), !this.#isSaid);
+        if (update.content?.type === "image") this.transcript.picture("You", update.content);
+        else this.transcript.user(blockText(update.content), !this.#isSaid);
         return this.#enable();
       case "agent_error":
       case "_agent_error":

@@ -89,18 +89,26 @@ function sessionItem(session) {
     { class: "card", "data-state": session.state },
     h("h2", {}, h("a", { href: session.state === "ended" ? `${place}/log` : place }, line(session.title || session.id, 120))),
     h("p", {}, mark(sign), word),
-    failure && session.state !== "running"
-      ? h(
-          "p",
-          { class: "sentence" },
-          h("strong", {}, `${TITLES[failure.type] ?? "Failure"}. `),
-          failure.sentence,
-          " ",
-          h("a", { href: `${place}/log${failure.incident_id ? `?incident=${encodeURIComponent(failure.incident_id)}` : ""}` }, "What happened"),
-        )
-      : null,
+    failure && session.state !== "running" ? failureLine(failure, place, session.state === "ended") : null,
     about,
   );
+}
+
+/**
+ * A session's last failure: when it was, and whether the session has recovered since.
+ * @param {any} failure
+ * @param {string} place
+ * @param {boolean} isOver
+ */
+function failureLine(failure, place, isOver) {
+  const title = TITLES[failure.type] ?? "Failure";
+  const href = `${place}/log${failure.incident_id ? `?incident=${encodeURIComponent(failure.incident_id)}` : ""}`;
+  const more = h("a", { href }, "What happened");
+  if (failure.recovered || isOver) {
+    const said = failure.recovered ? "Recovered from" : "Its last turn failed";
+    return h("p", { class: "quiet" }, `${said}: ${title}, `, when(failure.at_epoch_ms), ". ", more);
+  }
+  return h("p", { class: "sentence" }, h("strong", {}, `${title}. `), failure.sentence, " ", h("small", {}, when(failure.at_epoch_ms)), " ", more);
 }
 
 /** @param {{path: string, root: string}} told */

@@ -196,6 +196,7 @@ function inWords(event, kinds) {
     }
     case "viewer_left": {
       if (about.code === 1000) return what;
+      if (about.cause === "tab_closed" || about.cause === "went_away") return `${what}: its tab or program was closed (${about.code})`;
       const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
       return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
     }

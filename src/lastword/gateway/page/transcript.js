@@ -4,12 +4,18 @@
  * @module
  */
 import { LongText, button, clock, everySecond, h, line, plural, span } from "./dom.js";
-import { blockText, failureCard, mark, toolAbout } from "./cards.js";
+import { failureCard, mark } from "./cards.js";
+import { RichText } from "./markdown.js";
+import { picture } from "./picture.js";
+import { blockText, toolAbout } from "./tools.js";
 
 const SHOWN = 300;
 const MAX_SHOWN = 900;
 const MAX_ITEMS = 50_000;
 const MAX_TOOL_PARTS = 200;
+
+/** Characters of all pictures that are kept; the log has the others. */
+const MAX_PICTURES = 60_000_000;
 
 /**
  * @typedef {{
@@ -33,6 +39,9 @@ const TOOL_STATES = {
   cancelled: ["cancelled", "gone"],
 };
 
+/** @type {Record<string, [string, "running" | "ok" | "gone"]>} */
+const PLAN_STATES = { pending: ["to do", "gone"], in_progress: ["under way", "running"], completed: ["done", "ok"] };
+
 export class Transcript {
   /** @type {Item[]} */
   #items = [];
@@ -47,9 +56,13 @@ export class Transcript {
   /** @type {Item | null} */
   #retry = null;
   #isPlanned = false;
+  #isKeeping = false;
   #isCatchingUp = false;
   #isAtEnd = true;
   #dropped = 0;
+  /** @type {{block: any}[]} */
+  #pictures = [];
+  #pictureSize = 0;
 
   /** @param {string} logUrl */
   constructor(logUrl) {
@@ -71,6 +84,16 @@ export class Transcript {
     if (this.#isAtEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   }
 
+  /** The same with the next frame: what one frame draws may call for it many times. */
+  #keepSoon() {
+    if (this.#isKeeping) return;
+    this.#isKeeping = true;
+    requestAnimationFrame(() => {
+      this.#isKeeping = false;
+      this.keepEnd();
+    });
+  }
+
   /**
    * While the past is told it is drawn now and then, and most of it never; its end at once.
    * @param {boolean} is
@@ -87,6 +110,8 @@ export class Transcript {
   clear() {
     this.#items = [];
     this.#first = this.#drawn = this.#dropped = 0;
+    this.#pictures = [];
+    this.#pictureSize = 0;
     this.#tools.clear();
     this.#changed.clear();
     this.#failure = this.#retry = null;
@@ -116,10 +141,10 @@ export class Transcript {
   update(update) {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
-        this.#said("agent", "Agent", blockText(update.content));
+        this.#block("agent", "Agent", update.content);
         return true;
       case "agent_thought_chunk":
-        this.#said("thought", "Thought", blockText(update.content));
+        this.#block("thought", "Thought", update.content);
         return true;
       case "tool_call":
       case "tool_call_update":
@@ -223,6 +248,39 @@ export class Transcript {
   /**
    * @param {string} kind
    * @param {string} who
+   * @param {any} block
+   */
+  #block(kind, who, block) {
+    if (block?.type !== "image") return this.#said(kind, who, blockText(block));
+    this.#over();
+    this.picture(who, block);
+  }
+
+  /**
+   * @param {string} who
+   * @param {any} block
+   */
+  picture(who, block) {
+    /** @type {{block: any}} */
+    const kept = { block };
+    this.#pictures.push(kept);
+    this.#pictureSize += String(block.data ?? "").length;
+    while (this.#pictureSize > MAX_PICTURES) {
+      const oldest = this.#pictures.shift();
+      this.#pictureSize -= String(oldest?.block.data ?? "").length;
+      if (oldest) oldest.block = null;
+    }
+    const shown = () => (kept.block ? picture(kept.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
+    this.#add({
+      kind: "picture",
+      at: Date.now(),
+      draw: () => h("article", { class: "item", "aria-label": who }, h("p", { class: "who" }, who), shown()),
+    });
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} who
    * @param {string} text
    */
   #said(kind, who, text) {
@@ -238,7 +296,7 @@ export class Transcript {
    * @param {string} text
    */
   #text(kind, who, text) {
-    /** @type {LongText | null} */
+    /** @type {LongText | RichText | null} */
     let shown = null;
     /** @type {Item} */
     const item = {
@@ -246,7 +304,8 @@ export class Transcript {
       text,
       at: Date.now(),
       draw: () => {
-        shown = new LongText(item.text ?? "");
+        const all = item.text ?? "";
+        shown = kind === "user" ? new LongText(all) : new RichText(all, () => this.#keepSoon());
         const label = h("p", { class: "who" }, who);
         if (kind !== "thought") return h("article", { class: `item ${kind}`, "aria-label": who }, label, shown.element);
         return h("details", { class: "item thought" }, h("summary", {}, who), shown.element);
@@ -315,9 +374,9 @@ export class Transcript {
     item.draw = () =>
       h(
         "details",
-        { class: "item plan" },
+        { class: "item plan", open: true },
         h("summary", {}, `Plan: ${plural(steps.length, "step")}, ${steps.filter((one) => one?.status === "completed").length} done`),
-        h("ol", {}, ...steps.map((one) => h("li", {}, line(one?.content, 300), h("small", {}, ` ${String(one?.status ?? "").replace("_", " ")}`)))),
+        h("ol", {}, ...steps.map(planStep)),
       );
     if (item === last) this.#replace(item);
     else this.#add(item);
@@ -420,6 +479,13 @@ export class Transcript {
     this.#label();
     scrollBy({ top: document.documentElement.scrollHeight - before, behavior: "instant" });
   }
+}
+
+/** @param {any} step */
+function planStep(step) {
+  const [word, sign] = PLAN_STATES[step?.status] ?? ["", "gone"];
+  const urgent = step?.priority === "high" ? ", of high priority" : "";
+  return h("li", {}, mark(sign), line(step?.content, 300), h("small", {}, ` ${word}${urgent}`));
 }
 
 /** @param {string} text */

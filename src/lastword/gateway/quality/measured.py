@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts
 from lastword.gateway.quality.links import LinkQuality
+from lastword.gateway.recorded_entries import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,11 +39,12 @@ class FrontCounts:
         self._links[link] = transport
         return link
 
-    def closed(self, link: LinkQuality, code: int) -> None:
-        """Count the end of a connection, by its close code."""
+    def closed(self, link: LinkQuality, code: int, reason: str = "") -> None:
+        """Count the end of a connection, by its close code and by its cause."""
         transport = self._links.pop(link, None)
         if transport is not None:
             self.counts.add(table.CLOSED, 1, transport, str(code))
+            self.counts.add(table.ENDED, 1, cause_of(code, reason))
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
         """Count a duration."""

@@ -14,6 +14,7 @@ from itertools import product
 import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.gateway.recorded_entries import CAUSE_OF_CODE, CAUSES
 
 OTHER = "other"
 """Stands for every value that a label does not take."""
@@ -151,6 +152,12 @@ CLOSED = _counter(
     TRANSPORT,
     CODES,
 )
+ENDED = _counter(
+    "connections.ended",
+    "{connection}",
+    "Viewers' connections that ended, by why, in the words of events and of the record.",
+    Label("cause", tuple(sorted({*CAUSES.values(), *CAUSE_OF_CODE.values()}))),
+)
 ATTACH = _histogram(
     "attach.duration",
     "From a request that opens, loads or resumes a session to its answer.",
@@ -255,7 +262,7 @@ REPORTS_DROPPED = _counter(
 OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest report that waits; 0 for none.")
 
 METRICS = (
-    *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
+    *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ENDED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
     *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
     *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, SESSIONS, VIEWERS),
     *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),

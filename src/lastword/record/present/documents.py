@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.record import reader
+from lastword.record.present.endings import ended_epoch_ms, has_recovered
 from lastword.record.present.moments import moment, with_moments
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
@@ -29,12 +30,27 @@ def part(shown: ShownPart) -> dict[str, Any]:
         "gateway_session_id": _other(shown.name, shown.part.session_id),
         "run": run(shown.run),
         "failures": [entry(failure) for failure in shown.failures],
+        "last_failure": _last_failure(shown),
         "turn_count": shown.count,
         "turns": [
             turn(each.turn)
             | {"retry_wait_seconds": each.waits_seconds, "silent_seconds": each.silent_seconds}
             for each in shown.turns
         ],
+    }
+
+
+def _last_failure(shown: ShownPart) -> dict[str, Any] | None:
+    failed = shown.last_failed
+    if failed is None or not shown.turns:
+        return None
+    return {
+        "turn": failed.turn,
+        "type": failed.type,
+        "incident_id": failed.incident_id,
+        "at": moment(ended_epoch_ms(failed)),
+        "at_epoch_ms": ended_epoch_ms(failed),
+        "recovered": has_recovered(failed, shown.turns[-1].turn),
     }
 
 

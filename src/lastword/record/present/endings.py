@@ -12,7 +12,7 @@ from lastword.record.present.words import STOP_REASONS
 from lastword.record.turns import FAILED, OK, OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.record.reader import RecordedTurn
 
@@ -26,6 +26,40 @@ def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
     if turn.outcome == OK and turn.stop_reason:
         return plain(turn.stop_reason, STOP_REASONS)
     return turn.outcome
+
+
+def ended_epoch_ms(turn: RecordedTurn) -> int:
+    """Return the moment of a turn's end, or of its prompt if it has not ended."""
+    return turn.started_epoch_ms + round(1000 * (turn.duration_seconds or 0))
+
+
+def has_recovered(failed: RecordedTurn, last: RecordedTurn) -> bool:
+    """Return whether a turn of the session has ended well since it failed."""
+    return last.turn != failed.turn and last.outcome == OK
+
+
+def standing(
+    last: RecordedTurn, failed: RecordedTurn | None, *, alive: bool, clock: Callable[[int], str]
+) -> str:
+    """Say whether a session's last turn failed, whether it has recovered, and whether it is over.
+
+    Args:
+        last: The session's last turn.
+        failed: Its latest turn that failed.
+        alive: Its run goes on.
+        clock: Returns a moment in milliseconds since 1970 as a time of day.
+    """
+    over = "Goes on." if alive else "Ended."
+    if failed is None:
+        return over
+    what = f"{how_it_ended(failed)} at {clock(ended_epoch_ms(failed))}"
+    if failed.turn == last.turn:
+        said = f"The last turn failed: {what}"
+    elif has_recovered(failed, last):
+        said = f"Recovered after a failure: {what}"
+    else:
+        said = f"Turn {failed.turn} failed: {what}"
+    return f"{said}. {over}"
 
 
 def turn_to_tell(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:

@@ -25,6 +25,7 @@ CAUSES = {
     "front_error": "an error in the gateway",
     "front_gone": "the gateway's front went away",
     "front_restarts": "the gateway restarts or stops",
+    "front_stops": "the gateway stopped",
     "link_cut": "the connection was cut",
     "no_heartbeat": "its connection gave no sign of life",
     "no_pong": "its connection gave no sign of life",
@@ -34,12 +35,14 @@ CAUSES = {
     "session_unknown": "it asked for another session",
     "stalled": "it took nothing for too long",
     "superseded": "the same viewer came by another connection",
+    "tab_closed": "its tab or program was closed",
     "too_large": "it sent too large a frame",
     "too_many": "there were too many",
     "unauthorized": "its token is no longer good",
-    "went_away": "its page or program was closed",
+    "went_away": "its tab or program was closed",
 }
-"""Why a viewer left, by the word that is recorded."""
+"""Why a viewer left, by the word that is recorded; `went_away` is how 0.2.0 recorded
+`tab_closed`."""
 
 _QUESTIONS = {
     "permission": "the agent's question for a permission",

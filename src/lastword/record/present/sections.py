@@ -41,6 +41,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         failures: if it has had none, the requests that failed.
         name: the session's name, which a gateway may have chosen instead of the agent.
         number: its place in the list, from 1 for the latest; 0 outside a list.
+        last_failed: the latest turn that failed.
     """
 
     part: Part
@@ -51,6 +52,7 @@ class ShownPart(msgspec.Struct, frozen=True):
     failures: tuple[RecordedEntry, ...] = ()
     name: str = ""
     number: int = 0
+    last_failed: RecordedTurn | None = None
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -98,6 +98,8 @@ def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code
     assert front.counts.counters == {
         table.CLOSED.key("websocket", "1006"): 1,
         table.CLOSED.key("http", "other"): 1,
+        table.ENDED.key("link_cut"): 1,
+        table.ENDED.key("other"): 1,
     }
     assert table.CONNECTIONS.key("websocket") not in front.gauges({})
 

@@ -77,6 +77,13 @@ function ownAbout(kind, about) {
   }
 }
 
+/**
+ * The order of two events in time, and in that of their writing where it is one moment.
+ * @param {any} one
+ * @param {any} other
+ */
+const order = (one, other) => one.at_epoch_ms - other.at_epoch_ms || one.seq - other.seq;
+
 /** A session's timeline with its filter; it takes entries as they come. */
 export class RecordLog {
   constructor() {
@@ -96,7 +103,15 @@ export class RecordLog {
 
   /** @param {any[]} events */
   add(events) {
+    const last = this.events.at(-1);
+    const isLate = last && events.some((event) => order(event, last) < 0);
     this.events.push(...events);
+    if (isLate) {
+      // Two processes write a gateway's record, each as it comes to it: this belongs further up.
+      this.events.sort(order);
+      this.#show();
+      return;
+    }
     this.timeline.add(events);
     this.#tell();
   }

@@ -52,15 +52,19 @@ function say(place, error, again) {
 /** @param {any} shown */
 function sessionRow(shown) {
   const last = shown.turns.at(-1);
+  const past = shown.last_failure;
   const failure = last?.type ?? shown.failures.at(-1)?.facts.type;
   const isOpen = last?.outcome === "open";
-  const how = failure ? (TITLES[failure] ?? TITLES["unknown"]) : isOpen ? (shown.run.alive ? "Running" : "No end recorded") : "";
+  const title = (/** @type {string} */ type) => TITLES[type] ?? TITLES["unknown"];
+  const how = failure ? `The last ${last ? "turn" : "request"} failed: ${title(failure)}` : isOpen ? (shown.run.alive ? "Running" : "No end recorded") : "Its last turn ended well";
   const programs = [shown.run.agent ?? shown.run.program, shown.run.client].filter(Boolean).join(" in ");
   return h(
     "li",
     { class: "card" },
     h("h2", {}, h("a", { href: `#/session/${encodeURIComponent(shown.name)}` }, line(shown.session_id || shown.run.run_id, 80))),
-    h("p", {}, failure ? mark("failed") : isOpen ? mark("running") : null, how || "Its last turn ended well"),
+    h("p", {}, failure ? mark("failed") : isOpen ? mark("running") : null, how, failure && past ? ", " : null, failure && past ? when(past.at_epoch_ms) : null),
+    past && !failure ? h("p", { class: "quiet" }, past.recovered ? "Recovered from: " : "Failed before: ", title(past.type), ", ", when(past.at_epoch_ms)) : null,
+    shown.run.alive ? null : h("p", { class: "quiet" }, "The session is over."),
     h("p", { class: "quiet" }, plural(shown.turn_count, "turn"), ", ", line(programs, 80), ", ", when(shown.last_epoch_ms)),
   );
 }
