@@ -117,9 +117,16 @@ class AbortableHttp(H11Protocol):
 class EventResponse(StreamingResponse):
     """A stream of events that ends if its reader does not read for too long."""
 
-    def __init__(self, events: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes],
+        headers: Mapping[str, str],
+        is_over: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Begin; `is_over` is called at the end."""
         super().__init__(events, headers=headers, media_type=EVENTS_TYPE)
         self._events = events
+        self._is_over = is_over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
@@ -133,3 +140,5 @@ class EventResponse(StreamingResponse):
                 await super().__call__(scope, receive, while_it_takes)
             except TimeoutError:
                 abort_of(scope)()
+            finally:
+                self._is_over()

@@ -296,7 +296,7 @@ class FrontLink:
             compact = _is_compact(params, viewer)
             self.detach(session_id)
             session.supersede(viewer.id)
-            if session.is_full:
+            if not session.has_room(viewer):
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
             attachment, reset = session.hub.attach(
@@ -325,7 +325,7 @@ class FrontLink:
             return  # it asks again when it is back
         self.detach(session.id)
         session.supersede(self.viewer.id)
-        if session.is_full:
+        if not session.has_room(self.viewer):
             self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
         attachment, _ = session.hub.attach(self.viewer, None, _now_ms())

@@ -25,9 +25,6 @@ CODE_BYTES = 24
 LINK_SECONDS = 10 * 60
 """How long a link waits to be followed."""
 
-PAGE_SECONDS = 12 * 3600
-"""How long whoever followed one stays logged in: a day's work."""
-
 MAX_CODE_CHARS = 128
 MAX_LINKS = 1000
 """Links that wait; with one more, the oldest is gone."""

@@ -80,14 +80,14 @@ def _ready(welcome: Welcome) -> None:
 
 
 def _token(arguments: Sequence[str]) -> int:
-    from lastword.gateway.links import PAGE_SECONDS, Links, address  # noqa: PLC0415
+    from lastword.gateway.links import Links, address  # noqa: PLC0415
     from lastword.gateway.serving import folder_of  # noqa: PLC0415
-    from lastword.gateway.tokens import SHORT_SECONDS, Grant, Keeper  # noqa: PLC0415
+    from lastword.gateway.tokens import TOKEN_SECONDS, Grant, Keeper  # noqa: PLC0415
     from lastword.gateway.viewers import Role  # noqa: PLC0415
 
     options = token_parser().read(arguments)
     if options.expires is None:
-        options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
+        options.expires = TOKEN_SECONDS
     if options.expires < 0:
         raise UsageError("--expires takes a number of seconds, or 0 for never")
     expires = int(time.time()) + options.expires if options.expires else 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
-from lastword.gateway.links import PAGE_SECONDS
-from lastword.gateway.tokens import SHORT_SECONDS
+from lastword.gateway.tokens import TOKEN_SECONDS
 from lastword.gateway.viewers import Role
 
 HOUR_SECONDS = 3600
@@ -228,8 +227,8 @@ def token_parser() -> CommandParser:
         "--expires",
         type=int,
         metavar="SECONDS",
-        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS} s, and with --link "
-        f"{PAGE_SECONDS // HOUR_SECONDS} hours)",
+        help="it is valid for so long, and connections that came with it end with it; 0 for ever "
+        f"(default: {TOKEN_SECONDS} s, {TOKEN_SECONDS // HOUR_SECONDS} hours)",
     )
     made.add_argument(
         "--link",
