@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -170,7 +173,7 @@ class ViewerLink(ABC):
 
     async def introduce(self, frame: Frame) -> bytes:
         """Take `initialize`; return its answer."""
-        self._client = jsonrpc.params_of(frame)
+        self._client = _encodable(jsonrpc.params_of(frame))
         self._know(object_of(object_of(self._client.get("_meta")).get(META)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         if not self.grant.is_owners:
@@ -436,6 +439,16 @@ class ViewerLink(ABC):
                 session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
                 if isinstance(session_id, str):
                     self._by_session[session_id] = upstream
+
+
+def _encodable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return params with a question mark for each lone surrogate, which JSON allows."""
+    try:
+        msgspec.json.encode(params)
+    except UnicodeEncodeError:
+        text = json.dumps(params, ensure_ascii=False)
+        params = json.loads(text.encode(errors="replace"))
+    return params
 
 
 def _is_within(folder: str, root: str) -> bool:

@@ -7,7 +7,9 @@ be started as it was asked.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
 import sys
 import time
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
 from lastword.cli.record_access import path_of
+from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
@@ -50,10 +53,12 @@ def _complain(said: str) -> int:
 
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
-    from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
+    from lastword.gateway.serving import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
     settings = read(arguments)
+    if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
+        _look_for(settings.command[0])
     try:
         serve(settings, _ready)
     except (ServingError, StoreError) as error:
@@ -63,6 +68,18 @@ def _serve(arguments: Sequence[str]) -> int:
         reports.finish()
         return _complain(str(error))
     return 0
+
+
+def _look_for(program: str) -> None:
+    """Check that the agent is a program here.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if shutil.which(program) is not None:
+        return
+    number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT
+    raise UsageError(not_started(program, OSError(number, os.strerror(number))))
 
 
 def _ready(welcome: Welcome) -> None:
