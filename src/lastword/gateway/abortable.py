@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from lastword.gateway.page_files import GUARDED
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
@@ -95,6 +97,14 @@ class AbortableHttp(H11Protocol):
         super().data_received(data)
         if self.scope is not before:
             self._wait_no_more()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, with the headers of every answer."""
+        head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n"
+        facts = {"content-type": "text/plain", "content-length": str(len(msg))} | GUARDED
+        lines = "".join(f"{name}: {value}\r\n" for name, value in facts.items())
+        self.transport.write(f"{head}{lines}\r\n{msg}".encode())
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""

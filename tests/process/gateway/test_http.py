@@ -21,9 +21,9 @@ EVENTS = {"Accept": "text/event-stream"}
 class Caller:
     """Requests to one gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, token: str = "") -> None:
         self._gateway = gateway
-        self._token = {"Authorization": f"Bearer {gateway.token()}"}
+        self._token = {"Authorization": f"Bearer {token or gateway.token()}"}
         self._open: list[http.client.HTTPConnection] = []
 
     def ask(
