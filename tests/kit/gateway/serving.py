@@ -136,6 +136,11 @@ class Gateway:
         keeper = Keeper.at(str(self.state / "gateway"))
         return keeper.token(Grant(role, session, expires))
 
+    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
+        """The name and the value of a cookie of its page's."""
+        keeper = Keeper.at(str(self.state / "gateway")).of_cookies(self.port)
+        return keeper.cookie, keeper.token(Grant(role, "", expires))
+
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""
         place = page or f"http://127.0.0.1:{self.port}"
