@@ -198,7 +198,7 @@ def test_an_agent_that_cannot_be_started_is_told_to_who_comes(serve: Serve) -> N
     [
         ("NOTTHERE", "NOTTHERE: not found; is the agent installed, and on the PATH here?"),
         ("/nowhere/agent", "/nowhere/agent: not found; is the agent installed, and on the PATH"),
-        ("/etc/hostname", "/etc/hostname: cannot be started (permission denied)"),
+        ("/etc/passwd", "/etc/passwd: cannot be started (permission denied)"),
     ],
 )
 def test_a_command_that_is_no_program_is_said_at_once(command: str, said: str) -> None:

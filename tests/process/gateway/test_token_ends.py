@@ -1,4 +1,4 @@
-"""The end of a token: what becomes of the connections that came with it, and of all by a new key."""
+"""The end of a token: what becomes of connections that came with it, and of all by a new key."""
 
 from __future__ import annotations
 
