@@ -178,6 +178,17 @@ class Gateway:
             shutil.rmtree(self.runtime, ignore_errors=True)
 
 
+def two_with_one_key(folder: Path) -> tuple[Gateway, Gateway]:
+    """Start two gateways on one host that share nothing but the key of their tokens."""
+    made = []
+    for name in ("one", "two"):
+        keys = folder / name / "state" / "gateway"
+        keys.mkdir(parents=True)
+        (keys / "gateway.key").write_bytes(b"k" * 32)
+        made.append(Gateway(folder / name, agent("healthy")))
+    return made[0], made[1]
+
+
 def is_running(pid: int) -> bool:
     """Is there such a process, that has not ended?"""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -210,8 +211,9 @@ def test_a_command_that_is_no_program_is_said_at_once(command: str, said: str) -
 def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
     gateway = serve("healthy")
     program = gateway.folder / "agent"
-    program.symlink_to(sys.executable)
-    gateway.command[0] = str(program)
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(gateway.command)}\n", encoding="utf-8")
+    program.chmod(0o755)
+    gateway.command = [str(program)]
     gateway.kill_front()
     gateway.start()
     with ViewerClient(gateway) as viewer:

@@ -9,7 +9,7 @@ import pytest
 
 from lastword.gateway.viewers import Role
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import Gateway, agent
+from tests.kit.gateway.serving import two_with_one_key
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_doors import closed, refused
@@ -17,6 +17,8 @@ from tests.process.gateway.test_doors import closed, refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
 
     Serve = Callable[..., Gateway]
 
@@ -110,11 +112,8 @@ def test_every_answer_says_that_no_other_site_may_load_it(serve: Serve) -> None:
 
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[tuple[Gateway, Gateway]]:
-    """Two gateways of one user, on two ports of one host, with one state folder."""
-    one = Gateway(tmp_path, agent("healthy"))
-    first = one.port
-    other = Gateway(tmp_path, agent("healthy"))
-    assert other.port != first
+    """Two gateways on two ports of one host, whose tokens have one key."""
+    one, other = two_with_one_key(tmp_path)
     yield one, other
     one.close()
     other.close()
