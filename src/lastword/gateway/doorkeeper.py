@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lastword.gateway.limits import Pace, Rate
+from lastword.gateway.limits import Rate, RateLimiter
 from lastword.gateway.tokens import Failures, Grant, TokenError, TokenExpiredError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Doorkeeper:
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
         self._failures = Failures(waits)
-        self._pace = Pace(GUEST_REQUESTS, waits)
+        self._pace = RateLimiter(GUEST_REQUESTS, waits)
 
     def admit(self, asked: Asked) -> Grant:
         """Admit a request.

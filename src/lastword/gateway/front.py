@@ -36,7 +36,7 @@ from lastword.gateway.doorkeeper import (
 from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
 from lastword.gateway.greetings import Greetings
-from lastword.gateway.limits import Pace, Places, Rate, Shares
+from lastword.gateway.limits import Rate, RateLimiter, Shares, Slots
 from lastword.gateway.page_files import GUARDED
 from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewer_socket import ViewerSocket
@@ -98,8 +98,8 @@ class Front:
         self.keeper = keeper
         self.root: str = os.path.realpath(options.root)
         self.greetings: Greetings = Greetings(holders)
-        self.guest_pace: Pace = Pace(GUEST_ATTACHES, time.monotonic)
-        self.attach_pace: Pace = Pace(ATTACHES, time.monotonic)
+        self.guest_pace: RateLimiter = RateLimiter(GUEST_ATTACHES, time.monotonic)
+        self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
         """How often sessions may be attached and listed: with a guest's token, over a link."""
         self._doorkeeper = doorkeeper
         self._path = options.path
@@ -109,7 +109,7 @@ class Front:
             self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
-        self._places = Places(socket_shares(options.viewers))
+        self._slots = Slots(socket_shares(options.viewers))
         self.quality: Quality = Quality(holders, options.quality)
         self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
         self._open = {
@@ -178,8 +178,8 @@ class Front:
             raise Refusal(404, 4404, "session_unknown", said)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
-        place = self._places.take(grant, _peer(websocket))
-        if place is None:
+        slot = self._slots.acquire(grant, _peer(websocket))
+        if slot is None:
             await _refuse(websocket, too_many("viewers"))
             return
         socket = ViewerSocket(self, websocket, grant, session_id)
@@ -196,7 +196,7 @@ class Front:
             await socket.run()
         finally:
             ending.cancel()
-            self._places.leave(place)
+            self._slots.release(slot)
             self._sockets.discard(socket)
             self.quality.measured.closed(socket.met, socket.code)
 

@@ -14,7 +14,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.api.requests import problem
 from lastword.gateway.doorkeeper import too_many
-from lastword.gateway.limits import Places, Shares
+from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
 from lastword.gateway.viewer_streams import ViewerStreams
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.doorkeeper import Doorkeeper
     from lastword.gateway.front import Front
-    from lastword.gateway.limits import Place
+    from lastword.gateway.limits import Slot
     from lastword.gateway.tokens import Grant
 
 CONNECTION = "acp-connection-id"
@@ -52,7 +52,7 @@ class HttpTransport:
         self._limit = frame_limit_bytes
         self._cookie = cookie
         self._connections: dict[str, ViewerStreams] = {}
-        self._places = Places(HTTP_SHARES)
+        self._slots = Slots(HTTP_SHARES)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Request, grant: Grant) -> Response:
@@ -109,35 +109,35 @@ class HttpTransport:
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
         connection = ViewerStreams(self._front, grant)
         peer = request.client.host if request.client else ""
-        place = self._places.take(grant, peer, lambda: connection.end(4429, "too_many"))
+        slot = self._slots.acquire(grant, peer, lambda: connection.end(4429, "too_many"))
         answer = None
         try:
-            if place is None:
+            if slot is None:
                 raise too_many("connections")
             answer = await _greet(request, connection, frame)
         finally:
             if answer is None:
-                self._over(connection, place)
+                self._over(connection, slot)
         if answer is None:
             return Response(status_code=408)  # for nobody to read
         self._connections[connection.connection_id] = connection
-        task = asyncio.create_task(self._until_over(connection, place))
+        task = asyncio.create_task(self._until_over(connection, slot))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         headers = {"Acp-Connection-Id": connection.connection_id, "set-cookie": self._cookie}
         return Response(answer, 200, headers, JSON_TYPE)
 
-    async def _until_over(self, connection: ViewerStreams, place: Place) -> None:
+    async def _until_over(self, connection: ViewerStreams, slot: Slot) -> None:
         try:
             await connection.wait_until_over()
         finally:
-            self._over(connection, place)
+            self._over(connection, slot)
 
-    def _over(self, connection: ViewerStreams, place: Place | None) -> None:
+    def _over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         self._connections.pop(connection.connection_id, None)
         self._front.quality.measured.closed(connection.met, connection.code)
-        if place is not None:
-            self._places.leave(place)
+        if slot is not None:
+            self._slots.release(slot)
 
     def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
         """Return the connection that a request names, for a token like the one it began with.

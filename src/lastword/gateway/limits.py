@@ -1,8 +1,8 @@
 """Limits: how much of a front one token or one address may use, at once and in time.
 
-Owns two rules. A guest, whose token does not allow everything, has a share of the places for itself
-and for its address, all guests together have half, and each has a pace. The owner's own tokens
-always get a place: where none is left, the oldest of those of the token with the most is given up.
+Owns two rules. A guest, whose token does not allow everything, has a share of the slots for itself
+and for its address, all guests together have half, and each has a rate. The owner's own tokens
+always get a slot: where none is left, the oldest of those of the token with the most is given up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lastword.gateway.tokens import Grant
 
 MAX_KEYS = 4096
-"""Tokens and addresses whose pace is kept; those that have been quiet for the longest go first."""
+"""Tokens and addresses whose rate is kept; those that have been quiet for the longest go first."""
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Rate(msgspec.Struct, frozen=True):
     burst: float
 
 
-class Pace:
+class RateLimiter:
     """A token bucket for each key."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class Pace:
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """How many places there are.
+    """How many slots there are.
 
     Attributes:
         of_all: all of them; 0 for no limit.
@@ -71,8 +71,8 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     of_token: int
 
 
-class Place:
-    """Somebody's place, until it is left."""
+class Slot:
+    """Somebody's slot, until it is left."""
 
     def __init__(self, grant: Grant, peer: str, give_up: Callable[[], None]) -> None:
         self.grant = grant
@@ -81,40 +81,40 @@ class Place:
         """Ends what it is for."""
 
 
-class Places:
-    """The places of one kind, such as those for sockets."""
+class Slots:
+    """The slots of one kind, such as those for sockets."""
 
     def __init__(self, shares: Shares) -> None:
         self._shares = shares
-        self._taken: dict[Place, None] = {}
+        self._in_use: dict[Slot, None] = {}
         """In the order in which they were taken."""
 
-    def take(
+    def acquire(
         self, grant: Grant, peer: str, give_up: Callable[[], None] = lambda: None
-    ) -> Place | None:
-        """Return a place; `None` if there is none for this guest.
+    ) -> Slot | None:
+        """Return a slot; `None` if there is none for this guest.
 
         Args:
             grant: What the token allows.
             peer: The address.
-            give_up: Ends what the place is for, when another needs it.
+            give_up: Ends what the slot is for, when another needs it.
         """
         if not grant.is_owners and not self._has_room(grant, peer):
             return None
-        if self._shares.of_all and len(self._taken) >= self._shares.of_all:
+        if self._shares.of_all and len(self._in_use) >= self._shares.of_all:
             self._make_room()
-        place = Place(grant, peer, give_up)
-        self._taken[place] = None
-        return place
+        slot = Slot(grant, peer, give_up)
+        self._in_use[slot] = None
+        return slot
 
-    def leave(self, place: Place) -> None:
-        """Give a place back."""
-        self._taken.pop(place, None)
+    def release(self, slot: Slot) -> None:
+        """Give a slot back."""
+        self._in_use.pop(slot, None)
 
     def _has_room(self, grant: Grant, peer: str) -> bool:
-        guests = [place for place in self._taken if not place.grant.is_owners]
-        of_address = sum(place.peer == peer for place in guests)
-        of_token = sum(place.grant == grant for place in guests)
+        guests = [slot for slot in self._in_use if not slot.grant.is_owners]
+        of_address = sum(slot.peer == peer for slot in guests)
+        of_token = sum(slot.grant == grant for slot in guests)
         shares = self._shares
         return (
             len(guests) < shares.of_guests
@@ -123,9 +123,9 @@ class Places:
         )
 
     def _make_room(self) -> None:
-        """Give up the oldest place of the token with the most, guests' first."""
-        counts = Counter(place.grant for place in self._taken)
+        """Give up the oldest slot of the token with the most, guests' first."""
+        counts = Counter(slot.grant for slot in self._in_use)
         most = max(counts, key=lambda grant: (not grant.is_owners, counts[grant]))
-        oldest = next(place for place in self._taken if place.grant == most)
-        del self._taken[oldest]
+        oldest = next(slot for slot in self._in_use if slot.grant == most)
+        del self._in_use[oldest]
         oldest.give_up()

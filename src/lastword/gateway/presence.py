@@ -5,7 +5,7 @@ Owns how many are logged in an hour, and the count of those that are not. Sans-I
 
 from __future__ import annotations
 
-from lastword.gateway.limits import Pace, Rate
+from lastword.gateway.limits import Rate, RateLimiter
 
 PER_HOUR = 240
 """Entries about the viewers of one role, or of clients' own errors: as many as the record keeps of
@@ -17,7 +17,7 @@ class PresenceBounds:
 
     def __init__(self) -> None:
         self._now = 0.0
-        self._pace = Pace(Rate(PER_HOUR / 3600, PER_HOUR), lambda: self._now)
+        self._pace = RateLimiter(Rate(PER_HOUR / 3600, PER_HOUR), lambda: self._now)
         self._left_out: dict[str, int] = {}
 
     def take(self, source: str, now_ms: int) -> int | None:

@@ -201,7 +201,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     hold()
     pid_file = _pid_file(run_folder, inherited)
     keeper = Keeper.at(folder_of(settings))
-    links = Links(folder_of(settings), time.time)
+    links = Links(folder_of(settings), time.time, keeper)
     root = os.path.realpath(settings.root)
     template = HolderSettings(
         name="",

@@ -139,6 +139,10 @@ class Keeper:
         said = secret.encode(errors="surrogatepass")  # of a lone surrogate, which JSON allows
         return hmac.compare_digest(said, self.secret(viewer_id).encode())
 
+    def link_name(self, code: str) -> str:
+        """Return the name of the file of a link with this code."""
+        return self._digest(b"link", code).hex()[:32]
+
     def _mac(self, use: bytes, said: str) -> str:
         return base64.urlsafe_b64encode(self._digest(use, said)).decode().rstrip("=")
 

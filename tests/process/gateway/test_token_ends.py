@@ -100,6 +100,7 @@ def test_a_fresh_token_of_the_same_role_keeps_a_connection_over_http(serve: Serv
 def test_a_new_key_ends_every_token_cookie_link_and_connection(serve: Serve) -> None:
     gateway = serve("healthy")
     token, cookie = gateway.token(), "=".join(gateway.cookie())
+    link = gateway.link().partition(str(gateway.port))[2]
     with ViewerClient(gateway, token=token) as viewer:
         assert ApiClient(gateway, "").ask("/", Cookie=cookie).status == 200
         (gateway.state / "gateway" / "gateway.key").unlink()
@@ -110,5 +111,6 @@ def test_a_new_key_ends_every_token_cookie_link_and_connection(serve: Serve) -> 
         ViewerClient(gateway, token=token)
     assert caught.value.response.status_code == 401
     assert ApiClient(gateway, "").ask("/", Cookie=cookie).status == 401
+    assert ApiClient(gateway, "").ask(link).status == 401
     with ViewerClient(gateway) as viewer:  # by the new key
         assert viewer.new(gateway.root)

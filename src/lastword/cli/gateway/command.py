@@ -110,10 +110,11 @@ def _token(arguments: Sequence[str]) -> int:
     expires = int(time.time()) + options.expires if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
+    keeper = Keeper.at(folder)
     if options.link:
-        told = address(options.link, Links(folder, time.time).make(grant))
+        told = address(options.link, Links(folder, time.time, keeper).make(grant))
     else:
-        told = Keeper.at(folder).token(grant)
+        told = keeper.token(grant)
     sys.stdout.write(f"{told}\n")
     return 0
 

@@ -42,7 +42,7 @@ from lastword.gateway.api.source import NoSessionError, SessionSource
 from lastword.gateway.api.stream import stream_of
 from lastword.gateway.api.views import visible
 from lastword.gateway.doorkeeper import too_many
-from lastword.gateway.limits import Places, Shares
+from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewers import Role
 from lastword.record.spans import trends_of
@@ -86,7 +86,7 @@ class EventsApi:
         self._since_ms = _now_ms()
         self._streams: set[asyncio.Event] = set()
         """What ends each open stream."""
-        self._places = Places(STREAM_SHARES)
+        self._slots = Slots(STREAM_SHARES)
 
     def close(self) -> None:
         """End every stream."""
@@ -146,14 +146,14 @@ class EventsApi:
         if not is_stream:
             return requests.answer(page)
         closing = asyncio.Event()
-        place = self._places.take(grant, _peer(request), closing.set)
-        if place is None:
+        slot = self._slots.acquire(grant, _peer(request), closing.set)
+        if slot is None:
             raise too_many("streams")
         self._streams.add(closing)
 
         def is_over() -> None:
             self._streams.discard(closing)
-            self._places.leave(place)
+            self._slots.release(slot)
 
         stream = stream_of(self._source, session_id, query, page, closing)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
