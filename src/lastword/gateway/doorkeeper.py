@@ -33,8 +33,9 @@ OTHER_SITES = frozenset({"cross-site", "same-site"})
 """What `Sec-Fetch-Site` says of a request that a page of another origin made; another port of the
 same host is of the same site. Only browsers send the header, and no script can change it."""
 
-GUEST_REQUESTS = Rate(per_second=20, burst=200)
-"""How many requests a guest's token may send, and all guests of one address."""
+GUEST_REQUESTS = Rate(per_second=20, burst=400)
+ADDRESS_REQUESTS = Rate(per_second=40, burst=800)
+"""How many requests may come with one guest's token, and with all guests' from one address."""
 
 FORWARDED = frozenset(
     {
@@ -133,7 +134,8 @@ class Doorkeeper:
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
         self._failures = Failures(waits)
-        self._pace = RateLimiter(GUEST_REQUESTS, waits)
+        self._of_token = RateLimiter(GUEST_REQUESTS, waits)
+        self._of_address = RateLimiter(ADDRESS_REQUESTS, waits)
 
     def admit(self, asked: Asked) -> Grant:
         """Admit a request.
@@ -196,7 +198,7 @@ class Doorkeeper:
     def _keep_pace(self, grant: Grant, peer: str) -> None:
         if grant.is_owners:
             return
-        wait = max(self._pace.wait_seconds(grant), self._pace.wait_seconds(peer))
+        wait = self._of_token.wait_seconds(grant) or self._of_address.wait_seconds(peer)
         if wait:
             said = f"Requests come too fast from here. Send the next in {wait} seconds."
             raise Refusal(429, 4429, "too_many", said, retry_after=wait)

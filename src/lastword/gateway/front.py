@@ -59,7 +59,7 @@ CONNECTION_HEADER = "acp-connection-id"
 NODE_COOKIE = "lastword_node"
 
 ATTACHES = Rate(per_second=50, burst=500)
-GUEST_ATTACHES = Rate(per_second=2, burst=60)
+"""How often sessions may be attached and listed over one link of the owner's."""
 
 MIN_GUESTS = 64
 """Sockets of one guest's token, at most, where `--viewers` does not allow more."""
@@ -98,9 +98,11 @@ class Front:
         self.keeper = keeper
         self.root: str = os.path.realpath(options.root)
         self.greetings: Greetings = Greetings(holders)
-        self.guest_pace: RateLimiter = RateLimiter(GUEST_ATTACHES, time.monotonic)
+        shares = socket_shares(options.viewers)
+        all_come_back = Rate(per_second=4, burst=4 * shares.of_token)
+        self.guest_pace: RateLimiter = RateLimiter(all_come_back, time.monotonic)
+        """How often sessions may be attached and listed with one guest's token."""
         self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
-        """How often sessions may be attached and listed: with a guest's token, over a link."""
         self._doorkeeper = doorkeeper
         self._path = options.path
         self._page = WebPage(doorkeeper)
@@ -109,7 +111,7 @@ class Front:
             self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
-        self._slots = Slots(socket_shares(options.viewers))
+        self._slots = Slots(shares)
         self.quality: Quality = Quality(holders, options.quality)
         self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
         self._open = {
@@ -190,12 +192,13 @@ class Front:
         offered = websocket.scope.get("subprotocols", [])
         self._sockets.add(socket)
         tell_of_pings(websocket.scope, self.quality.measured)
-        ending = asyncio.create_task(self._close_in_time(socket))
+        ending = asyncio.create_task(self._close_in_time(socket)) if grant.expires else None
         try:
             await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
             await socket.run()
         finally:
-            ending.cancel()
+            if ending is not None:
+                ending.cancel()
             self._slots.release(slot)
             self._sockets.discard(socket)
             self.quality.measured.closed(socket.met, socket.code)

@@ -129,7 +129,7 @@ def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve, me
             ]
             answers.append([viewer.answer(number) for number in numbers])
         refused = [sum("error" in each for each in told) for told in answers]
-        assert 900 < refused[0] < 1000
+        assert 600 < refused[0] < 1000 - 256 + 1
         assert refused[1] > 500
         assert {reason_of(each) for each in answers[0] if "error" in each} == {"too_many_requests"}
         view = ApiClient(gateway).json(f"/v1/sessions/{session}")["session"]
@@ -243,8 +243,10 @@ def test_the_owners_own_forgotten_connections_do_not_keep_it_out(serve: Serve) -
 def test_guests_requests_are_paced_and_the_owners_are_not(serve: Serve) -> None:
     gateway = serve("healthy")
     guest, owner = ApiClient(gateway, gateway.token(role=Role.OBSERVER)), ApiClient(gateway)
-    told = [guest.ask("/v1/openapi.json").status for _ in range(600)]
-    assert told.count(429) > 50
-    assert set(told) == {200, 429}
-    assert guest.refusal("/v1/sessions") in {(429, "too_many"), (200, "")}
+    passed = 0
+    while (answer := guest.ask("/v1/openapi.json")).status == 200:
+        passed += 1
+        assert passed < 5000
+    assert passed >= 400
+    assert (answer.status, answer.headers["retry-after"]) == (429, "1")
     assert {owner.ask("/v1/openapi.json").status for _ in range(300)} == {200}

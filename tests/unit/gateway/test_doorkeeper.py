@@ -140,13 +140,14 @@ def test_the_page_itself_and_a_link_that_a_user_follows_are_let_in(headers: dict
 
 def test_guests_keep_a_pace_that_is_not_the_owners() -> None:
     door = keeper()
-    guests = [asked(KEEPER.token(Grant(Role.OBSERVER, "", 2000 + each))) for each in range(2)]
-    for _ in range(int(GUEST_REQUESTS.burst)):
-        assert door.admit(guests[0])
-    for each in guests:  # of one address
-        refused = refusal_of(door, each)
-        assert (refused.status, refused.code, refused.reason) == (429, 4429, "too_many")
-        assert refused.retry_after == 1
+    guests = [asked(KEEPER.token(Grant(Role.OBSERVER, "", 2000 + each))) for each in range(3)]
+    for each in guests[:2]:
+        for _ in range(int(GUEST_REQUESTS.burst)):
+            assert door.admit(each)
+        assert refusal_of(door, each).status == 429
+    refused = refusal_of(door, guests[2])  # of the same address
+    assert (refused.status, refused.code, refused.reason) == (429, 4429, "too_many")
+    assert refused.retry_after == 1
     assert door.admit(asked())
 
 
