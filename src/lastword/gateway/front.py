@@ -221,8 +221,8 @@ class Front:
                 return await handler(request, grant)  # type: ignore[no-any-return]
             except Refusal as refusal:
                 return _answer_of(refusal)
-            except ProblemError as problem_of:
-                return problem_of.response()
+            except ProblemError as refused:
+                return refused.response()
 
         return Route(path, answered, methods=[operation.method])
 
