@@ -127,7 +127,7 @@ class HttpTransport:
         headers = {"Acp-Connection-Id": connection.connection_id, "set-cookie": self._cookie}
         return Response(answer, 200, headers, JSON_TYPE)
 
-    async def _until_over(self, connection: ViewerStreams, slot: Slot) -> None:
+    async def _until_over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         try:
             await connection.wait_until_over()
         finally:
