@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from lastword.gateway.page_files import GUARDED
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
@@ -96,6 +98,14 @@ class AbortableHttp(H11Protocol):
         if self.scope is not before:
             self._wait_no_more()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, with the headers of every answer."""
+        head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n"
+        facts = {"content-type": "text/plain", "content-length": str(len(msg))} | GUARDED
+        lines = "".join(f"{name}: {value}\r\n" for name, value in facts.items())
+        self.transport.write(f"{head}{lines}\r\n{msg}".encode())
+        self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         super().connection_lost(exc)
@@ -117,9 +127,16 @@ class AbortableHttp(H11Protocol):
 class EventResponse(StreamingResponse):
     """A stream of events that ends if its reader does not read for too long."""
 
-    def __init__(self, events: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes],
+        headers: Mapping[str, str],
+        is_over: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Begin; `is_over` is called at the end."""
         super().__init__(events, headers=headers, media_type=EVENTS_TYPE)
         self._events = events
+        self._is_over = is_over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
@@ -133,3 +150,5 @@ class EventResponse(StreamingResponse):
                 await super().__call__(scope, receive, while_it_takes)
             except TimeoutError:
                 abort_of(scope)()
+            finally:
+                self._is_over()

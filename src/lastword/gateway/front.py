@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
 from lastword._version import __version__
@@ -21,17 +25,29 @@ from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
-from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session, is_loopback
+from lastword.gateway.doorkeeper import (
+    PROTOCOL,
+    Asked,
+    Refusal,
+    for_session,
+    is_loopback,
+    too_many,
+)
 from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
+from lastword.gateway.greetings import Greetings
+from lastword.gateway.limits import Rate, RateLimiter, Shares, Slots
+from lastword.gateway.page_files import GUARDED
 from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewer_socket import ViewerSocket
 from lastword.gateway.viewers import Role
 from lastword.gateway.web_page import PageSettings, WebPage, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.requests import HTTPConnection, Request
-    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket
 
     from lastword.gateway.api.openapi import Operation
@@ -42,6 +58,12 @@ if TYPE_CHECKING:
 CONNECTION_HEADER = "acp-connection-id"
 NODE_COOKIE = "lastword_node"
 
+ATTACHES = Rate(per_second=50, burst=500)
+"""How often sessions may be attached and listed over one link of the owner's."""
+
+MIN_GUESTS = 64
+"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
+
 
 class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a front.
@@ -51,6 +73,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
         path: the path of ACP's own transport.
         node: the value of its cookie, for a proxy in front of several.
         frame_limit_bytes: the maximum size of a viewer's frame.
+        viewers: the maximum number of viewers of one session.
         quality: what `/readyz` and `/metrics` look at.
         record: the file that `lastword run` records to; empty for none.
     """
@@ -59,6 +82,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "/acp"
     node: str = "local"
     frame_limit_bytes: int = 16 * 1024 * 1024
+    viewers: int = 64
     quality: QualityOptions = QualityOptions()
     record: str = ""
 
@@ -73,26 +97,36 @@ class Front:
         self.holders = holders
         self.keeper = keeper
         self.root: str = os.path.realpath(options.root)
+        self.greetings: Greetings = Greetings(holders)
+        shares = socket_shares(options.viewers)
+        all_come_back = Rate(per_second=4, burst=4 * shares.of_token)
+        self.guest_pace: RateLimiter = RateLimiter(all_come_back, time.monotonic)
+        """How often sessions may be attached and listed with one guest's token."""
+        self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
         self._doorkeeper = doorkeeper
         self._path = options.path
-        self._page = WebPage(doorkeeper, keeper)
+        self._page = WebPage(doorkeeper)
         self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
-            self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
+            self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
+        self._slots = Slots(shares)
         self.quality: Quality = Quality(holders, options.quality)
-        self._events = EventsApi(holders, self.quality.measured, options.record)
+        self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,
             "metrics": self._metrics,
         }
         """What is answered without a token, or says itself who needs one."""
-        self.app: Starlette = Starlette(
+        self.app: ASGIApp = guarded(self._application())
+
+    def _application(self) -> Starlette:
+        return Starlette(
             routes=[
-                WebSocketRoute(options.path, self._acp),
-                Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
+                WebSocketRoute(self._path, self._acp),
+                Route(self._path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 *(self._route(each) for each in OPERATIONS),
                 Route("/", self._home, methods=["GET"]),
@@ -100,7 +134,11 @@ class Front:
                 Route("/page/{name}", self._page.asset, methods=["GET"]),
                 WebSocketRoute("/{path:path}", self._nowhere),
             ],
-            exception_handlers={HTTPException: _not_here, Exception: _failed},  # type: ignore[dict-item]
+            exception_handlers={
+                HTTPException: _not_here,  # type: ignore[dict-item]
+                ClientDisconnect: _left,
+                Exception: _failed,
+            },
         )
 
     async def close(self, code: int, reason: str) -> None:
@@ -142,6 +180,10 @@ class Front:
             raise Refusal(404, 4404, "session_unknown", said)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
+        slot = self._slots.acquire(grant, _peer(websocket))
+        if slot is None:
+            await _refuse(websocket, too_many("viewers"))
+            return
         socket = ViewerSocket(self, websocket, grant, session_id)
         headers = [
             (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
@@ -150,18 +192,27 @@ class Front:
         offered = websocket.scope.get("subprotocols", [])
         self._sockets.add(socket)
         tell_of_pings(websocket.scope, self.quality.measured)
+        ending = asyncio.create_task(self._close_in_time(socket)) if grant.expires else None
         try:
             await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
             await socket.run()
         finally:
+            if ending is not None:
+                ending.cancel()
+            self._slots.release(slot)
             self._sockets.discard(socket)
             self.quality.measured.closed(socket.met, socket.code, socket.cause)
+
+    async def _close_in_time(self, socket: ViewerSocket) -> None:
+        """Close a socket when the token with which it was opened expires."""
+        await self._doorkeeper.wait_for_end(socket.grant)
+        await socket.close(4401, "unauthorized")
 
     def _route(self, operation: Operation) -> Route:
         """Return the path of an operation of the events API."""
         path = operation.path.replace("{session_id}", "{session_id:path}")
         if not operation.needs_token:
-            return Route(path, self._open[operation.handler], methods=[operation.method])
+            return Route(path, self._openly(operation.handler), methods=[operation.method])
         handler = getattr(self._events, operation.handler)
 
         async def answered(request: Request) -> Response:
@@ -174,6 +225,18 @@ class Front:
                 return refused.response()
 
         return Route(path, answered, methods=[operation.method])
+
+    def _openly(self, name: str) -> Callable[[Request], Awaitable[Response]]:
+        """Return a handler that needs no token, but does not answer pages of other sites."""
+
+        async def answered(request: Request) -> Response:
+            try:
+                self._doorkeeper.look_at_site(_asked(request))
+                return await self._open[name](request)
+            except Refusal as refusal:
+                return _answer_of(refusal)
+
+        return answered
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
         """Return the sessions that the requester may see."""
@@ -225,15 +288,40 @@ class Front:
     async def _http(self, request: Request) -> Response:
         try:
             grant = self._doorkeeper.admit(_asked(request))
+            return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
-        return await self._transport.answer(request, grant)
+
+
+def socket_shares(viewers: int) -> Shares:
+    """Return how many sockets a front takes, for sessions with so many viewers."""
+    of_token = max(viewers, MIN_GUESTS)
+    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
+
+
+def guarded(app: ASGIApp) -> ASGIApp:
+    """Return the application with the headers that protect every answer, refusals included."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] in {"http.response.start", "websocket.http.response.start"}:
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in GUARDED.items():
+                    headers[name] = value
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return answered
+
+
+def _peer(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""
 
 
 def _asked(connection: HTTPConnection) -> Asked:
-    client = connection.client
     return Asked(
-        peer=client.host if client else "",
+        peer=_peer(connection),
         headers={key.lower(): value for key, value in connection.headers.items()},
         subprotocols=connection.scope.get("subprotocols", []),
         cookies=connection.cookies,
@@ -254,6 +342,11 @@ async def _not_here(_: Request, error: HTTPException) -> Response:
         return problem(405, "method_not_allowed", said, error.headers)
     said = "There is nothing at this path; /v1/openapi.json lists what there is."
     return problem(error.status_code, "not_found", said, error.headers)
+
+
+async def _left(_: Request, __: Exception) -> Response:
+    """End a request whose sender has left in the middle of its body: nobody reads an answer."""
+    return Response(status_code=400)
 
 
 async def _failed(_: Request, __: Exception) -> Response:

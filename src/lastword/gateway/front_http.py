@@ -6,7 +6,6 @@ Owns its statuses and headers, which are those of the official transport.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
@@ -14,16 +13,18 @@ from starlette.responses import JSONResponse, Response
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.api.requests import problem
+from lastword.gateway.doorkeeper import too_many
+from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
-from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
+from lastword.gateway.viewer_streams import ViewerStreams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from starlette.requests import Request
 
+    from lastword.gateway.doorkeeper import Doorkeeper
     from lastword.gateway.front import Front
+    from lastword.gateway.limits import Slot
     from lastword.gateway.tokens import Grant
 
 CONNECTION = "acp-connection-id"
@@ -34,18 +35,24 @@ TOO_LARGE: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "The frame is over the gateway's limit.",
 }
-MAX_CONNECTIONS = 256
+HTTP_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
+"""Connections, and as many streams of the events API."""
+
 GONE = "There is no such connection. Post initialize for a new one."
 
 
 class HttpTransport:
     """The connections over HTTP."""
 
-    def __init__(self, front: Front, *, frame_limit_bytes: int, cookie: str) -> None:
+    def __init__(
+        self, front: Front, doorkeeper: Doorkeeper, *, frame_limit_bytes: int, cookie: str
+    ) -> None:
         self._front = front
+        self._doorkeeper = doorkeeper
         self._limit = frame_limit_bytes
         self._cookie = cookie
         self._connections: dict[str, ViewerStreams] = {}
+        self._slots = Slots(HTTP_SHARES)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Request, grant: Grant) -> Response:
@@ -58,7 +65,7 @@ class HttpTransport:
         if request.method == "DELETE":
             await known.close(1000, "deleted")
             return Response(status_code=202)
-        return await self._stream(request, known)
+        return await self._stream(request, known, grant)
 
     async def close(self, code: int, reason: str) -> None:
         """End every connection."""
@@ -84,6 +91,9 @@ class HttpTransport:
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
             return problem(400, "bad_request", f"{SESSION} names another session than the message.")
+        if frame.message.request_id is not None and known.is_unread:
+            said = "What is answered on this connection is not read. Open its stream."
+            return problem(503, "stream_unread", said, {"retry-after": "5"})
         await known.post(frame.line)
         return Response(status_code=202)
 
@@ -97,44 +107,54 @@ class HttpTransport:
         return bytes(body).replace(b"\r", b" ").replace(b"\n", b" ").strip()
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
-        if len(self._connections) >= MAX_CONNECTIONS:
-            headers = {"retry-after": "30"}
-            return problem(
-                429, "too_many", "Too many connections are open. Close one of them.", headers
-            )
         connection = ViewerStreams(self._front, grant)
-        answer = await _greet(request, connection, frame)
+        peer = request.client.host if request.client else ""
+        slot = self._slots.acquire(grant, peer, lambda: connection.end(4429, "too_many"))
+        answer = None
+        try:
+            if slot is None:
+                raise too_many("connections")
+            answer = await _greet(request, connection, frame)
+        finally:
+            if answer is None:
+                self._over(connection, slot)
         if answer is None:
-            self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
             return Response(status_code=408)  # for nobody to read
         self._connections[connection.connection_id] = connection
-        task = asyncio.create_task(self._until_over(connection))
+        task = asyncio.create_task(self._until_over(connection, slot))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         headers = {"Acp-Connection-Id": connection.connection_id, "set-cookie": self._cookie}
         return Response(answer, 200, headers, JSON_TYPE)
 
-    async def _until_over(self, connection: ViewerStreams) -> None:
+    async def _until_over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         try:
             await connection.wait_until_over()
         finally:
-            self._connections.pop(connection.connection_id, None)
-            self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
+            self._over(connection, slot)
+
+    def _over(self, connection: ViewerStreams, slot: Slot | None) -> None:
+        self._connections.pop(connection.connection_id, None)
+        self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
+        if slot is not None:
+            self._slots.release(slot)
 
     def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
-        """Return the connection that a request names, which only its own grant may use."""
+        """Return the connection that a request names, for a token like the one it began with.
+
+        A later one is as good: tokens expire, and a connection is to outlive them.
+        """
         name = request.headers.get(CONNECTION)
         if name is None:
             return problem(
                 400, "bad_request", "Acp-Connection-Id is missing: post initialize first."
             )
         connection = self._connections.get(name)
-        if connection is None or connection.grant != grant or connection.is_over.is_set():
+        if connection is None or connection.is_over.is_set() or not _are_alike(connection, grant):
             return problem(404, "connection_unknown", GONE)
         return connection
 
-    @staticmethod
-    async def _stream(request: Request, connection: ViewerStreams) -> Response:
+    async def _stream(self, request: Request, connection: ViewerStreams, grant: Grant) -> Response:
         if EVENTS_TYPE not in request.headers.get("accept", ""):
             return problem(406, "not_acceptable", f"Accept {EVENTS_TYPE}.")
         session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
@@ -155,7 +175,16 @@ class HttpTransport:
             said = "Another stream of this connection is not read."
             return problem(503, "stream_unread", said, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return EventResponse(_until(stream, connection), headers)
+
+        def is_over() -> bool:
+            return connection.is_over.is_set() or self._doorkeeper.has_expired(grant)
+
+        return EventResponse(stream.events(is_over), headers)
+
+
+def _are_alike(connection: ViewerStreams, grant: Grant) -> bool:
+    of = connection.grant
+    return (of.role, of.session) == (grant.role, grant.session)
 
 
 async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Frame) -> bytes | None:
@@ -168,12 +197,3 @@ async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Fra
     finally:
         greeting.cancel()
         left.cancel()
-
-
-async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncGenerator[bytes]:
-    """Yield a stream's events until its reader has gone or its connection has ended."""
-    async with contextlib.aclosing(stream.events()) as events:
-        async for event in events:
-            yield event
-            if connection.is_over.is_set():
-                return

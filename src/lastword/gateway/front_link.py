@@ -60,6 +60,11 @@ class AttachedSession:
     async def answer_if_due(self) -> None:
         """Answer the attach request once the past has been sent."""
         if self._answer is not None and self.attachment.reader.pos >= self._answer[0]:
+            self.answer_now()
+
+    def answer_now(self) -> None:
+        """Answer the attach request, if that has not been done."""
+        if self._answer is not None:
             line, self._answer = self._answer[1], None
             self.write([line])
 
@@ -296,7 +301,7 @@ class FrontLink:
             compact = _is_compact(params, viewer)
             self.detach(session_id)
             session.supersede(viewer.id)
-            if session.is_full:
+            if not session.has_room(viewer):
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
             attachment, reset = session.hub.attach(
@@ -325,7 +330,7 @@ class FrontLink:
             return  # it asks again when it is back
         self.detach(session.id)
         session.supersede(self.viewer.id)
-        if session.is_full:
+        if not session.has_room(self.viewer):
             self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
         attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
@@ -343,6 +348,7 @@ class FrontLink:
         """End the viewer's earlier attachment to this session before its next one."""
         attached = self._attached.pop(session_id, None)
         if attached is not None:
+            attached.answer_now()  # its past does not end any more: the next attach has it
             attached.stop(1000, "attached again")
 
     def send(self, *frames: bytes) -> None:

@@ -40,6 +40,9 @@ by whoever asks it something."""
 LOOK_SECONDS = 0.02
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
+END_SECONDS = 10.0
+"""How long an agent without a session may take to end."""
+
 OPENING = ".opening"
 """How a link ends that says which holder was asked for a new session, by whom and under which id;
 it leads to no file, but to the mark in a holder's name."""
@@ -232,7 +235,11 @@ class Holders:
 
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
         self._children = [child for child in self._children if child.poll() is None]
-        if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
+        if (
+            len(self.sockets()) >= self._limit
+            and await self._count() >= self._limit
+            and not await self._end_spare()
+        ):
             self._tell("too_many_agents", session)
             raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
         settings = msgspec.structs.replace(
@@ -269,17 +276,24 @@ class Holders:
         """Return how many there are, after removing the sockets of those that were killed."""
         return sum(await asyncio.gather(*(answers(path) for path in self.sockets())))
 
+    async def _end_spare(self) -> bool:
+        """End an agent that has no session, to have another in its place; return whether one was.
+
+        Clients that differ in what they can do are each given their own.
+        """
+        for path in self.sockets():
+            if not os.path.basename(path).startswith("spare-") or path in self._taken:
+                continue
+            if await _stop(path):
+                for _ in range(round(END_SECONDS / LOOK_SECONDS)):
+                    if path not in self.sockets():
+                        return True
+                    await asyncio.sleep(LOOK_SECONDS)
+        return False
+
     async def stop_all(self) -> int:
         """End every holder; return how many were told to stop."""
-        told = 0
-        for path in self.sockets():
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_unix_connection(path)
-                writer.write(wire.control(wire.STOP) + b"\n")
-                await writer.drain()
-                writer.close()
-                told += 1
-        return told
+        return sum([await _stop(path) for path in self.sockets()])
 
     async def statuses(self) -> list[dict[str, Any]]:
         """Return the status of every holder that answers."""
@@ -304,6 +318,18 @@ async def answers(path: str) -> bool:
     except OSError:
         return False
     writer.close()
+    return True
+
+
+async def _stop(path: str) -> bool:
+    """Tell a holder to end, with its agent; return whether it was there."""
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+        writer.write(wire.control(wire.STOP) + b"\n")
+        await writer.drain()
+        writer.close()
+    except OSError:
+        return False
     return True
 
 

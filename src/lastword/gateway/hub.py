@@ -20,6 +20,7 @@ from lastword.gateway import refusals
 from lastword.gateway.asks import number_of, read_ask_id, session_key
 from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.pins import MAX_ENDS
+from lastword.gateway.presence import PresenceBounds
 from lastword.gateway.pull import Reader, start
 from lastword.gateway.viewers import Attachment
 from lastword.gateway.waits import WAITS, WaitLines
@@ -115,6 +116,7 @@ class Hub:
         self._left_alone_since: float | None = 0.0
         self._is_closed = False
         self._waits = WaitLines()
+        self._presence = PresenceBounds()
         self._recall()
 
     def _recall(self) -> None:
@@ -189,7 +191,7 @@ class Hub:
         from_cursor = cursor is not None and reset is None
         back = {"back": True} if from_cursor else {}
         head = self.log.head
-        self.note(now_ms, "viewer_came", viewer=viewer.id, **came, **back)
+        self.note_of(viewer, now_ms, "viewer_came", **came, **back)
         attachment = Attachment(
             viewer,
             Reader(self.log, after),
@@ -221,7 +223,7 @@ class Hub:
             return
         self._attached.remove(attachment)
         facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
-        self.note(now_ms, "viewer_left", viewer=attachment.viewer.id, **facts)
+        self.note_of(attachment.viewer, now_ms, "viewer_left", **facts)
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
             self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
@@ -230,6 +232,24 @@ class Hub:
         """Log an event of the session, or of a viewer, that no frame reports."""
         about = About(viewer=viewer, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
+
+    def note_of(self, viewer: Viewer, now_ms: int, word: str, /, **facts: Any) -> None:
+        """Log an event of a viewer, unless too many of viewers with its role have been logged."""
+        self.note_bounded(viewer.role.value, now_ms, word, viewer=viewer.id, **facts)
+
+    def note_bounded(
+        self, source: str, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any
+    ) -> bool:
+        """Log an event, unless its source causes too many; return whether it is logged.
+
+        Whoever comes and goes without end is not to have the log let go of what was said in it.
+        """
+        left_out = self._presence.take(source, now_ms)
+        if left_out is None:
+            return False
+        more = {"left_out": left_out} if left_out else {}
+        self.note(now_ms, word, viewer=viewer, **facts, **more)
+        return True
 
     # What viewers say.
 

@@ -1,13 +1,12 @@
 """Links to the page, each of which works once.
 
-Owns the folder of unused links: one file each, named by a hash of the link's code, so that a link
-neither works twice nor is lost if a front dies or is replaced. Using a link removes its file,
-which only one process can do.
+Owns the folder of unused links: one file each, named by a keyed hash of the link's code. So a link
+neither works twice nor is lost if a front dies or is replaced, and it ends with the tokens' key.
+Using a link removes its file, which only one process can do.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from typing import TYPE_CHECKING
@@ -21,12 +20,11 @@ from lastword.gateway.tokens import Grant, TokenError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.gateway.tokens import Keeper
+
 CODE_BYTES = 24
 LINK_SECONDS = 10 * 60
 """How long a link waits to be followed."""
-
-PAGE_SECONDS = 12 * 3600
-"""How long whoever followed one stays logged in: a day's work."""
 
 MAX_CODE_CHARS = 128
 MAX_LINKS = 1000
@@ -48,8 +46,9 @@ class WaitingLink(msgspec.Struct, frozen=True):
 class Links:
     """The unused links."""
 
-    def __init__(self, folder: str, clock: Callable[[], float]) -> None:
+    def __init__(self, folder: str, clock: Callable[[], float], keeper: Keeper) -> None:
         """Keep them in a subfolder of this folder, with a clock that gives the time of day."""
+        self._keeper = keeper
         self._folder = os.path.join(folder, "links")
         self._clock = clock
 
@@ -90,8 +89,7 @@ class Links:
         return kept.grant
 
     def _path(self, code: str) -> str:
-        name = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:32]
-        return os.path.join(self._folder, name)
+        return os.path.join(self._folder, self._keeper.link_name(code))
 
     def _forget(self) -> None:
         """Remove expired links."""

@@ -32,13 +32,17 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 
-SAFE = {
+GUARDED = {
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""On every answer: no page of another site may load it, as a script, a picture or a style."""
+
+SAFE = GUARDED | {
     "content-security-policy": "default-src 'self'; img-src 'self' blob:; base-uri 'none'; "
     "form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'",
-    "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
 }
 """No script but the page's own files, no style but theirs, no picture from elsewhere (one that an
 agent sends is a blob of the page's), no other site's frame around it."""

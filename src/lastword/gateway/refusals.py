@@ -48,6 +48,18 @@ def too_many_open(limit: int) -> dict[str, Any]:
     return _refused("too_many_requests", said, Action.WAIT)
 
 
+def too_fast() -> dict[str, Any]:
+    """Refuse a request of a kind that comes too often."""
+    said = "Requests of this kind come too fast over this connection. Wait a moment."
+    return _refused("too_many_requests", said, Action.WAIT)
+
+
+def agent_not_running() -> dict[str, Any]:
+    """Refuse an observer a session whose agent would have to be started."""
+    said = "No agent runs for this session. It is there again once a controller opens it."
+    return _refused("observer", said, Action.WAIT)
+
+
 def too_many_viewers() -> dict[str, Any]:
     """Refuse a viewer of a session that has as many as it may."""
     said = "As many viewers are at this session as there may be. Close one, or see --viewers."

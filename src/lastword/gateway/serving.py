@@ -28,11 +28,11 @@ from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
-from lastword.gateway.links import PAGE_SECONDS, Links, address
+from lastword.gateway.links import Links, address
 from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.run_folder import PidFile, TakenError, make_private, pid_of
 from lastword.gateway.signals import FrontSignals, hold
-from lastword.gateway.tokens import Grant, Keeper
+from lastword.gateway.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.viewers import Role
 from lastword.outbox.target import Wish
 from lastword.record.paths import store_path
@@ -203,7 +203,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     hold()
     pid_file = _pid_file(run_folder, inherited)
     keeper = Keeper.at(folder_of(settings))
-    links = Links(folder_of(settings), time.time)
+    links = Links(folder_of(settings), time.time, keeper)
     root = os.path.realpath(settings.root)
     template = HolderSettings(
         name="",
@@ -225,11 +225,12 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     front = Front(
         Holders(template, limit=settings.sessions),
         keeper,
-        Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins, links=links),
+        Doorkeeper(keeper, port=port, hosts=settings.hosts, origins=settings.origins, links=links),
         FrontOptions(
             root=root,
             path=settings.path,
             frame_limit_bytes=settings.frame_limit_bytes,
+            viewers=settings.viewers,
             quality=QualityOptions(
                 command=settings.command[0],
                 log_folder=template.log_folder,
@@ -243,7 +244,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     page = settings.public_url or f"http://{host}:{port}"
 
     def link() -> str:
-        grant = Grant(Role.CONTROLLER, expires=int(time.time()) + PAGE_SECONDS)
+        grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
         return address(page, links.make(grant))
 
     token = keeper.token(Grant(Role.CONTROLLER))

@@ -303,7 +303,7 @@ class HeldSession:
     def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
         """Note that a viewer is told about missing entries."""
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
-        self.hub.note(_now_ms(), "gap_told", viewer=attachment.viewer.id, **facts)
+        self.hub.note_of(attachment.viewer, _now_ms(), "gap_told", **facts)
         self.grew()
 
     # Who is there.
@@ -325,10 +325,16 @@ class HeldSession:
             )
             self.grew()
 
-    @property
-    def is_full(self) -> bool:
-        """Tell whether there are as many viewers as allowed."""
-        return len(self._attached) >= self._holder.settings.viewers
+    def has_room(self, viewer: Viewer) -> bool:
+        """Tell whether one more viewer may come; an observer leaves for a controller."""
+        if len(self._attached) < self._holder.settings.viewers:
+            return True
+        observers = [each for each in self._attached if not each.attachment.viewer.controls]
+        if not viewer.controls or not observers:
+            return False
+        self.remove(observers[0], code=4429, cause="too_many_viewers")
+        observers[0].link.shut(4429, "too_many_viewers")
+        return True
 
     def supersede(self, viewer_id: str) -> None:
         """Close a viewer's older socket: the newest one wins."""

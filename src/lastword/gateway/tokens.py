@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEY_BYTES = 32
-SHORT_SECONDS = 15 * 60
-"""How long a token lasts that is made for a link or a page."""
+TOKEN_SECONDS = 12 * 3600
+"""How long a token or a login lasts by default: a day's work, since its connections end with it."""
 
 FAILURES = 10
 FAILURES_WITHIN_SECONDS = 60.0
-"""So many wrong tokens of one peer within so long, then it has to wait."""
+"""So many wrong tokens of one peer within so long, then its wrong tokens are answered with a wait.
+"""
 
 MAX_PEERS = 4096
 _VERSION = "v1"
@@ -48,6 +49,11 @@ class Grant(msgspec.Struct, frozen=True):
     session: str = ""
     expires: int = 0
 
+    @property
+    def is_owners(self) -> bool:
+        """Tell whether it allows everything, as the owner's own tokens do."""
+        return self.role is Role.CONTROLLER and not self.session
+
 
 class TokenError(Exception):
     """A token is not valid, or no longer."""
@@ -62,6 +68,19 @@ class Keeper:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
+
+    def of_cookies(self, port: int) -> Keeper:
+        """Return the keeper whose tokens are the cookies of the gateway on a port.
+
+        Browsers send the cookies of a host to each of its ports: by its key, a cookie is valid at
+        one gateway alone.
+        """
+        return Keeper(self._digest(b"cookies", str(port)))
+
+    @property
+    def cookie(self) -> str:
+        """Return the name of a cookie with its tokens: gateways of one host need different ones."""
+        return f"lastword_{self._digest(b'name', '').hex()[:12]}"
 
     @classmethod
     def at(cls, folder: str) -> Keeper:
@@ -102,7 +121,8 @@ class Keeper:
             TokenError: It is not valid or has expired; the text says which.
         """
         said, _, mac = token.rpartition(".")
-        if not hmac.compare_digest(mac.encode(), self._mac(b"token", said).encode()):
+        given = mac.encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, self._mac(b"token", said).encode()):
             raise TokenError("the token is wrong")
         _, role, session, expires = said.split(".")
         if int(expires) and int(expires) <= now:
@@ -116,12 +136,19 @@ class Keeper:
 
     def is_secret(self, viewer_id: str, secret: str) -> bool:
         """Tell whether this is that viewer's secret."""
-        return hmac.compare_digest(secret.encode(), self.secret(viewer_id).encode())
+        said = secret.encode(errors="surrogatepass")  # of a lone surrogate, which JSON allows
+        return hmac.compare_digest(said, self.secret(viewer_id).encode())
+
+    def link_name(self, code: str) -> str:
+        """Return the name of the file of a link with this code."""
+        return self._digest(b"link", code).hex()[:32]
 
     def _mac(self, use: bytes, said: str) -> str:
+        return base64.urlsafe_b64encode(self._digest(use, said)).decode().rstrip("=")
+
+    def _digest(self, use: bytes, said: str) -> bytes:
         message = use + b"\0" + said.encode(errors="surrogatepass")
-        digest = hmac.new(self._key, message, hashlib.sha256).digest()
-        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        return hmac.new(self._key, message, hashlib.sha256).digest()
 
 
 class Failures:

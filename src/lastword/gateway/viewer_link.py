@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
-from lastword.gateway.holders import StartError
+from lastword.gateway.holders import StartError, answers
 from lastword.gateway.render import META
+from lastword.gateway.viewers import Role
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,6 +46,9 @@ INITIALIZED: dict[str, Any] = {
     "message": "This connection has been initialized.",
 }
 INVALID_PARAMS = -32602
+_COSTLY = acp.BRINGS_BACK | {"session/list"}
+"""Requests that have a log read, or every holder asked."""
+
 READ_BYTES = 64 * 1024
 HOLDER_LOST = 1012
 """The close code where the holder of a session has gone, and another will take it over."""
@@ -166,9 +173,12 @@ class ViewerLink(ABC):
 
     async def introduce(self, frame: Frame) -> bytes:
         """Take `initialize`; return its answer."""
-        self._client = jsonrpc.params_of(frame)
+        self._client = _encodable(jsonrpc.params_of(frame))
         self._know(object_of(object_of(self._client.get("_meta")).get(META)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
+        if not self.grant.is_owners:
+            greeting = await self._front.greetings.of(self._client.get("protocolVersion"))
+            return jsonrpc.result(request_id, self._greeting(greeting))
         try:
             upstream = await self._upstream(await self._holder_for_greeting())
         except (StartError, OSError) as error:
@@ -179,7 +189,9 @@ class ViewerLink(ABC):
         self._front.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
             return jsonrpc.error(request_id, refused)
-        return jsonrpc.result(request_id, self._greeting(upstream.welcome))
+        result = object_of(upstream.welcome.get("initialize"))
+        self._front.greetings.note(result)
+        return jsonrpc.result(request_id, self._greeting(result))
 
     def _know(self, ours: dict[str, Any]) -> None:
         """Return the viewer whose secret was sent, or else a new one."""
@@ -199,9 +211,8 @@ class ViewerLink(ABC):
                 return path
         return await self._front.holders.spare(self._client)
 
-    def _greeting(self, welcome: dict[str, Any]) -> dict[str, Any]:
+    def _greeting(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return the agent's capabilities, and those that the gateway adds."""
-        result = object_of(welcome.get("initialize"))
         dialect = acp.dialect(result.get("protocolVersion"))
         capabilities = object_of(result.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
@@ -247,7 +258,7 @@ class ViewerLink(ABC):
                 await upstream.writer.drain()
         elif request_id is not None and method is not None:
             self.met.failed(request_id)
-            error_object = refusals.unknown_session(message.session_id or "")
+            error_object = self._no_holder(message.session_id or "")
             await self.send(jsonrpc.error(request_id, error_object))
 
     async def _is_answered_here(self, frame: Frame) -> bool:
@@ -259,9 +270,16 @@ class ViewerLink(ABC):
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
+        elif self._is_too_fast(frame):
+            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusals.too_fast())
         elif method == "session/list" and request_id is not None:
             sessions = await self._front.sessions(self.grant)
-            listed = [{"sessionId": each["sessionId"], "cwd": each["cwd"]} for each in sessions]
+            # ACP wants a folder of each; where a session works is for controllers.
+            controls = self.grant.role is Role.CONTROLLER
+            listed = [
+                {"sessionId": each["sessionId"], "cwd": each["cwd"] if controls else "/"}
+                for each in sessions
+            ]
             answer = jsonrpc.result(request_id, {"sessions": listed})
         elif method == acp.CANCEL_REQUEST and frame.message.session_id is None:
             for each in self._upstreams.values():  # whoever has the request knows its id
@@ -270,6 +288,14 @@ class ViewerLink(ABC):
         if answer is not None and request_id is not None:
             await self.send(answer)
         return answer is not None
+
+    def _is_too_fast(self, frame: Frame) -> bool:
+        """Count a request that costs more than passing it on; return whether it comes too soon."""
+        if frame.message.method not in _COSTLY:
+            return False
+        if self.grant.is_owners:
+            return self._front.attach_pace.wait_seconds(self.connection_id) > 0
+        return self._front.guest_pace.wait_seconds(self.grant) > 0
 
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Return why a frame is not passed on."""
@@ -306,7 +332,7 @@ class ViewerLink(ABC):
         if message.session_id is not None:
             known = self._by_session.get(message.session_id)
             if known is None or known.writer.is_closing():
-                path = await holders.of_session(message.session_id, self._client)
+                path = await self._holder_of(message.session_id)
                 if path is None:
                     return None
                 known = await self._upstream(path)
@@ -321,7 +347,23 @@ class ViewerLink(ABC):
         for upstream in self._upstreams.values():
             if not upstream.writer.is_closing():
                 return upstream
+        if not self.grant.is_owners:
+            path = await self._holder_of(self.grant.session)
+            return await self._upstream(path) if path is not None else None
         return await self._upstream(await holders.spare(self._client))
+
+    async def _holder_of(self, session_id: str) -> str | None:
+        """Return the socket of a session's holder, which an observer does not have started."""
+        holders = self._front.holders
+        if self.grant.role is Role.CONTROLLER:
+            return await holders.of_session(session_id, self._client)
+        path = holders.live(session_id)
+        return path if path is not None and await answers(path) else None
+
+    def _no_holder(self, session_id: str) -> dict[str, Any]:
+        if self.grant.role is Role.OBSERVER and self._front.holders.is_known(session_id):
+            return refusals.agent_not_running()
+        return refusals.unknown_session(session_id)
 
     def _asker_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
@@ -397,6 +439,16 @@ class ViewerLink(ABC):
                 session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
                 if isinstance(session_id, str):
                     self._by_session[session_id] = upstream
+
+
+def _encodable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return params with a question mark for each lone surrogate, which JSON allows."""
+    try:
+        msgspec.json.encode(params)
+    except UnicodeEncodeError:
+        text = json.dumps(params, ensure_ascii=False)
+        params = json.loads(text.encode(errors="replace"))
+    return params
 
 
 def _is_within(folder: str, root: str) -> bool:

@@ -18,14 +18,18 @@ from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import ViewerLink
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
+    from lastword.gateway.viewer_link import Upstream
 
 QUEUED = 256
-"""Frames that wait on a stream at most."""
+"""Frames of a log that wait on a stream at most."""
+
+UNREAD_BYTES = 1024 * 1024
+"""Answers that wait on a connection's streams; beyond it, no request is taken that has one."""
 
 MAX_STREAMS = 64
 """Sessions whose streams are kept for one connection."""
@@ -52,13 +56,20 @@ class SessionEvents:
         self._has_room = asyncio.Event()
         self._goes_back = False
         self._reader: object = None
+        self.unread_bytes: int = 0
+        """The size of what waits and is in no log."""
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
         while len(self._waiting) >= QUEUED and not self._goes_back:
             self._has_room.clear()
             await self._has_room.wait()
+        self.put_now(event)
+
+    def put_now(self, event: StreamEvent) -> None:
+        """Queue a frame at once."""
         self._waiting.append(event)
+        self.unread_bytes += 0 if event.is_kept else len(event.frame)
         self._has_come.set()
 
     def go_back(self) -> None:
@@ -75,15 +86,16 @@ class SessionEvents:
             self._waiting = deque(event for event in self._waiting if not event.is_kept)
             self._has_room.set()
 
-    async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the events to a reader, until another one replaces it."""
+    async def events(self, is_over: Callable[[], bool]) -> AsyncGenerator[bytes]:
+        """Yield the events to a reader, until it may read no more or another one replaces it."""
         self._reader = reader = object()
         self._has_come.set()  # whoever read before looks up
         try:
             yield b": open\n\n"
-            while self._reader is reader:
+            while self._reader is reader and not is_over():
                 if self._waiting:
                     event = self._waiting.popleft()
+                    self.unread_bytes -= 0 if event.is_kept else len(event.frame)
                     self._has_room.set()
                     yield event.encoded
                 elif not await self._comes():
@@ -136,6 +148,12 @@ class ViewerStreams(ViewerLink):
     def is_read(self) -> bool:
         """Tell whether one of its streams is open."""
         return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
+
+    @property
+    def is_unread(self) -> bool:
+        """Tell whether so many answers wait for a reader that no more may come."""
+        waiting = sum(stream.unread_bytes for stream in self._sessions.values())
+        return self._own.unread_bytes + waiting > UNREAD_BYTES
 
     async def post(self, line: bytes) -> None:
         """Take a frame from the viewer; its answer comes on a stream."""
@@ -215,16 +233,24 @@ class ViewerStreams(ViewerLink):
             if not self._asked.pop(request_id, session_id):
                 await self._own.put(StreamEvent(event.frame))
                 return
-        stream = self.stream(session_id)
-        if stream is not None:
-            await stream.put(event)
+        await (self.stream(session_id) or self._own).put(event)
 
     async def send(self, *lines: bytes) -> None:
-        """Queue frames on the streams to which they belong."""
+        """Queue the gateway's own frames, which a post does not wait for."""
         for line in lines:
-            await self._queue(line)
+            self._stream_of(line).put_now(StreamEvent(line))
 
-    async def _queue(self, line: bytes) -> None:
+    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+        """Queue a holder's frames, each once there is room for it."""
+        if not isinstance(item, list):
+            await super()._pass(upstream, item)
+            return
+        for line in item:
+            self._note(upstream, line)
+            await self._stream_of(line).put(StreamEvent(line))
+
+    def _stream_of(self, line: bytes) -> SessionEvents:
+        """Return the stream to which a frame belongs."""
         frame = jsonrpc.decode(line)
         session_id = ""
         if isinstance(frame, jsonrpc.Frame):
@@ -234,12 +260,14 @@ class ViewerStreams(ViewerLink):
                 session_id = frame.message.session_id or ""
             else:
                 session_id = next(iter(self._sessions), "")
-        stream = self.stream(session_id)
-        if stream is not None:
-            await stream.put(StreamEvent(line))
+        return self.stream(session_id) or self._own
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection and its streams."""
+        self.end(code, reason)
+
+    def end(self, code: int, reason: str) -> None:
+        """End the connection and its streams at once."""
         self.ended(code, reason)
         self.is_over.set()
         for waits in self._resumes.values():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from lastword.gateway.doorkeeper import COOKIE, Refusal
 from lastword.gateway.page_files import SAFE, TYPES, page_files
 
 if TYPE_CHECKING:
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from lastword.gateway.doorkeeper import Asked, Doorkeeper
+    from lastword.gateway.doorkeeper import Asked, Doorkeeper, Refusal
     from lastword.gateway.page_files import PageFile
-    from lastword.gateway.tokens import Keeper
 
 
 class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,10 +43,9 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
 class WebPage:
     """Serves the page."""
 
-    def __init__(self, doorkeeper: Doorkeeper, keeper: Keeper) -> None:
-        """Admit those whom the doorkeeper admits; cookies are the keeper's tokens."""
+    def __init__(self, doorkeeper: Doorkeeper) -> None:
+        """Admit those whom the doorkeeper admits."""
         self._doorkeeper = doorkeeper
-        self._keeper = keeper
 
     async def asset(self, request: Request) -> Response:
         """`GET /page/{name}`."""
@@ -77,8 +74,8 @@ class WebPage:
         grant = self._doorkeeper.follow(asked, request.query_params["code"])
         answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
         answer.set_cookie(
-            COOKIE,
-            self._keeper.token(grant),
+            self._doorkeeper.cookies.cookie,
+            self._doorkeeper.cookies.token(grant),
             max_age=self._doorkeeper.seconds_left(grant),
             httponly=True,
             samesite="strict",

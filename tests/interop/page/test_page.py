@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.doorkeeper import COOKIE
 from lastword.gateway.viewers import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.script import SCRIPT
@@ -237,7 +236,8 @@ def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
         tab.do("click", "Retry")
         tab.see("The agent is waiting for your answer.")
         gateway.kill_front()
-        expired = {"name": COOKIE, "value": gateway.token(expires=1), "path": "/"}
+        name, value = gateway.cookie(expires=1)
+        expired = {"name": name, "value": value, "path": "/"}
         tab.do("cookie", expired | {"domain": "127.0.0.1", "httpOnly": True, "sameSite": "Strict"})
         gateway.start()
         for _ in range(6):

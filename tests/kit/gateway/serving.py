@@ -137,6 +137,11 @@ class Gateway:
         keeper = Keeper.at(str(self.state / "gateway"))
         return keeper.token(Grant(role, session, expires))
 
+    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
+        """The name and the value of a cookie of its page's."""
+        keeper = Keeper.at(str(self.state / "gateway")).of_cookies(self.port)
+        return keeper.cookie, keeper.token(Grant(role, "", expires))
+
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""
         place = page or f"http://127.0.0.1:{self.port}"
@@ -172,6 +177,17 @@ class Gateway:
                 if is_running(holder["pid"]):
                     os.kill(holder["pid"], signal.SIGKILL)
             shutil.rmtree(self.runtime, ignore_errors=True)
+
+
+def two_with_one_key(folder: Path) -> tuple[Gateway, Gateway]:
+    """Start two gateways on one host that share nothing but the key of their tokens."""
+    made = []
+    for name in ("one", "two"):
+        keys = folder / name / "state" / "gateway"
+        keys.mkdir(parents=True)
+        (keys / "gateway.key").write_bytes(b"k" * 32)
+        made.append(Gateway(folder / name, agent("healthy")))
+    return made[0], made[1]
 
 
 def is_running(pid: int) -> bool:

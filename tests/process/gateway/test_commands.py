@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from lastword._installation import command_for
 from lastword.gateway.serving import GatewaySettings, run_folder_of
+from lastword.gateway.viewers import Role
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
@@ -188,9 +190,41 @@ def test_a_port_that_is_taken_is_said_with_status_2() -> None:
 
 
 def test_an_agent_that_cannot_be_started_is_told_to_who_comes(serve: Serve) -> None:
-    gateway = serve("", command=["/nowhere/agent"])
+    gateway = serve("", command=["/bin/false"])
     with pytest.raises(AssertionError, match="agent_crash"):
         ViewerClient(gateway)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("NOTTHERE", "NOTTHERE: not found; is the agent installed, and on the PATH here?"),
+        ("/nowhere/agent", "/nowhere/agent: not found; is the agent installed, and on the PATH"),
+        ("/etc/passwd", "/etc/passwd: cannot be started (permission denied)"),
+    ],
+)
+def test_a_command_that_is_no_program_is_said_at_once(command: str, said: str) -> None:
+    done = run("--listen", "127.0.0.1:0", "--", command)
+    assert (done.returncode, done.stderr.startswith(f"lastword: {said}")) == (2, True)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
+    gateway = serve("healthy")
+    program = gateway.folder / "agent"
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(gateway.command)}\n", encoding="utf-8")
+    program.chmod(0o755)
+    gateway.command = [str(program)]
+    gateway.kill_front()
+    gateway.start()
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        program.unlink()
+        gateway.tell("reload")
+        assert viewer.closed()[0] == 1012
+    until("the front is back", lambda: gateway.stderr().count("serving at") == 3)
+    with ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER)) as viewer:
+        viewer.load(session, gateway.root)
 
 
 def test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one(tmp_path: Path) -> None:

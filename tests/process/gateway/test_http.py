@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from websockets.sync.client import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,9 +23,9 @@ EVENTS = {"Accept": "text/event-stream"}
 class Caller:
     """Requests to one gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, token: str = "") -> None:
         self._gateway = gateway
-        self._token = {"Authorization": f"Bearer {gateway.token()}"}
+        self._token = {"Authorization": f"Bearer {token or gateway.token()}"}
         self._open: list[http.client.HTTPConnection] = []
 
     def ask(
@@ -123,3 +125,64 @@ def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
     headers = {"Acp-Connection-Id": name}
     assert caller.ask("DELETE", headers=headers).status == 202
     assert caller.ask("DELETE", headers=headers).status == 404
+
+
+def test_posts_are_taken_though_nobody_reads_their_answers_and_bounded(caller: Caller) -> None:
+    name = caller.connect()
+    ping = {"jsonrpc": "2.0", "method": "_lastword/ping", "params": {"x": "y" * 100}}
+    for number in range(1, 601):
+        assert caller.post(ping | {"id": number}, Acp_Connection_Id=name).status == 202
+    long = "z" * 40_000  # an id comes back in its answer
+    told = [caller.post(ping | {"id": f"{n}{long}"}, Acp_Connection_Id=name) for n in range(40)]
+    assert {each.status for each in told[:20]} == {202}
+    assert (told[-1].status, told[-1].getheader("retry-after")) == (503, "5")
+    assert json.loads(told[-1].read())["reason"] == "stream_unread"
+    assert caller.post(ping, Acp_Connection_Id=name).status == 202  # which has no answer
+    stream = caller.ask("GET", headers=EVENTS | {"Acp-Connection-Id": name})
+    taken = sum(each.status == 202 for each in told)
+    ids = [next_message(stream)["id"] for _ in range(600 + taken)]
+    assert ids[:600] == list(range(1, 601))
+    assert caller.post(ping | {"id": 900}, Acp_Connection_Id=name).status == 202
+    assert next_message(stream)["id"] == 900
+
+
+@pytest.mark.parametrize("path", ["/acp", "/v1/client-events"])
+def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_no_traceback(
+    caller: Caller, path: str
+) -> None:
+    gateway = caller._gateway
+    for body in (b"", b'{"jsonrpc":'):
+        with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as gone:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            asked = f"Content-Type: application/json\r\nAuthorization: Bearer {gateway.token()}"
+            gone.sendall(f"{head}{asked}\r\n\r\n".encode() + body)
+            assert caller.ask("GET", headers=EVENTS).status == 400  # it has been taken in
+    assert caller.connect()
+    assert "Traceback" not in gateway.stderr()
+
+
+LONE = [
+    '"clientInfo":{"name":"a\\ud800","version":"1"}',
+    '"clientCapabilities":{"\\udc00":1}',
+    '"_meta":{"x":"\\ud800"}',
+    '"_meta":{"lastword":{"viewer":"\\ud800","secret":"\\udfff"}}',
+]
+
+
+@pytest.mark.parametrize("members", LONE)
+def test_a_lone_surrogate_in_initialize_is_answered(caller: Caller, members: str) -> None:
+    gateway = caller._gateway
+    params = f'{{"protocolVersion":1,{members}}}'
+    body = f'{{"jsonrpc":"2.0","id":"\\ud801","method":"initialize","params":{params}}}'
+    answer = caller.ask("POST", body.encode(), JSON)
+    assert answer.status == 200
+    assert json.loads(answer.read())["result"]["protocolVersion"] == 1
+    said = {"Authorization": f"Bearer {gateway.token()}"}
+    with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS) as viewer:
+        viewer.send(body)
+        told = json.loads(viewer.recv(FUSE_SECONDS))
+        assert told["id"] == "\ud801"
+        params = json.dumps({"cwd": str(gateway.root), "mcpServers": []})
+        viewer.send(f'{{"jsonrpc":"2.0","id":2,"method":"session/new","params":{params}}}')
+        assert json.loads(viewer.recv(FUSE_SECONDS))["result"]["sessionId"]
+    assert "Traceback" not in gateway.stderr()

@@ -13,6 +13,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from lastword.gateway.doorkeeper import FORWARDED
 from lastword.gateway.viewers import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
@@ -201,6 +202,9 @@ def test_the_metrics_are_open_to_this_machine_alone(serve: Serve) -> None:
     assert get(gateway, "/metrics", Origin="http://evil.example")[0] == 403
     assert get(gateway, "/metrics", X_Forwarded_For="127.0.0.1")[0] == 401
     assert get(gateway, "/metrics", Forwarded="for=127.0.0.1")[0] == 401
+    for name in FORWARDED | {"x-forwarded-host", "x-forwarded-proto", "x-forwarded-port"}:
+        assert get(gateway, "/metrics", **{name: "127.0.0.1"})[0] == 401, name
+    assert get(gateway, "/metrics", Accept="text/plain")[0] == 200
     observer = f"Bearer {gateway.token(role=Role.OBSERVER)}"
     assert get(gateway, "/metrics", X_Forwarded_For="::1", Authorization=observer)[0] == 200
 

@@ -10,13 +10,14 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.gateway.links import LINK_SECONDS, MAX_LINKS, Links, address
-from lastword.gateway.tokens import Grant, TokenError
+from lastword.gateway.tokens import Grant, Keeper, TokenError
 from lastword.gateway.viewers import Role
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 GRANT = Grant(Role.OBSERVER, "s", 5)
+KEEPER = Keeper(b"k" * 32)
 
 
 class Clock:
@@ -27,16 +28,23 @@ class Clock:
         return self.now
 
 
+def test_a_link_ends_with_the_key_of_its_time(tmp_path: Path) -> None:
+    code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
+    with pytest.raises(TokenError):
+        Links(str(tmp_path), Clock(), Keeper(b"j" * 32)).take(code)
+    assert Links(str(tmp_path), Clock(), KEEPER).take(code) == GRANT
+
+
 def test_a_link_leads_in_once_by_whichever_front(tmp_path: Path) -> None:
-    code = Links(str(tmp_path), Clock()).make(GRANT)
-    assert Links(str(tmp_path), Clock()).take(code) == GRANT
+    code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
+    assert Links(str(tmp_path), Clock(), KEEPER).take(code) == GRANT
     with pytest.raises(TokenError, match="has been used"):
-        Links(str(tmp_path), Clock()).take(code)
+        Links(str(tmp_path), Clock(), KEEPER).take(code)
 
 
 def test_a_link_is_too_old_after_ten_minutes(tmp_path: Path) -> None:
     clock = Clock()
-    links = Links(str(tmp_path), clock)
+    links = Links(str(tmp_path), clock, KEEPER)
     code = links.make(GRANT)
     clock.now += LINK_SECONDS
     with pytest.raises(TokenError, match="too old"):
@@ -45,14 +53,14 @@ def test_a_link_is_too_old_after_ten_minutes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ["", "x", "../gateway.key", "x" * 100_000, "\udcff", "a/b"])
 def test_what_is_no_code_leads_nowhere(tmp_path: Path, code: str) -> None:
-    links = Links(str(tmp_path), Clock())
+    links = Links(str(tmp_path), Clock(), KEEPER)
     links.make(GRANT)
     with pytest.raises(TokenError):
         links.take(code)
 
 
 def test_a_code_is_in_no_name_and_no_file_and_nobody_else_reads_them(tmp_path: Path) -> None:
-    code = Links(str(tmp_path), Clock()).make(GRANT)
+    code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
     [kept] = (tmp_path / "links").iterdir()
     assert code not in kept.name
     assert code.encode() not in kept.read_bytes()
@@ -61,7 +69,7 @@ def test_a_code_is_in_no_name_and_no_file_and_nobody_else_reads_them(tmp_path: P
 
 def test_links_that_nobody_follows_do_not_gather(tmp_path: Path) -> None:
     clock = Clock()
-    links = Links(str(tmp_path), clock)
+    links = Links(str(tmp_path), clock, KEEPER)
     for _ in range(3):
         links.make(GRANT)
     for each in (tmp_path / "links").iterdir():
@@ -74,7 +82,7 @@ def test_links_that_nobody_follows_do_not_gather(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("")
     with pytest.raises(StoreError, match="links cannot be used"):
-        Links(str(tmp_path), Clock()).make(GRANT)
+        Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
 
 
 def test_an_address_has_the_code_and_nothing_else() -> None:

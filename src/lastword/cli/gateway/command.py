@@ -7,8 +7,10 @@ be started as it was asked.
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import os
+import shutil
 import signal
 import sys
 import time
@@ -18,6 +20,7 @@ from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
 from lastword.cli.record_access import path_of
+from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
@@ -56,10 +59,12 @@ def _complain(said: str) -> int:
 
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
-    from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
+    from lastword.gateway.serving import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
+    if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
+        _look_for(settings.command[0])
     try:
         serve(settings, _ready)
     except (ServingError, StoreError) as error:
@@ -69,6 +74,18 @@ def _serve(arguments: Sequence[str]) -> int:
         reports.finish()
         return _complain(str(error))
     return 0
+
+
+def _look_for(program: str) -> None:
+    """Check that the agent is a program here.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if shutil.which(program) is not None:
+        return
+    number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT
+    raise UsageError(not_started(program, OSError(number, os.strerror(number))))
 
 
 def _ready(welcome: Welcome) -> None:
@@ -86,21 +103,22 @@ def _ready(welcome: Welcome) -> None:
 
 
 def _token(arguments: Sequence[str]) -> int:
-    from lastword.gateway.links import PAGE_SECONDS, Links, address  # noqa: PLC0415
+    from lastword.gateway.links import Links, address  # noqa: PLC0415
     from lastword.gateway.serving import folder_of  # noqa: PLC0415
-    from lastword.gateway.tokens import SHORT_SECONDS, Grant, Keeper  # noqa: PLC0415
+    from lastword.gateway.tokens import TOKEN_SECONDS, Grant, Keeper  # noqa: PLC0415
     from lastword.gateway.viewers import Role  # noqa: PLC0415
 
     options = token_parser().read(arguments)
     if options.expires is None:
-        options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
+        options.expires = TOKEN_SECONDS
     expires = math.ceil(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
+    keeper = Keeper.at(folder)
     if options.link:
-        told = address(options.link, Links(folder, time.time).make(grant))
+        told = address(options.link, Links(folder, time.time, keeper).make(grant))
     else:
-        told = Keeper.at(folder).token(grant)
+        told = keeper.token(grant)
     sys.stdout.write(f"{told}\n")
     return 0
 

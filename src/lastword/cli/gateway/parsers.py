@@ -8,8 +8,7 @@ from lastword.cli.durations import positive_seconds, seconds
 from lastword.cli.gateway.values import address, networks, number, size, url, url_path
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
-from lastword.gateway.links import PAGE_SECONDS
-from lastword.gateway.tokens import SHORT_SECONDS
+from lastword.gateway.tokens import TOKEN_SECONDS
 from lastword.gateway.viewers import Role
 
 HOUR_SECONDS = 3600
@@ -251,8 +250,8 @@ def token_parser() -> CommandParser:
         "--expires",
         type=seconds,
         metavar="TIME",
-        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS // 60}m, and with --link "
-        f"{PAGE_SECONDS // HOUR_SECONDS}h)",
+        help="it is valid for this long, and connections that came with it end with it; 0 for ever "
+        f"(default: {TOKEN_SECONDS // HOUR_SECONDS}h)",
     )
     made.add_argument(
         "--link",

@@ -111,13 +111,16 @@ def _become(command: list[str]) -> int:
 
 
 def _not_started(program: str, error: OSError) -> int:
+    tell(not_started(program, error))
+    return NOT_FOUND_STATUS if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE_STATUS
+
+
+def not_started(program: str, error: OSError) -> str:
+    """Return the sentence about a program that cannot be started."""
     program = _one_line(program)
     if isinstance(error, FileNotFoundError):
-        tell(f"{program}: not found; is the agent installed, and on the PATH here?")
-        return NOT_FOUND_STATUS
-    reason = (error.strerror or "cannot be started").lower()
-    tell(f"{program}: cannot be started ({reason})")
-    return NOT_EXECUTABLE_STATUS
+        return f"{program}: not found; is the agent installed, and on the PATH here?"
+    return f"{program}: cannot be started ({(error.strerror or 'failed').lower()})"
 
 
 def _one_line(text: str) -> str:

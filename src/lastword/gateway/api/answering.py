@@ -69,7 +69,8 @@ async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
     told = facts.get("facts")
     if session is None or not isinstance(told, dict):
         return {UNKNOWN: True}
-    session.hub.note(time.time_ns() // 1_000_000, "client_error", **told)
+    if not session.hub.note_bounded("client", time.time_ns() // 1_000_000, "client_error", **told):
+        return {UNKNOWN: True}
     session.grew()
     return {"seq": session.log.head}
 

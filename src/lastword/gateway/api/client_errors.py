@@ -1,6 +1,6 @@
 """Errors that pages and connectors report about themselves.
 
-Owns how many reports one peer may send, how they are counted, and the log entry or report that
+Owns how many reports one sender may send, how they are counted, and the log entry or report that
 each becomes.
 """
 
@@ -18,33 +18,33 @@ from lastword.gateway.api.requests import ProblemError
 from lastword.gateway.api.shapes import ClientEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
 REPORTS = 60
 WITHIN_SECONDS = 60.0
-"""So many of one peer within so long."""
+"""So many of one address, with one token, within so long."""
 
-MAX_PEERS = 4096
+MAX_SENDERS = 4096
 MAX_BODY_BYTES = 4096
 MAX_WORDS = 256
 """Words that are counted by themselves; others count together."""
 
 
 class ReportPace:
-    """The rate at which each peer reports."""
+    """The rate at which each sender reports."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Measure with a clock in seconds."""
         self._clock = clock
-        self._by_peer: OrderedDict[str, deque[float]] = OrderedDict()
+        self._by_sender: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
-    def take(self, peer: str) -> int:
-        """Count one report; return the seconds that the peer must wait instead, or 0."""
+    def take(self, sender: Hashable) -> int:
+        """Count one report; return the seconds that the sender must wait instead, or 0."""
         now = self._clock()
-        times = self._by_peer.setdefault(peer, deque(maxlen=REPORTS))
-        self._by_peer.move_to_end(peer)
-        if len(self._by_peer) > MAX_PEERS:
-            self._by_peer.popitem(last=False)
+        times = self._by_sender.setdefault(sender, deque(maxlen=REPORTS))
+        self._by_sender.move_to_end(sender)
+        if len(self._by_sender) > MAX_SENDERS:
+            self._by_sender.popitem(last=False)
         if len(times) == REPORTS and now - times[0] < WITHIN_SECONDS:
             return max(1, int(times[0] + WITHIN_SECONDS - now) + 1)
         times.append(now)

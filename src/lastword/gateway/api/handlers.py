@@ -41,6 +41,8 @@ from lastword.gateway.api.shapes import (
 from lastword.gateway.api.source import NoSessionError, SessionSource
 from lastword.gateway.api.stream import stream_of
 from lastword.gateway.api.views import visible
+from lastword.gateway.doorkeeper import too_many
+from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewers import Role
 from lastword.record.spans import trends_of
@@ -51,38 +53,45 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.doorkeeper import Doorkeeper
     from lastword.gateway.holders import Holders
     from lastword.gateway.quality.measured import FrontCounts
     from lastword.gateway.tokens import Grant
 
-MAX_STREAMS = 256
-"""Streams that are open at once."""
+
+STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
 
 
 class EventsApi:
     """Everything that the front serves below `/v1`, except WebSockets."""
 
-    def __init__(self, holders: Holders, measured: FrontCounts, record: str = "") -> None:
+    def __init__(
+        self, holders: Holders, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
+    ) -> None:
         """Serve these holders' sessions, the front's measurements, and a record.
 
         Args:
             holders: The processes that hold the sessions.
+            doorkeeper: Knows when a token expires.
             measured: The front's own counts.
             record: The record's file; empty for none.
         """
         self._source = SessionSource(holders)
+        self._doorkeeper = doorkeeper
         self._outbox = holders.reports
         self._measured = measured
         self._record = record
         self._pace = ReportPace(time.monotonic)
         self._reports = ReportCounts()
         self._since_ms = _now_ms()
-        self._closing = asyncio.Event()
-        self._streams = 0
+        self._streams: set[asyncio.Event] = set()
+        """What ends each open stream."""
+        self._slots = Slots(STREAM_SHARES)
 
     def close(self) -> None:
         """End every stream."""
-        self._closing.set()
+        for closing in self._streams:
+            closing.set()
 
     async def sessions(self, request: Request, grant: Grant) -> Response:
         """`GET /v1/sessions`."""
@@ -115,7 +124,7 @@ class EventsApi:
         except NoSessionError:
             raise requests.unknown_session() from None
         except StoreError as error:
-            raise _unreadable(error) from None
+            raise _unreadable(error, grant) from None
         shown = visible(view, controls=_controls(grant), content=content)
         return requests.answer(SessionOne(version=VERSION, role=grant.role, session=shown))
 
@@ -126,9 +135,6 @@ class EventsApi:
         _content(request, grant)
         session_id = _session_of(request, grant)
         is_stream = kind == EVENTS_TYPE and request.method == "GET"
-        if is_stream and self._streams >= MAX_STREAMS:
-            said = "Too many streams are open. Close one of them."
-            raise ProblemError(429, "too_many", said, {"retry-after": "30"})
         try:
             page = await self._source.page(session_id, query)
         except NoSessionError:
@@ -136,20 +142,30 @@ class EventsApi:
         except CursorError as error:
             raise ProblemError(400, "bad_cursor", f"{str(error).capitalize()}.") from None
         except StoreError as error:
-            raise _unreadable(error) from None
+            raise _unreadable(error, grant) from None
         if not is_stream:
             return requests.answer(page)
-        stream = stream_of(self._source, session_id, query, page, self._closing)
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return EventResponse(self._counted(stream), headers)
+        closing = asyncio.Event()
+        slot = self._slots.acquire(grant, _peer(request), closing.set)
+        if slot is None:
+            raise too_many("streams")
+        self._streams.add(closing)
 
-    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-        self._streams += 1
-        try:
-            async for part in stream:
-                yield part
-        finally:
-            self._streams -= 1
+        def is_over() -> None:
+            self._streams.discard(closing)
+            self._slots.release(slot)
+
+        stream = stream_of(self._source, session_id, query, page, closing)
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return EventResponse(self._while_valid(stream, grant), headers, is_over)
+
+    async def _while_valid(
+        self, stream: AsyncIterator[bytes], grant: Grant
+    ) -> AsyncGenerator[bytes]:
+        async for part in stream:
+            if self._doorkeeper.has_expired(grant):
+                return
+            yield part
 
     async def stats(self, request: Request, grant: Grant) -> Response:
         """`GET /v1/stats`."""
@@ -196,7 +212,7 @@ class EventsApi:
     async def client_event(self, request: Request, grant: Grant) -> Response:
         """`POST /v1/client-events`."""
         requests.accepts(request, JSON_TYPE)
-        wait = self._pace.take(request.client.host if request.client else "")
+        wait = self._pace.take((_peer(request), grant))
         if wait:
             said = f"Too many reports came from here. Send the next in {wait} seconds."
             raise ProblemError(429, "too_many", said, {"retry-after": str(wait)})
@@ -215,7 +231,12 @@ class EventsApi:
     async def openapi(self, request: Request, _: Grant) -> Response:
         """`GET /v1/openapi.json`."""
         requests.accepts(request, JSON_TYPE)
-        return Response(document(), 200, {"cache-control": "no-store"}, JSON_TYPE)
+        document_of = document(self._doorkeeper.cookies.cookie)
+        return Response(document_of, 200, {"cache-control": "no-store"}, JSON_TYPE)
+
+
+def _peer(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _controls(grant: Grant) -> bool:
@@ -242,8 +263,10 @@ def _session_of(request: Request, grant: Grant) -> str:
     return session_id
 
 
-def _unreadable(error: StoreError) -> ProblemError:
-    return ProblemError(503, "log_unreadable", f"{str(error).capitalize()}. Try again.")
+def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
+    """Return the refusal, which names the log's file to the owner alone."""
+    said = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
+    return ProblemError(503, "log_unreadable", f"{said}. Try again.")
 
 
 async def _body(request: Request) -> bytes:

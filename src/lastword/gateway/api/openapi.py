@@ -216,8 +216,8 @@ OPERATIONS = (
 
 
 @cache
-def document() -> bytes:
-    """Return the document as JSON."""
+def document(cookie: str) -> bytes:
+    """Return the document as JSON, for a gateway whose cookie has this name."""
     answers = [shape for each in OPERATIONS for shape in (each.answer, each.unready)]
     shapes = [shape for shape in answers if shape is not None]
     bodies = [each.body for each in OPERATIONS if each.body is not None]
@@ -242,7 +242,7 @@ def document() -> bytes:
                 "schemas": components,
                 "securitySchemes": {
                     "bearer": {"type": "http", "scheme": "bearer"},
-                    "cookie": {"type": "apiKey", "in": "cookie", "name": "lastword_token"},
+                    "cookie": {"type": "apiKey", "in": "cookie", "name": cookie},
                 },
             },
         }

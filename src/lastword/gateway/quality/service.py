@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import Response
 
+from lastword.gateway.doorkeeper import is_forwarded
 from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
@@ -81,8 +82,7 @@ class Quality:
         proxy nobody may, since requests through the proxy come from this machine, too, and a
         header that the proxy fails to set would open the metrics to everyone.
         """
-        forwarded = {"forwarded", "x-forwarded-for", "via"} & asked.headers.keys()
-        return is_local and not self._options.behind_proxy and not forwarded
+        return is_local and not self._options.behind_proxy and not is_forwarded(asked.headers)
 
     async def metrics(self) -> Response:
         """Return the metrics as Prometheus' text."""
