@@ -15,7 +15,8 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.api.requests import problem
 from lastword.gateway.pull import CursorError
-from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
+from lastword.gateway.refusals import INVALID_PARAMS
+from lastword.gateway.viewer_link import BATCH, NOT_JSON
 from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
+INVALID_PARAMS = -32602
 UNKNOWN_SESSION = -32002
 """ACP's own code for a resource that is not there."""
 
@@ -58,6 +59,18 @@ def unknown_session(session_id: str) -> dict[str, Any]:
     """Refuse a session that does not exist. Clients know the code."""
     said = "This session does not exist on the gateway. List the sessions, or start a new one."
     return {"code": UNKNOWN_SESSION, "message": said, "data": {"sessionId": session_id[:200]}}
+
+
+def outside_root(member: str, root: str) -> dict[str, Any]:
+    """Refuse a path outside of the gateway's root.
+
+    Args:
+        member: The member that names it.
+        root: The root; empty for a viewer that may not know it.
+    """
+    below = f"below {root}" if root else "below the gateway's root"
+    said = f"Sessions of this gateway work {below}; {member} is not there. See --root."
+    return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": INVALID_PARAMS}
 
 
 def no_log() -> dict[str, Any]:

@@ -18,10 +18,11 @@ import msgspec
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
-from lastword.gateway import wire
+from lastword.gateway import paths, refusals, wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.compact import joined
+from lastword.gateway.conversation import RequestFailedError
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
 from lastword.gateway.quality.held import CountedLog
@@ -176,9 +177,15 @@ class HeldSession:
             RequestFailedError: The agent cannot.
         """
         params = self.recall("params")
+        names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
         wanted = {"sessionId": self.agents_id} | {
-            key: params[key] for key in ("cwd", "mcpServers", "_meta") if key in params
+            key: params[key] for key in names if key in params
         }
+        root = self._holder.settings.root
+        try:  # its folders may have been moved since, or the gateway has another root
+            wanted = paths.resolved_params(wanted, root) if root else wanted
+        except paths.OutsideRootError as error:
+            raise RequestFailedError(refusals.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))

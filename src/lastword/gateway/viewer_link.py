@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import refusals, wire
+from lastword.gateway import paths, refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
 from lastword.gateway.holders import StartError
 from lastword.gateway.render import META
@@ -41,7 +41,6 @@ INITIALIZED: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "This connection has been initialized.",
 }
-INVALID_PARAMS = -32602
 READ_BYTES = 64 * 1024
 HOLDER_LOST = 1012
 """The close code where the holder of a session has gone, and another will take it over."""
@@ -227,6 +226,15 @@ class ViewerLink(ABC):
             return
         message = frame.message
         method, request_id = message.method, message.request_id
+        try:
+            frame = paths.within(frame, self._front.root)
+        except paths.OutsideRootError as error:
+            if request_id is not None:
+                root = self._front.root if self._may_open else ""
+                await self.send(
+                    jsonrpc.error(request_id, refusals.outside_root(error.member, root))
+                )
+            return
         self.met.asked(frame)
         try:
             upstream = await self._way_of(frame)
@@ -282,13 +290,12 @@ class ViewerLink(ABC):
             return INITIALIZED
         if message.method != "session/new":
             return self._refusal_of_no_session(frame)
-        if self.grant.role.value != "controller" or self.grant.session or self._only:
-            return refusals.observes()
-        cwd = jsonrpc.params_of(frame).get("cwd")
-        if isinstance(cwd, str) and _is_within(cwd, self._front.root):
-            return None
-        said = f"Sessions of this gateway work below {self._front.root}; see --root."
-        return {"code": INVALID_PARAMS, "message": said}
+        return None if self._may_open else refusals.observes()
+
+    @property
+    def _may_open(self) -> bool:
+        """Tell whether this link may open sessions."""
+        return self.grant.role.value == "controller" and not (self.grant.session or self._only)
 
     def _refusal_of_no_session(self, frame: Frame) -> dict[str, Any] | None:
         """Refuse an observer's request that reaches the agent itself, such as a login."""
@@ -397,15 +404,6 @@ class ViewerLink(ABC):
                 session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
                 if isinstance(session_id, str):
                     self._by_session[session_id] = upstream
-
-
-def _is_within(folder: str, root: str) -> bool:
-    """Tell whether an absolute path is this folder or below it, after following links."""
-    try:
-        real = os.path.realpath(folder) if os.path.isabs(folder) else ""
-    except ValueError:  # as of a NUL
-        return False
-    return real == root or real.startswith(root.rstrip("/") + "/")
 
 
 def _real(path: str) -> str:
