@@ -14,6 +14,7 @@ import os
 import secrets
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -23,8 +24,10 @@ import msgspec
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import wire
+from lastword.errors import StoreError
+from lastword.gateway import refusals, wire
 from lastword.gateway.conversation import initialize_params
+from lastword.gateway.log_owner import LogLock, LogOwner, owner_of
 from lastword.gateway.render import META
 from lastword.outbox.own import OwnReports
 
@@ -38,6 +41,9 @@ START_SECONDS = 60.0
 by whoever asks it something."""
 
 LOOK_SECONDS = 0.02
+OWNER_LOOKS = 50
+"""So often it is looked whether a holder that has lost its socket makes it again, or has ended."""
+
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
 OPENING = ".opening"
@@ -45,11 +51,12 @@ OPENING = ".opening"
 it leads to no file, but to the mark in a holder's name."""
 
 
-_NOT_STARTED = "the agent could not be started; see the gateway's stderr"
-
-
 class StartError(Exception):
-    """A holder could not be started; the text says why."""
+    """There is no holder for a request; `error` is the error object that says why."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(str(error.get("message")))
+        self.error = error
 
 
 class Holders:
@@ -121,17 +128,20 @@ class Holders:
             is_live = os.path.lexists(os.path.join(self.run_folder, f"{name}.session"))
             if is_live or now - _changed_at(path) < age_seconds:
                 continue
-            for companion in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    os.unlink(path + companion)
-            gone += 1
+            with contextlib.suppress(StoreError):  # as of a log that another gateway's agent has
+                lock = LogLock(path, LogOwner(pid=os.getpid()))
+                for companion in ("", "-wal", "-shm"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(path + companion)
+                lock.delete()
+                gone += 1
         return gone
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the socket of a session's holder; start a new holder if that has died.
 
         Raises:
-            StartError: It could not be started.
+            StartError: It could not be started, or another gateway has the session.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
@@ -143,9 +153,31 @@ class Holders:
                     os.unlink(path)  # its holder has died
             if not self.is_known(session_id):
                 return None
+            path = await self._look_for_owner(session_id)
+            if path is not None:
+                return path
             name = f"session-{wire.name_of(session_id)}"
             await self._start(name, dict(client), session_id)
             return self.live(session_id) or os.path.join(self.run_folder, f"{name}.sock")
+
+    async def _look_for_owner(self, session_id: str) -> str | None:
+        """Return the socket of the holder that writes a session's log, if that is one of ours.
+
+        Raises:
+            StartError: It is another gateway's, or does not make its socket again.
+        """
+        owner = None
+        for _ in range(OWNER_LOOKS):
+            owner = owner_of(self.log_path(session_id))
+            if owner is None:
+                return None
+            if owner.run_folder != self.run_folder:
+                break
+            await asyncio.sleep(LOOK_SECONDS)  # it ends, or its run folder has been deleted
+            path = self.live(session_id)
+            if path is not None:
+                return path
+        raise StartError(refusals.owned_elsewhere(owner or LogOwner()))
 
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the socket of an agent without a session, initialized or about to be.
@@ -234,31 +266,38 @@ class Holders:
         self._children = [child for child in self._children if child.poll() is None]
         if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
             self._tell("too_many_agents", session)
-            raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
+            raise StartError(refusals.too_many_agents(self._limit))
         settings = msgspec.structs.replace(
             self._template, name=name, client=_without_secret(client), session=session
         )
         # A session of its own: what ends the front does not end its turns. And no process of the
         # event loop's, which would be killed with the loop.
-        process = subprocess.Popen(  # noqa: ASYNC220, S603 - some 2 ms
-            [sys.executable, "-P", "-m", "lastword.gateway.holder", msgspec.json.encode(settings)],
-            stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(  # noqa: ASYNC220 - some 2 ms
+            [sys.executable, "-P", "-m", "lastword.gateway.holder"],
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
         self._children.append(process)
+        # Not by its command line, which others see and the system bounds. In a thread, since a pipe
+        # takes 64 KiB until its reader has started; and none that the loop's end waits for.
+        said = msgspec.json.encode(settings)
+        threading.Thread(target=_write_settings, args=(process, said), daemon=True).start()
         path = os.path.join(self.run_folder, f"{name}.sock")
         try:
             async with asyncio.timeout(START_SECONDS):
                 while not await answers(path):
                     if process.poll() is not None:
+                        owner = owner_of(self.log_path(session)) if session else None
+                        if owner is not None:  # it was quicker
+                            raise StartError(refusals.owned_elsewhere(owner))
                         self._tell("holder_ended", session)
-                        raise StartError(_NOT_STARTED)
+                        raise StartError(refusals.not_started("holder_ended"))
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             process.kill()
             self._tell("holder_silent", session)
-            raise StartError(_NOT_STARTED) from None
+            raise StartError(refusals.not_started("holder_silent")) from None
         return path
 
     def _tell(self, reason: str, session: str) -> None:
@@ -285,6 +324,13 @@ class Holders:
         """Return the status of every holder that answers."""
         found = await asyncio.gather(*(status(path) for path in self.sockets()))
         return [each for each in found if each is not None]
+
+
+def _write_settings(process: subprocess.Popen[bytes], settings: bytes) -> None:
+    """Write a holder its settings, until it has them or has ended."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError), process.stdin as stdin:
+            stdin.write(settings)
 
 
 def _mark(path: str) -> str:
@@ -328,7 +374,7 @@ def _take_away(path: str) -> None:
 
 
 def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
-    """Return a client's params without the viewer's secret: command lines are public."""
+    """Return a client's params without the viewer's secret, which a session's log would keep."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
 

@@ -148,5 +148,5 @@ _MEMBERS: dict[str, Callable[[Any, str], Any]] = {
     "workspaceUri": _uri,
     "workspaceFolders": _uris,
 }
-"""The members that name folders: ACP's of both versions, those of its drafts (`nes/start`), and what
-agents read from `_meta` (claude-agent-acp's `additionalRoots`)."""
+"""The members that name folders: ACP's of both versions, those of its drafts (`nes/start`), and
+what agents read from `_meta` (claude-agent-acp's `additionalRoots`)."""

@@ -5,12 +5,15 @@ Owns the messages. Each says what to do.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from lastword.gateway.log_owner import LogOwner
 
 INVALID_PARAMS = -32602
 UNKNOWN_SESSION = -32002
@@ -71,6 +74,62 @@ def outside_root(member: str, root: str) -> dict[str, Any]:
     below = f"below {root}" if root else "below the gateway's root"
     said = f"Sessions of this gateway work {below}; {member} is not there. See --root."
     return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": INVALID_PARAMS}
+
+
+def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
+    """Refuse a session whose log another gateway's process writes."""
+    port = owner.address.rpartition(":")[2]
+    ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
+    said = (
+        f"This session belongs to another gateway of yours, {owner.address or 'on this machine'}"
+        f" (process {owner.pid}). Connect to that one, or end its agents with {ends}."
+    )
+    error = _refused("session_elsewhere", said, Action.FIX_CONFIGURATION)
+    error["data"]["gateway"] = {"pid": owner.pid, "address": owner.address}
+    return error
+
+
+def too_many_agents(limit: int) -> dict[str, Any]:
+    """Refuse another agent beyond the limit."""
+    said = f"{limit} agents run already. Close a session, or see the gateway's --sessions."
+    return _refused("too_many_agents", said, Action.WAIT)
+
+
+def not_started(reason: str) -> dict[str, Any]:
+    """Refuse because a holder, and so its agent, could not be started."""
+    said = "The agent could not be started; the gateway's stderr says why. Try again after that."
+    return _failed(ErrorType.AGENT_CRASH, reason, said, Action.RESTART, Phase.STARTUP)
+
+
+def holder_lost() -> dict[str, Any]:
+    """Refuse what a holder was sent that ended at that moment."""
+    said = "The process with this session's agent has just ended. Send it again."
+    return _failed(ErrorType.AGENT_CRASH, "holder_died", said, Action.RETRY, None)
+
+
+def holder_silent() -> dict[str, Any]:
+    """Refuse what a holder was sent that does not answer."""
+    said = (
+        "The process with this session's agent does not answer. Try again later, or end it: "
+        "`lastword gateway status` has its number."
+    )
+    return _failed(ErrorType.TIMEOUT, "holder_silent", said, Action.RETRY, None)
+
+
+def _failed(
+    kind: ErrorType, reason: str, message: str, action: Action, phase: Phase | None
+) -> dict[str, Any]:
+    error = AgentError(
+        type=kind,
+        message=message,
+        retryable=True,
+        reason=reason,
+        origin=Origin.PROCESS,
+        phase=phase,
+        retry_safety=RetrySafety.ASK,
+        action=action,
+    )
+    return error_object(error)
 
 
 def no_log() -> dict[str, Any]:

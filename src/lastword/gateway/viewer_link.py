@@ -172,8 +172,7 @@ class ViewerLink(ABC):
             upstream = await self._upstream(await self._holder_for_greeting())
         except (StartError, OSError) as error:
             self._front.quality.readiness.failed()
-            failed = {"code": acp.INTERNAL_ERROR, "message": f"{str(error).capitalize()}."}
-            return jsonrpc.error(request_id, failed)
+            return jsonrpc.error(request_id, _error_of(error))
         refused = upstream.welcome.get("failed")
         self._front.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
@@ -240,10 +239,9 @@ class ViewerLink(ABC):
             upstream = await self._way_of(frame)
         except (StartError, OSError) as error:
             self.met.failed(request_id)
-            upstream, said = None, f"{str(error).capitalize()}."
+            upstream = None
             if request_id is not None and method is not None:
-                failed = {"code": acp.INTERNAL_ERROR, "message": said}
-                await self.send(jsonrpc.error(request_id, failed))
+                await self.send(jsonrpc.error(request_id, _error_of(error)))
                 return
         if upstream is not None:
             if request_id is not None and method is not None and message.session_id is None:
@@ -404,6 +402,11 @@ class ViewerLink(ABC):
                 session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
                 if isinstance(session_id, str):
                     self._by_session[session_id] = upstream
+
+
+def _error_of(error: StartError | OSError) -> dict[str, Any]:
+    """Return the error object for a holder that could not be reached."""
+    return error.error if isinstance(error, StartError) else refusals.holder_lost()
 
 
 def _real(path: str) -> str:

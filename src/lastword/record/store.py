@@ -85,13 +85,15 @@ def _locked(folder: str, how: int) -> Iterator[None]:
 def make_folder(folder: str) -> None:
     """Create a folder, and those above it that are missing, for their user alone.
 
-    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask.
+    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask; which
+    may also take rights from the user.
     """
     if not folder or os.path.isdir(folder):
         return
     make_folder(os.path.dirname(folder))
     with suppress(FileExistsError):
         os.mkdir(folder, mode=0o700)
+        os.chmod(folder, 0o700)
 
 
 def make_private(path: str) -> None:
