@@ -108,7 +108,10 @@ def make_private(path: str) -> None:
     with _creating, suppress(FileExistsError):
         # A link may lead to where no file is yet.
         new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        os.close(os.open(os.path.realpath(path), new, 0o600))
+        number = os.open(os.path.realpath(path), new, 0o600)
+        with suppress(OSError):  # a disk without modes
+            os.fchmod(number, 0o600)  # whatever the umask
+        os.close(number)
     for suffix in _COMPANIONS:
         # Another user's file is theirs to share: use it as far as possible.
         with suppress(FileNotFoundError, PermissionError):

@@ -91,9 +91,7 @@ def test_of_a_member_that_comes_twice_the_agent_is_sent_what_was_checked(noting:
     with ViewerClient(noting) as viewer:
         text = json.dumps({"cwd": root, "mcpServers": []})
         twice = f'{{"cwd":"/etc",{text[1:]}'
-        viewer._socket.send(
-            f'{{"jsonrpc":"2.0","id":77,"method":"session/new","params":{twice}}}'
-        )
+        viewer._socket.send(f'{{"jsonrpc":"2.0","id":77,"method":"session/new","params":{twice}}}')
         assert "result" in viewer.answer(77)
     assert b"/etc" not in (noting.folder / "notes").read_bytes()
 

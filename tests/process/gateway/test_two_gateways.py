@@ -100,9 +100,7 @@ def test_a_session_whose_owner_was_killed_comes_back_at_the_other_gateway(
     assert [each["sessionId"] for each in holder["sessions"]] == [session]
 
 
-def test_old_logs_are_deleted_unless_another_gateway_has_them(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_old_logs_are_deleted_unless_another_gateway_has_them(serve: Serve, tmp_path: Path) -> None:
     first = serve(TALKS)
     with ViewerClient(first) as viewer:
         viewer.new(first.root)
