@@ -264,8 +264,11 @@ class Holder:
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
 
     def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        number = self.conversation.next_number()
         request_id = frame.message.request_id or b"null"
+        if self._status is not None:
+            link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
+            return
+        number = self.conversation.next_number()
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
@@ -398,6 +401,7 @@ class Holder:
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
             session.hub.lost_agent(lambda _: error, now_ms())
             session.hub.note(now_ms(), "agent_ended", status=status, **_exit(status), **left)
+            session.failed = error  # what comes now reaches nobody
             session.grew()
         for asked in self._openings.take_all():
             asked.link.send(jsonrpc.error(asked.request_id, error))

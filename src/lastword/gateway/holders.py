@@ -46,17 +46,26 @@ OWNER_LOOKS = 50
 
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
+SILENT_SECONDS = 8.0
+"""A holder that answers nothing for so long hangs: its loop does nothing that takes as long."""
+
 OPENING = ".opening"
 """How a link ends that says which holder was asked for a new session, by whom and under which id;
 it leads to no file, but to the mark in a holder's name."""
 
 
 class StartError(Exception):
-    """There is no holder for a request; `error` is the error object that says why."""
+    """There is no holder for a request.
 
-    def __init__(self, error: dict[str, Any]) -> None:
+    Attributes:
+        error: The error object that says why.
+        is_silent: There is one, which does not answer.
+    """
+
+    def __init__(self, error: dict[str, Any], *, is_silent: bool = False) -> None:
         super().__init__(str(error.get("message")))
         self.error = error
+        self.is_silent = is_silent
 
 
 class Holders:
@@ -77,6 +86,8 @@ class Holders:
         """Each for as long as somebody has or wants it: viewers may name sessions without end."""
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
+        self._looks: dict[str, asyncio.Task[bool]] = {}
+        """By the mark of a holder: whether it is silent is being looked at."""
         self._children: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -166,18 +177,17 @@ class Holders:
         Raises:
             StartError: It is another gateway's, or does not make its socket again.
         """
-        owner = None
         for _ in range(OWNER_LOOKS):
             owner = owner_of(self.log_path(session_id))
             if owner is None:
                 return None
             if owner.run_folder != self.run_folder:
-                break
+                raise StartError(refusals.owned_elsewhere(owner))
             await asyncio.sleep(LOOK_SECONDS)  # it ends, or its run folder has been deleted
             path = self.live(session_id)
             if path is not None:
                 return path
-        raise StartError(refusals.owned_elsewhere(owner or LogOwner()))
+        raise StartError(refusals.holder_silent(), is_silent=True)
 
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the socket of an agent without a session, initialized or about to be.
@@ -300,6 +310,47 @@ class Holders:
             raise StartError(refusals.not_started("holder_silent")) from None
         return path
 
+    async def is_silent(self, path: str) -> bool:
+        """Tell whether a holder takes connections and answers none; those who ask at once share it.
+
+        Args:
+            path: Its socket, or what that was called while it was a spare.
+        """
+        mark = _mark(path)
+        look = self._looks.get(mark)
+        if look is None:
+            look = self._looks[mark] = asyncio.create_task(self._is_silent(mark))
+            look.add_done_callback(lambda _: self._looks.pop(mark, None))
+        return await asyncio.shield(look)
+
+    async def _is_silent(self, mark: str) -> bool:
+        path = next((each for each in self.sockets() if _mark(each) == mark), None)
+        if path is None:
+            return False
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+                try:
+                    writer.write(wire.control(wire.STATUS) + b"\n")
+                    await reader.readline()
+                finally:
+                    writer.close()
+        except (TimeoutError, BlockingIOError):  # nor does it accept: too many wait for it
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
+
+    def avoid(self, path: str) -> None:
+        """Give nobody else a spare that does not answer, nor send it a request again."""
+        self._taken.add(path)
+        mark = _mark(path)
+        for name in self._names():
+            link = os.path.join(self.run_folder, name)
+            with contextlib.suppress(OSError):
+                if name.endswith(OPENING) and os.readlink(link) == mark:
+                    os.unlink(link)
+
     def _tell(self, reason: str, session: str) -> None:
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
         self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
@@ -347,6 +398,8 @@ async def answers(path: str) -> bool:
         with contextlib.suppress(OSError):
             _take_away(path)
         return False
+    except BlockingIOError:
+        return True  # too many wait for it to accept them
     except OSError:
         return False
     writer.close()

@@ -52,6 +52,12 @@ def too_many_open(limit: int) -> dict[str, Any]:
     return _refused("too_many_requests", said, Action.WAIT)
 
 
+def too_much_waits() -> dict[str, Any]:
+    """Refuse a viewer of whom too much waits for agents."""
+    said = "Too much of this connection waits for its agents. Send it again later."
+    return _refused("too_many_requests", said, Action.WAIT)
+
+
 def too_many_viewers() -> dict[str, Any]:
     """Refuse a viewer of a session that has as many as it may."""
     said = "As many viewers are at this session as there may be. Close one, or see --viewers."
