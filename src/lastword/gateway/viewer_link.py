@@ -492,7 +492,7 @@ class ViewerLink(ABC):
             return upstream
         task = self._opening.get(real)
         if task is None:
-            task = self._opening[real] = asyncio.create_task(self._opened(path, real))
+            task = self._opening[real] = asyncio.create_task(self._opened(real))
             task.add_done_callback(lambda done: self._has_opened(real, done))
         return await asyncio.shield(task)
 
@@ -501,7 +501,7 @@ class ViewerLink(ABC):
         if not task.cancelled():
             task.exception()  # whoever waits has it, or nobody does any more
 
-    async def _opened(self, path: str, real: str) -> Upstream:
+    async def _opened(self, real: str) -> Upstream:
         hello = {
             "viewer": self._viewer,
             "role": self.grant.role.value,
@@ -511,7 +511,7 @@ class ViewerLink(ABC):
             "framed": self.takes_framed,
             "initialize": self._client,
         }
-        upstream = await Upstream.open(path, hello, self._front.holders)
+        upstream = await Upstream.open(real, hello, self._front.holders)
         self._upstreams[real] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream

@@ -32,7 +32,7 @@ BOUND_SECONDS = 45.0
 """Within this, a hang is noticed: twice what it takes on a machine with nothing else to do."""
 
 TURNS: dict[str, Any] = {
-    "turns": [[{"say": "One."}, {"result": "end_turn"}], [{"say": "Two."}, {"hang": True}]],
+    "turns": [[{"say": "One."}, {"result": "end_turn"}]],
     "sessions": "resume",
 }
 
@@ -105,19 +105,12 @@ def test_who_waits_for_a_holder_that_hangs_is_told_and_nobody_else_waits(serve: 
 
 
 def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serve: Serve) -> None:
-    gateway = serve(
-        {
-            "turns": [[{"say": "One."}, {"hang": True}], [{"result": "end_turn"}]],
-            "sessions": "resume",
-        }
-    )
+    gateway = serve({"turns": [[{"say": "One."}, {"hang": True}]], "sessions": "resume"})
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         lost, well = viewer.new(gateway.root), viewer.new(gateway.root)
         prompt, other = viewer.prompt(lost), viewer.prompt(well)
-        until(
-            "both turns run",
-            lambda: len(viewer.updates("agent_message_chunk")) == 2 or viewer.next(),
-        )
+        for session in (lost, well):
+            viewer.find(lambda frame, session=session: is_said(frame, session))
         holder = holder_of(gateway, lost)
         os.kill(holder["pid"], signal.SIGKILL)
         assert failure(viewer.answer(prompt)) == ("agent_crash", "holder_died")
@@ -125,16 +118,9 @@ def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serv
         viewer.send({"method": "session/cancel", "params": {"sessionId": well}})
         assert viewer.answer(other)["result"]["stopReason"] == "cancelled"
         # It comes back over the same link when it is named.
-        again = viewer.prompt(lost)
-        viewer.find(
-            lambda frame: (
-                frame.get("params", {}).get("sessionId") == lost
-                and "One." in str(frame)
-                and viewer.frames.index(frame) > viewer.frames.index(viewer.answer(prompt))
-            )
-        )
-        viewer.send({"method": "session/cancel", "params": {"sessionId": lost}})
-        assert viewer.answer(again)["result"]["stopReason"] == "cancelled"
+        viewer.frames.clear()
+        viewer.prompt(lost)
+        viewer.find(lambda frame: is_said(frame, lost))
         assert not [frame for frame in viewer.frames if frame.get("id") == "lastword-front"]
 
 
