@@ -86,6 +86,7 @@ class Holders:
         """Each for as long as somebody has or wants it: viewers may name sessions without end."""
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
+        self._silent: set[str] = set()
         self._looks: dict[str, asyncio.Task[bool]] = {}
         """By the mark of a holder: whether it is silent is being looked at."""
         self._children: list[subprocess.Popen[bytes]] = []
@@ -321,7 +322,18 @@ class Holders:
         if look is None:
             look = self._looks[mark] = asyncio.create_task(self._is_silent(mark))
             look.add_done_callback(lambda _: self._looks.pop(mark, None))
-        return await asyncio.shield(look)
+        is_silent = await asyncio.shield(look)
+        if is_silent:
+            self._silent.add(mark)
+        return is_silent
+
+    def was_silent(self, path: str) -> bool:
+        """Tell whether this holder has answered nothing since it was found to be silent."""
+        return _mark(path) in self._silent
+
+    def has_answered(self, path: str) -> None:
+        """Note that a holder has answered."""
+        self._silent.discard(_mark(path))
 
     async def _is_silent(self, mark: str) -> bool:
         path = next((each for each in self.sockets() if _mark(each) == mark), None)

@@ -48,6 +48,9 @@ READ_BYTES = 64 * 1024
 LOOK_SECONDS = 5.0
 """A holder that has something to answer is looked at so often, while nothing comes from it."""
 
+AGAIN_SECONDS = 1.0
+"""How long one that was silent may take to answer the next connection: its agent has started."""
+
 MAX_UNSENT_BYTES = 1024 * 1024
 """What is written to a holder that does not read it; more waits in the delivery."""
 
@@ -105,10 +108,13 @@ class Upstream:
     async def _welcomed(self, holders: Holders) -> wire.Lines | wire.Control | bytes | None:
         first = asyncio.ensure_future(anext(self.items, None))
         try:
-            while not (await asyncio.wait((first,), timeout=LOOK_SECONDS))[0]:
-                if await holders.is_silent(self.path):
+            known = holders.was_silent(self.path)
+            look = AGAIN_SECONDS if known else LOOK_SECONDS
+            while not (await asyncio.wait((first,), timeout=look))[0]:
+                if known or await holders.is_silent(self.path):
                     holders.avoid(self.path)
                     raise StartError(refusals.holder_silent(), is_silent=True)
+            holders.has_answered(self.path)
             return first.result()
         finally:
             first.cancel()

@@ -141,13 +141,12 @@ def test_what_waits_for_a_holder_that_hangs_is_bounded(serve: Serve) -> None:
             blocks = [{"type": "text", "text": "x" * 4 * 1024 * 1024}]
             asked = [
                 viewer.request("session/prompt", {"sessionId": hung, "prompt": blocks})
-                for _ in range(40)
+                for _ in range(16)
             ]
             answers = [failure(viewer.answer(each)) for each in asked]
-            assert set(answers) <= {
-                ("timeout", "holder_silent"),
-                ("invalid_request", "too_many_requests"),
-            }
+            silent, refused = ("timeout", "holder_silent"), ("invalid_request", "too_many_requests")
+            assert silent in answers
+            assert set(answers) <= {silent, refused}
             assert resident_bytes(gateway.front.pid) - before < 150 * 1024 * 1024
             viewer.answer(viewer.prompt(well))
 
