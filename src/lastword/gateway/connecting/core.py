@@ -419,7 +419,7 @@ class Connector:
             return effects
         self._link = LinkState.UP
         self._outage.end()
-        return [*effects, Greeted(self._caught_up)]
+        return [*effects, *self._flush(), Greeted(self._caught_up)]
 
     def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
         item = self._items.get(number)
