@@ -97,7 +97,7 @@ def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
 
 def too_many_agents(limit: int) -> dict[str, Any]:
     """Refuse another agent beyond the limit."""
-    said = f"{limit} agents run already. Close a session, or see the gateway's --sessions."
+    said = f"The gateway is full: {limit} agents run already. Close a session, or see --sessions."
     return _refused("too_many_agents", said, Action.WAIT)
 
 
