@@ -16,7 +16,8 @@ from lastword.gateway.api.requests import problem
 from lastword.gateway.doorkeeper import too_many
 from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
-from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
+from lastword.gateway.refusals import INVALID_PARAMS
+from lastword.gateway.viewer_link import BATCH, NOT_JSON
 from lastword.gateway.viewer_streams import ViewerStreams
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import refusals, wire
+from lastword.gateway import paths, refusals, wire
 from lastword.gateway.api import answering
 from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
@@ -194,6 +194,12 @@ class FrontLink:
             return
         frame = jsonrpc.decode(line)
         if isinstance(frame, jsonrpc.Frame) and self.viewer is not NOBODY:
+            try:
+                frame = paths.within(frame, self._holder.settings.root)
+            except paths.OutsideRootError as error:  # a link was switched since the front looked
+                if (request_id := frame.message.request_id) is not None:
+                    self.send(jsonrpc.error(request_id, refusals.outside_root(error.member, "")))
+                return
             await self._frame(frame, self.viewer)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:

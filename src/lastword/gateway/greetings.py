@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lastword._version import __version__
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.holders import StartError
 from lastword.gateway.viewer_link import Upstream
 from lastword.gateway.viewers import Role
 
@@ -50,9 +51,10 @@ class Greetings:
 
     async def _look_for(self, version: int) -> None:
         """Ask the running agents until one speaks this version."""
+        hello = {"role": Role.OBSERVER.value}
         for path in self._holders.sockets():
-            with contextlib.suppress(OSError):
-                upstream = await Upstream.open(path, {"role": Role.OBSERVER.value})
+            with contextlib.suppress(OSError, StartError):
+                upstream = await Upstream.open(path, hello, self._holders)
                 await upstream.close(1000, "left")
                 if not upstream.welcome.get("failed"):
                     self.note(object_of(upstream.welcome.get("initialize")))

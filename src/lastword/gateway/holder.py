@@ -27,6 +27,7 @@ from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
+from lastword.gateway.log_owner import LogOwnedError, LogOwner
 from lastword.gateway.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.log_owner import LogLock
 
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
@@ -60,6 +62,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: the name of its socket, and of its files beside it.
         run_folder: the folder of the sockets; for its user alone.
+        address: the URL of the gateway that starts it.
         log_folder: the folder of the logs; for its user alone.
         record_folder: the folder of the record; empty for none.
         command: the agent's command.
@@ -80,6 +83,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     run_folder: str
     log_folder: str
+    address: str = ""
     record_folder: str = ""
     command: list[str]
     options: list[str] = []
@@ -128,15 +132,26 @@ class Holder:
         self._links: set[FrontLink] = set()
         self._alone_since = time.monotonic()
         self._status: int | None = None
+        self._lock: LogLock | None = None
+        """Of the log that it takes over."""
         self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
         """Where fronts find it."""
+
+    @property
+    def owner(self) -> LogOwner:
+        """Return how this process is named as the owner of logs."""
+        settings = self.settings
+        return LogOwner(pid=os.getpid(), address=settings.address, run_folder=settings.run_folder)
 
     async def run(self) -> None:
         """Hold the agent until its sessions have ended.
 
         Raises:
+            LogOwnedError: Another process has the session that it is started for.
             OSError: The agent cannot be started, or the socket cannot be made.
         """
+        if self.settings.session:  # before an agent is started for it
+            self._lock = HeldSession.locked(self, self.settings.session)
         self._server = await self._listen()
         try:
             command = supervised(self.settings.command, self.settings.options)
@@ -192,7 +207,7 @@ class Holder:
     async def _bring_back(self, session_id: str) -> None:
         """Take over a dead holder's session: end what was open, and have the agent resume it."""
         try:
-            session = HeldSession.open(self, session_id)
+            session = HeldSession.open(self, session_id, lock=self._lock)
         except (StoreError, sqlite3.Error) as error:
             self._initialize_failed = self._no_log(error)
             return
@@ -249,8 +264,11 @@ class Holder:
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
 
     def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        number = self.conversation.next_number()
         request_id = frame.message.request_id or b"null"
+        if self._status is not None:
+            link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
+            return
+        number = self.conversation.next_number()
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
@@ -383,6 +401,7 @@ class Holder:
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
             session.hub.lost_agent(lambda _: error, now_ms())
             session.hub.note(now_ms(), "agent_ended", status=status, **_exit(status), **left)
+            session.failed = error  # what comes now reaches nobody
             session.grew()
         for asked in self._openings.take_all():
             asked.link.send(jsonrpc.error(asked.request_id, error))
@@ -451,11 +470,16 @@ def _exit(status: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Hold an agent; the settings are one JSON argument."""
-    settings = msgspec.json.decode(arguments[0], type=HolderSettings)
+    """Hold an agent; the settings are JSON on stdin, from older fronts one argument."""
+    said = arguments[0].encode() if arguments else sys.stdin.buffer.read()
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    settings = msgspec.json.decode(said, type=HolderSettings)
     holder = Holder(settings)
     try:
         asyncio.run(holder.run())
+    except LogOwnedError:
+        return 1  # whoever started it looks for the owner
     finally:
         holder.reports.finish()
     return 0

@@ -14,6 +14,7 @@ import os
 import secrets
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -23,8 +24,10 @@ import msgspec
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import wire
+from lastword.errors import StoreError
+from lastword.gateway import refusals, wire
 from lastword.gateway.conversation import initialize_params
+from lastword.gateway.log_owner import LogLock, LogOwner, owner_of
 from lastword.gateway.render import META
 from lastword.outbox.own import OwnReports
 
@@ -38,21 +41,34 @@ START_SECONDS = 60.0
 by whoever asks it something."""
 
 LOOK_SECONDS = 0.02
+OWNER_LOOKS = 50
+"""So often it is looked whether a holder that has lost its socket makes it again, or has ended."""
+
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
 END_SECONDS = 10.0
 """How long an agent without a session may take to end."""
+
+SILENT_SECONDS = 8.0
+"""A holder that answers nothing for so long hangs: its loop does nothing that takes as long."""
 
 OPENING = ".opening"
 """How a link ends that says which holder was asked for a new session, by whom and under which id;
 it leads to no file, but to the mark in a holder's name."""
 
 
-_NOT_STARTED = "the agent could not be started; see the gateway's stderr"
-
-
 class StartError(Exception):
-    """A holder could not be started; the text says why."""
+    """There is no holder for a request.
+
+    Attributes:
+        error: The error object that says why.
+        is_silent: There is one, which does not answer.
+    """
+
+    def __init__(self, error: dict[str, Any], *, is_silent: bool = False) -> None:
+        super().__init__(str(error.get("message")))
+        self.error = error
+        self.is_silent = is_silent
 
 
 class Holders:
@@ -73,6 +89,9 @@ class Holders:
         """Each for as long as somebody has or wants it: viewers may name sessions without end."""
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
+        self._silent: set[str] = set()
+        self._looks: dict[str, asyncio.Task[bool]] = {}
+        """By the mark of a holder: whether it is silent is being looked at."""
         self._children: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -124,17 +143,20 @@ class Holders:
             is_live = os.path.lexists(os.path.join(self.run_folder, f"{name}.session"))
             if is_live or now - _changed_at(path) < age_seconds:
                 continue
-            for companion in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    os.unlink(path + companion)
-            gone += 1
+            with contextlib.suppress(StoreError):  # as of a log that another gateway's agent has
+                lock = LogLock(path, LogOwner(pid=os.getpid()))
+                for companion in ("", "-wal", "-shm"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(path + companion)
+                lock.delete()
+                gone += 1
         return gone
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the socket of a session's holder; start a new holder if that has died.
 
         Raises:
-            StartError: It could not be started.
+            StartError: It could not be started, or another gateway has the session.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
@@ -146,9 +168,30 @@ class Holders:
                     os.unlink(path)  # its holder has died
             if not self.is_known(session_id):
                 return None
+            path = await self._look_for_owner(session_id)
+            if path is not None:
+                return path
             name = f"session-{wire.name_of(session_id)}"
             await self._start(name, dict(client), session_id)
             return self.live(session_id) or os.path.join(self.run_folder, f"{name}.sock")
+
+    async def _look_for_owner(self, session_id: str) -> str | None:
+        """Return the socket of the holder that writes a session's log, if that is one of ours.
+
+        Raises:
+            StartError: It is another gateway's, or does not make its socket again.
+        """
+        for _ in range(OWNER_LOOKS):
+            owner = owner_of(self.log_path(session_id))
+            if owner is None:
+                return None
+            if owner.run_folder != self.run_folder:
+                raise StartError(refusals.owned_elsewhere(owner))
+            await asyncio.sleep(LOOK_SECONDS)  # it ends, or its run folder has been deleted
+            path = self.live(session_id)
+            if path is not None:
+                return path
+        raise StartError(refusals.holder_silent(), is_silent=True)
 
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the socket of an agent without a session, initialized or about to be.
@@ -241,32 +284,91 @@ class Holders:
             and not await self._end_spare()
         ):
             self._tell("too_many_agents", session)
-            raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
+            raise StartError(refusals.too_many_agents(self._limit))
         settings = msgspec.structs.replace(
             self._template, name=name, client=_without_secret(client), session=session
         )
         # A session of its own: what ends the front does not end its turns. And no process of the
         # event loop's, which would be killed with the loop.
-        process = subprocess.Popen(  # noqa: ASYNC220, S603 - some 2 ms
-            [sys.executable, "-P", "-m", "lastword.gateway.holder", msgspec.json.encode(settings)],
-            stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(  # noqa: ASYNC220 - some 2 ms
+            [sys.executable, "-P", "-m", "lastword.gateway.holder"],
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
         self._children.append(process)
+        # Not by its command line, which others see and the system bounds. In a thread, since a pipe
+        # takes 64 KiB until its reader has started; and none that the loop's end waits for.
+        said = msgspec.json.encode(settings)
+        threading.Thread(target=_write_settings, args=(process, said), daemon=True).start()
         path = os.path.join(self.run_folder, f"{name}.sock")
         try:
             async with asyncio.timeout(START_SECONDS):
                 while not await answers(path):
                     if process.poll() is not None:
+                        owner = owner_of(self.log_path(session)) if session else None
+                        if owner is not None:  # it was quicker
+                            raise StartError(refusals.owned_elsewhere(owner))
                         self._tell("holder_ended", session)
-                        raise StartError(_NOT_STARTED)
+                        raise StartError(refusals.not_started("holder_ended"))
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             process.kill()
             self._tell("holder_silent", session)
-            raise StartError(_NOT_STARTED) from None
+            raise StartError(refusals.not_started("holder_silent")) from None
         return path
+
+    async def is_silent(self, path: str) -> bool:
+        """Tell whether a holder takes connections and answers none; those who ask at once share it.
+
+        Args:
+            path: Its socket, or what that was called while it was a spare.
+        """
+        mark = _mark(path)
+        look = self._looks.get(mark)
+        if look is None:
+            look = self._looks[mark] = asyncio.create_task(self._is_silent(mark))
+            look.add_done_callback(lambda _: self._looks.pop(mark, None))
+        is_silent = await asyncio.shield(look)
+        if is_silent:
+            self._silent.add(mark)
+        return is_silent
+
+    def was_silent(self, path: str) -> bool:
+        """Tell whether this holder has answered nothing since it was found to be silent."""
+        return _mark(path) in self._silent
+
+    def has_answered(self, path: str) -> None:
+        """Note that a holder has answered."""
+        self._silent.discard(_mark(path))
+
+    async def _is_silent(self, mark: str) -> bool:
+        path = next((each for each in self.sockets() if _mark(each) == mark), None)
+        if path is None:
+            return False
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+                try:
+                    writer.write(wire.control(wire.STATUS) + b"\n")
+                    await reader.readline()
+                finally:
+                    writer.close()
+        except (TimeoutError, BlockingIOError):  # nor does it accept: too many wait for it
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
+
+    def avoid(self, path: str) -> None:
+        """Give nobody else a spare that does not answer, nor send it a request again."""
+        self._taken.add(path)
+        mark = _mark(path)
+        for name in self._names():
+            link = os.path.join(self.run_folder, name)
+            with contextlib.suppress(OSError):
+                if name.endswith(OPENING) and os.readlink(link) == mark:
+                    os.unlink(link)
 
     def _tell(self, reason: str, session: str) -> None:
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
@@ -301,6 +403,13 @@ class Holders:
         return [each for each in found if each is not None]
 
 
+def _write_settings(process: subprocess.Popen[bytes], settings: bytes) -> None:
+    """Write a holder its settings, until it has them or has ended."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError), process.stdin as stdin:
+            stdin.write(settings)
+
+
 def _mark(path: str) -> str:
     """Return the part of a holder's socket name that remains once it is no longer a spare."""
     return os.path.basename(path).removesuffix(".sock").rpartition("-")[2]
@@ -315,6 +424,8 @@ async def answers(path: str) -> bool:
         with contextlib.suppress(OSError):
             _take_away(path)
         return False
+    except BlockingIOError:
+        return True  # too many wait for it to accept them
     except OSError:
         return False
     writer.close()
@@ -354,7 +465,7 @@ def _take_away(path: str) -> None:
 
 
 def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
-    """Return a client's params without the viewer's secret: command lines are public."""
+    """Return a client's params without the viewer's secret, which a session's log would keep."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
 

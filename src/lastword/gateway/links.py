@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from lastword.errors import StoreError
+from lastword.gateway.run_folder import make_private
 from lastword.gateway.tokens import Grant, TokenError
 
 if TYPE_CHECKING:
@@ -61,9 +62,10 @@ class Links:
         code = secrets.token_urlsafe(CODE_BYTES)
         kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private(self._folder)
             self._forget()
             made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.fchmod(made, 0o600)  # whatever the umask
             with os.fdopen(made, "wb") as file:
                 file.write(msgspec.json.encode(kept))
         except OSError as error:

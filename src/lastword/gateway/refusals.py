@@ -5,13 +5,17 @@ Owns the messages. Each says what to do.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
+if TYPE_CHECKING:
+    from lastword.gateway.log_owner import LogOwner
+
+INVALID_PARAMS = -32602
 UNKNOWN_SESSION = -32002
 """ACP's own code for a resource that is not there."""
 
@@ -60,6 +64,12 @@ def agent_not_running() -> dict[str, Any]:
     return _refused("observer", said, Action.WAIT)
 
 
+def too_much_waits() -> dict[str, Any]:
+    """Refuse a viewer of whom too much waits for agents."""
+    said = "Too much of this connection waits for its agents. Send it again later."
+    return _refused("too_many_requests", said, Action.WAIT)
+
+
 def too_many_viewers() -> dict[str, Any]:
     """Refuse a viewer of a session that has as many as it may."""
     said = "As many viewers are at this session as there may be. Close one, or see --viewers."
@@ -70,6 +80,74 @@ def unknown_session(session_id: str) -> dict[str, Any]:
     """Refuse a session that does not exist. Clients know the code."""
     said = "This session does not exist on the gateway. List the sessions, or start a new one."
     return {"code": UNKNOWN_SESSION, "message": said, "data": {"sessionId": session_id[:200]}}
+
+
+def outside_root(member: str, root: str) -> dict[str, Any]:
+    """Refuse a path outside of the gateway's root.
+
+    Args:
+        member: The member that names it.
+        root: The root; empty for a viewer that may not know it.
+    """
+    below = f"below {root}" if root else "below the gateway's root"
+    said = f"Sessions of this gateway work {below}; {member} is not there. See --root."
+    return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": INVALID_PARAMS}
+
+
+def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
+    """Refuse a session whose log another gateway's process writes."""
+    port = owner.address.rpartition(":")[2]
+    ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
+    said = (
+        f"This session belongs to another gateway of yours, {owner.address or 'on this machine'}"
+        f" (process {owner.pid}). Connect to that one, or end its agents with {ends}."
+    )
+    error = _refused("session_elsewhere", said, Action.FIX_CONFIGURATION)
+    error["data"]["gateway"] = {"pid": owner.pid, "address": owner.address}
+    return error
+
+
+def too_many_agents(limit: int) -> dict[str, Any]:
+    """Refuse another agent beyond the limit."""
+    said = f"The gateway is full: {limit} agents run already. Close a session, or see --sessions."
+    return _refused("too_many_agents", said, Action.WAIT)
+
+
+def not_started(reason: str) -> dict[str, Any]:
+    """Refuse because a holder, and so its agent, could not be started."""
+    said = "The agent could not be started; the gateway's stderr says why. Try again after that."
+    return _failed(ErrorType.AGENT_CRASH, reason, said, Action.RESTART, Phase.STARTUP)
+
+
+def holder_lost() -> dict[str, Any]:
+    """Refuse what a holder was sent that ended at that moment."""
+    said = "The process with this session's agent has just ended. Send it again."
+    return _failed(ErrorType.AGENT_CRASH, "holder_died", said, Action.RETRY, None)
+
+
+def holder_silent() -> dict[str, Any]:
+    """Refuse what a holder was sent that does not answer."""
+    said = (
+        "The process with this session's agent does not answer. Try again later, or end it: "
+        "`lastword gateway status` has its number."
+    )
+    return _failed(ErrorType.TIMEOUT, "holder_silent", said, Action.RETRY, None)
+
+
+def _failed(
+    kind: ErrorType, reason: str, message: str, action: Action, phase: Phase | None
+) -> dict[str, Any]:
+    error = AgentError(
+        type=kind,
+        message=message,
+        retryable=True,
+        reason=reason,
+        origin=Origin.PROCESS,
+        phase=phase,
+        retry_safety=RetrySafety.ASK,
+        action=action,
+    )
+    return error_object(error)
 
 
 def no_log() -> dict[str, Any]:

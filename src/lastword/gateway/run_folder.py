@@ -1,7 +1,8 @@
 """The run folder: where the processes of one gateway find each other.
 
-Owns its rights, and the file that says which front serves. Others may delete both while the gateway
-runs: a cleaner of temporary files, or the end of a login, which takes XDG_RUNTIME_DIR away.
+Owns its rights and those of the state folder, and the file that says which front serves. Others may
+delete the folder and the file while the gateway runs: a cleaner of temporary files, or the end of a
+login, which takes XDG_RUNTIME_DIR away.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import time
 
 from lastword.errors import StoreError
+from lastword.record.store import make_folder
 
 LOOKS = 10
 LOOK_SECONDS = 0.02
 """Whoever asks whether a front is running holds its lock for a moment: it is tried so often."""
+
+_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
 class TakenError(Exception):
@@ -23,20 +28,53 @@ class TakenError(Exception):
 
 
 def make_private(folder: str) -> None:
-    """Create a run folder if needed, for its user alone.
+    """Create a folder of lastword's own if needed, for its user alone, whatever the umask.
 
     Raises:
         StoreError: It cannot be made, or is another user's.
     """
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        for made in (os.path.dirname(folder), folder):
-            if os.stat(made).st_uid != os.getuid():
-                raise StoreError(f"{made} is another user's; set XDG_RUNTIME_DIR to one of yours")
-        os.chmod(folder, 0o700)
+        make_folder(folder)
+        status = os.stat(folder)
+        if status.st_uid != os.getuid():
+            raise StoreError(f"{folder} is another user's; set XDG_RUNTIME_DIR to one of yours")
+        if stat.S_IMODE(status.st_mode) != _FOLDER_MODE:
+            os.chmod(folder, _FOLDER_MODE)
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise StoreError(f"{folder} cannot be used ({reason})") from error
+
+
+def close_state_folder(folder: str) -> None:
+    """Create the state folder if needed, and withdraw everybody else's access to it.
+
+    One that is shared by its nature stays as it is: another user's, one with the sticky bit, such
+    as /tmp, or the user's home.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    try:
+        make_folder(folder)
+        status = os.stat(folder)
+        is_shared = status.st_uid != os.getuid() or status.st_mode & stat.S_ISVTX
+        if not is_shared and os.path.realpath(folder) != os.path.realpath(os.path.expanduser("~")):
+            make_private(folder)
+    except OSError as error:
+        reason = (error.strerror or "failed").lower()
+        raise StoreError(f"{folder} cannot be used ({reason})") from error
+
+
+def close_to_others(folder: str) -> None:
+    """Withdraw everybody else's access to all that is in a folder of lastword's own."""
+    for above, folders, files in os.walk(folder):
+        for names, mode in ((folders, _FOLDER_MODE), (files, _FILE_MODE)):
+            for name in names:
+                path = os.path.join(above, name)
+                with contextlib.suppress(OSError):  # it has gone, or is another user's
+                    status = os.lstat(path)
+                    if not stat.S_ISLNK(status.st_mode) and stat.S_IMODE(status.st_mode) & ~mode:
+                        os.chmod(path, mode)
 
 
 class PidFile:
@@ -74,9 +112,10 @@ class PidFile:
             self._write()
 
     def _locked(self) -> int:
-        number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
-            _lock(number)
+            os.fchmod(number, _FILE_MODE)
+            lock_exclusively(number)
         except OSError:
             os.close(number)
             raise
@@ -87,7 +126,13 @@ class PidFile:
         os.pwrite(self.number, b"%d" % os.getpid(), 0)
 
 
-def _lock(number: int) -> None:
+def lock_exclusively(number: int) -> None:
+    """Lock an open file.
+
+    Raises:
+        BlockingIOError: Another process has locked it.
+        OSError: Its disk has no locks.
+    """
     for _ in range(LOOKS):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,7 +30,14 @@ from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.links import Links, address
 from lastword.gateway.quality.service import QualityOptions
-from lastword.gateway.run_folder import PidFile, TakenError, make_private, pid_of
+from lastword.gateway.run_folder import (
+    PidFile,
+    TakenError,
+    close_state_folder,
+    close_to_others,
+    make_private,
+    pid_of,
+)
 from lastword.gateway.signals import FrontSignals, hold
 from lastword.gateway.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.viewers import Role
@@ -199,16 +206,24 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     listening, inherited = _inherited() or (_listening(settings), -1)
     port = listening.getsockname()[1]
     run_folder = run_folder_of(settings, port)
-    make_private(run_folder)
+    log_folder = os.path.join(folder_of(settings), "sessions")
+    close_state_folder(settings.state_folder)
+    for folder in (folder_of(settings), log_folder, os.path.dirname(run_folder), run_folder):
+        make_private(folder)
+    close_to_others(folder_of(settings))
+    close_to_others(run_folder)
     hold()
     pid_file = _pid_file(run_folder, inherited)
     keeper = Keeper.at(folder_of(settings))
     links = Links(folder_of(settings), time.time, keeper)
     root = os.path.realpath(settings.root)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    page = f"http://{host}:{port}"
     template = HolderSettings(
         name="",
         run_folder=run_folder,
-        log_folder=os.path.join(folder_of(settings), "sessions"),
+        address=page,
+        log_folder=log_folder,
         record_folder=settings.record_folder,
         command=settings.command,
         options=settings.options,
@@ -240,12 +255,11 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
             record=store_path(settings.record_folder) if settings.record_folder else "",
         ),
     )
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    page = settings.public_url or f"http://{host}:{port}"
+    public = settings.public_url or page
 
     def link() -> str:
         grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
-        return address(page, links.make(grant))
+        return address(public, links.make(grant))
 
     token = keeper.token(Grant(Role.CONTROLLER))
     url = f"ws://{host}:{port}{settings.path}"

@@ -18,14 +18,17 @@ import msgspec
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
-from lastword.gateway import wire
+from lastword.gateway import paths, refusals, wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.compact import joined
+from lastword.gateway.conversation import RequestFailedError
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
+from lastword.gateway.log_owner import LogLock, LogOwnedError
 from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.render import Renderer, with_session
+from lastword.gateway.run_folder import make_private
 from lastword.gateway.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
@@ -53,8 +56,9 @@ class HeldSession:
     opened: ClassVar[list[HeldSession]] = []
     """All that this process has opened, whose files are closed at its end."""
 
-    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog) -> None:
+    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog, lock: LogLock) -> None:
         self.id = session_id
+        self._lock = lock
         self.agents_id: str = disk.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.quality: HolderQuality = holder.quality
@@ -102,9 +106,24 @@ class HeldSession:
             StoreError: Its log cannot be made.
         """
         name = agents_id
-        while os.path.exists(cls.path(holder, name)):
+        while True:
+            with contextlib.suppress(LogOwnedError):
+                lock = cls.locked(holder, name)
+                if not os.path.exists(cls.path(holder, name)):
+                    return cls.open(holder, name, agents_id, lock=lock)
+                lock.release()
             name = f"{agents_id}-{secrets.token_hex(4)}"
-        return cls.open(holder, name, agents_id)
+
+    @classmethod
+    def locked(cls, holder: Holder, session_id: str) -> LogLock:
+        """Return the lock of a session's log.
+
+        Raises:
+            LogOwnedError: Another process has it.
+            StoreError: The folder of the logs cannot be used.
+        """
+        make_private(holder.settings.log_folder)
+        return LogLock(cls.path(holder, session_id), holder.owner)
 
     @staticmethod
     def path(holder: Holder, session_id: str) -> str:
@@ -112,24 +131,25 @@ class HeldSession:
         return os.path.join(holder.settings.log_folder, f"{wire.name_of(session_id)}.db")
 
     @classmethod
-    def open(cls, holder: Holder, session_id: str, agents_id: str = "") -> HeldSession:
-        """Open a session's log, creating it if needed.
+    def open(
+        cls, holder: Holder, session_id: str, agents_id: str = "", *, lock: LogLock | None = None
+    ) -> HeldSession:
+        """Open a session's log, creating it if needed; `lock` is its lock, if that was taken.
 
         Raises:
-            StoreError: It cannot be used.
+            StoreError: It cannot be used, or another process has it.
         """
-        folder = holder.settings.log_folder
+        lock = lock or cls.locked(holder, session_id)
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-        except OSError as error:
-            reason = (error.strerror or "failed").lower()
-            raise StoreError(f"{folder} cannot be used ({reason})") from error
-        disk = SqliteLog(cls.path(holder, session_id))
+            disk = SqliteLog(cls.path(holder, session_id))
+        except StoreError:
+            lock.release()
+            raise
         disk.remember("id", session_id)
         disk.remember("ended", "")
         if agents_id:
             disk.remember("agents_id", agents_id)
-        session = cls(holder, session_id, disk)
+        session = cls(holder, session_id, disk, lock)
         if disk.set_aside:
             session.hub.note(_now_ms(), "log_reset", reason="damaged", first=disk.head + 1)
         elif disk.reason not in {"", "new"}:
@@ -177,9 +197,15 @@ class HeldSession:
             RequestFailedError: The agent cannot.
         """
         params = self.recall("params")
+        names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
         wanted = {"sessionId": self.agents_id} | {
-            key: params[key] for key in ("cwd", "mcpServers", "_meta") if key in params
+            key: params[key] for key in names if key in params
         }
+        root = self._holder.settings.root
+        try:  # its folders may have been moved since, or the gateway has another root
+            wanted = paths.resolved_params(wanted, root) if root else wanted
+        except paths.OutsideRootError as error:
+            raise RequestFailedError(refusals.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
@@ -265,6 +291,7 @@ class HeldSession:
         self.is_over = True
         self.shut(4410, "session_ended")
         self._wake_watching()
+        self._lock.release()  # nothing more is written; another process may take it up again
 
     def tick(self, now: float) -> None:
         """Do what is due."""
@@ -352,6 +379,7 @@ class HeldSession:
     def close(self) -> None:
         """Close the file."""
         self.log.close()
+        self._lock.release()
 
     def describe(self) -> dict[str, Any]:
         """Return its status, without content."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.errors import StoreError
+from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewers import Role
 
 if TYPE_CHECKING:
@@ -91,12 +92,13 @@ class Keeper:
         """
         path = os.path.join(folder, "gateway.key")
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            make_private(folder)
             try:
                 made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
                 pass
             else:
+                os.fchmod(made, 0o600)  # whatever the umask
                 with os.fdopen(made, "wb") as file:
                     file.write(secrets.token_bytes(KEY_BYTES))
             with open(path, "rb") as file:

@@ -13,23 +13,25 @@ import json
 import os
 import secrets
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import refusals, wire
+from lastword.gateway import paths, refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
+from lastword.gateway.delivery import Delivery, is_cancel, lane_of
 from lastword.gateway.holders import StartError, answers
 from lastword.gateway.render import META
 from lastword.gateway.viewers import Role
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
+    from lastword.gateway.holders import Holders
     from lastword.gateway.quality.links import LinkQuality
     from lastword.gateway.tokens import Grant
 
@@ -45,11 +47,23 @@ INITIALIZED: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "This connection has been initialized.",
 }
-INVALID_PARAMS = -32602
 _COSTLY = acp.BRINGS_BACK | {"session/list"}
 """Requests that have a log read, or every holder asked."""
 
+_Reached = TypeVar("_Reached")
 READ_BYTES = 64 * 1024
+LOOK_SECONDS = 5.0
+"""A holder that has something to answer is looked at so often, while nothing comes from it."""
+
+AGAIN_SECONDS = 1.0
+"""How long one that was silent may take to answer the next connection: its agent has started."""
+
+MAX_UNSENT_BYTES = 1024 * 1024
+"""What is written to a holder that does not read it; more waits in the delivery."""
+
+OWN_ID = b'"lastword-front"'
+"""The id of the front's own requests, whose answers no viewer gets."""
+
 HOLDER_LOST = 1012
 """The close code where the holder of a session has gone, and another will take it over."""
 
@@ -67,20 +81,28 @@ class Upstream:
         """What the holder sends, in its order, until it ends."""
         self.welcome: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
+        self.unanswered: set[bytes] = set()
+        """The ids of the viewer's requests that it has."""
+        self.is_silent: bool = False
+        """It was found to answer nothing."""
+        self._heard = False
+        """It has sent something since this was looked at."""
+        self._watching: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, path: str, hello: dict[str, Any]) -> Upstream:
-        """Connect, and wait for the holder's welcome.
+    async def open(cls, path: str, hello: dict[str, Any], holders: Holders) -> Upstream:
+        """Connect, and wait for the holder's welcome, which comes once its agent has started.
 
         Raises:
             OSError: The holder is not running.
+            StartError: It does not answer.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
         reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
         upstream = cls(path, reader, writer)
         try:
             upstream.send(wire.control(wire.HELLO, **hello))
-            welcome = await anext(upstream.items, None)
+            welcome = await upstream._welcomed(holders)
         except BaseException:  # a viewer that leaves before its agent has started cancels this
             writer.close()
             raise
@@ -90,9 +112,46 @@ class Upstream:
         upstream.welcome = welcome.facts
         return upstream
 
+    async def _welcomed(self, holders: Holders) -> wire.Lines | wire.Control | bytes | None:
+        first = asyncio.ensure_future(anext(self.items, None))
+        try:
+            known = holders.was_silent(self.path)
+            look = AGAIN_SECONDS if known else LOOK_SECONDS
+            while not (await asyncio.wait((first,), timeout=look))[0]:
+                if known or await holders.is_silent(self.path):
+                    holders.avoid(self.path)
+                    raise StartError(refusals.holder_silent(), is_silent=True)
+            holders.has_answered(self.path)
+            return first.result()
+        finally:
+            first.cancel()
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether it takes a frame at once."""
+        transport = self.writer.transport
+        return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
+
+    def watch(self, holders: Holders) -> None:
+        """Disconnect from the holder if it answers nothing while it has something to do."""
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch(holders))
+
+    async def _watch(self, holders: Holders) -> None:
+        while self.unanswered or not self.is_ready:
+            self._heard = False
+            await asyncio.sleep(LOOK_SECONDS)
+            if self.writer.is_closing():
+                return
+            if not self._heard and await holders.is_silent(self.path) and not self._heard:
+                self.is_silent = True
+                self.writer.transport.abort()
+                return
+
     async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
         incoming = wire.Incoming()
         while data := await self.reader.read(READ_BYTES):
+            self._heard = True
             for item in incoming.feed(data):
                 yield item
 
@@ -103,8 +162,9 @@ class Upstream:
 
     async def close(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
-        if self.task is not None:
-            self.task.cancel()
+        for task in (self.task, self._watching):
+            if task is not None:
+                task.cancel()
         self.send(wire.control(wire.LEAVE, code=code, cause=cause))
         with contextlib.suppress(OSError):
             self.writer.close()
@@ -130,6 +190,13 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
+        self._delivery = Delivery(self._deliver)
+        self._opening: dict[str, asyncio.Task[Upstream]] = {}
+        """The connections that are being made, by their holder's socket."""
+        self._detached: set[str] = set()
+        """Sessions whose holder was lost; naming one attaches the viewer to it again."""
+        self._own_requests = 0
+        """The front's own requests that holders have not answered."""
         self._unanswered: dict[bytes, Upstream] = {}
         """Who has each request of no session: such as the one that opens a session."""
         self.met: LinkQuality = front.quality.measured.opened(self.transport)
@@ -167,7 +234,10 @@ class ViewerLink(ABC):
         return []
 
     async def leave(self) -> None:
-        """Tell the holders that the viewer has gone."""
+        """Tell the holders that the viewer has gone, once they have what it sent before."""
+        await self._delivery.finish()
+        for opening in list(self._opening.values()):
+            opening.cancel()
         upstreams = list(self._upstreams.values())
         await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
 
@@ -180,11 +250,10 @@ class ViewerLink(ABC):
             greeting = await self._front.greetings.of(self._client.get("protocolVersion"))
             return jsonrpc.result(request_id, self._greeting(greeting))
         try:
-            upstream = await self._upstream(await self._holder_for_greeting())
+            upstream = await self._tried(self._greeter)
         except (StartError, OSError) as error:
             self._front.quality.readiness.failed()
-            failed = {"code": acp.INTERNAL_ERROR, "message": f"{str(error).capitalize()}."}
-            return jsonrpc.error(request_id, failed)
+            return jsonrpc.error(request_id, _error_of(error))
         refused = upstream.welcome.get("failed")
         self._front.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
@@ -203,6 +272,31 @@ class ViewerLink(ABC):
             self._viewer, self._is_new = str(viewer), False
         else:
             self._viewer = secrets.token_hex(8)
+
+    async def _greeter(self) -> Upstream:
+        return await self._upstream(await self._holder_for_greeting())
+
+    async def _tried(
+        self, reach: Callable[[], Awaitable[_Reached]], *, is_any: bool = True
+    ) -> _Reached:
+        """Reach a holder; if it is lost just then, try once more.
+
+        Args:
+            reach: What reaches it.
+            is_any: Any holder will do, so if one is silent, another is tried.
+
+        Raises:
+            StartError: There is none, twice.
+            OSError: The connection to it was lost, twice.
+        """
+        try:
+            return await reach()
+        except OSError:
+            return await reach()
+        except StartError as error:
+            if not (is_any and error.is_silent):
+                raise
+            return await reach()
 
     async def _holder_for_greeting(self) -> str:
         if self._only:
@@ -234,32 +328,96 @@ class ViewerLink(ABC):
             batch = line.lstrip()[:1] == b"["
             await self.send(jsonrpc.error(jsonrpc.NULL_ID, BATCH if batch else NOT_JSON))
             return
+        lane = lane_of(frame)
+        if frame.message.method == "session/list":  # asks every holder
+            await self._put(lane, frame)
+            return
         if await self._is_answered_here(frame):
             return
-        message = frame.message
-        method, request_id = message.method, message.request_id
-        self.met.asked(frame)
         try:
-            upstream = await self._way_of(frame)
+            frame = paths.within(frame, self._front.root)
+        except paths.OutsideRootError as error:
+            if (request_id := frame.message.request_id) is not None:
+                root = self._front.root if self._may_open else ""
+                refused = refusals.outside_root(error.member, root)
+                await self.send(jsonrpc.error(request_id, refused))
+            return
+        self.met.asked(frame)
+        known = None if self._delivery.is_waiting(lane) else self._known_way_of(frame)
+        if known is not None and known.is_ready:
+            self._hand_over(known, frame)
+        else:
+            await self._put(lane, frame)
+
+    async def _put(self, lane: str, frame: Frame) -> None:
+        if not await self._delivery.put(lane, frame):
+            await self._refuse(frame, refusals.too_much_waits())
+
+    async def _deliver(self, frame: Frame) -> None:
+        """Bring a frame to its holder, however long that takes, or refuse it."""
+        if frame.message.method == "session/list":
+            await self._is_answered_here(frame)
+            return
+        if is_cancel(frame):
+            self._cancel(frame)
+            return
+        has_session = frame.message.session_id is not None
+        try:
+            upstream = await self._tried(lambda: self._reached(frame), is_any=not has_session)
         except (StartError, OSError) as error:
-            self.met.failed(request_id)
-            upstream, said = None, f"{str(error).capitalize()}."
-            if request_id is not None and method is not None:
-                failed = {"code": acp.INTERNAL_ERROR, "message": said}
-                await self.send(jsonrpc.error(request_id, failed))
-                return
-        if upstream is not None:
-            if request_id is not None and method is not None and message.session_id is None:
+            await self._refuse(frame, _error_of(error))
+            return
+        if upstream is None:
+            await self._refuse(frame, self._no_holder(frame.message.session_id or ""))
+            return
+        self._hand_over(upstream, frame)
+        with contextlib.suppress(OSError):
+            await upstream.writer.drain()
+
+    async def _reached(self, frame: Frame) -> Upstream | None:
+        """Return the holder that a frame is for, once it takes more.
+
+        Raises:
+            StartError: There is none.
+            OSError: It is lost.
+        """
+        upstream = await self._way_of(frame)
+        if upstream is not None and not upstream.is_ready:
+            upstream.watch(self._front.holders)
+            await upstream.writer.drain()
+        if upstream is not None and upstream.writer.is_closing():
+            raise ConnectionResetError
+        return upstream
+
+    async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
+        message = frame.message
+        if message.request_id is not None and message.method is not None:
+            self.met.failed(message.request_id)
+            await self.send(jsonrpc.error(message.request_id, error))
+
+    def _cancel(self, frame: Frame) -> None:
+        for each in self._upstreams.values():  # whoever has the request knows its id
+            if each.is_ready:
+                each.send(frame.line)
+
+    def _hand_over(self, upstream: Upstream, frame: Frame) -> None:
+        message = frame.message
+        request_id, session_id = message.request_id, message.session_id
+        if request_id is not None and message.method is not None:
+            upstream.unanswered.add(request_id)
+            if session_id is None:
                 self._unanswered[request_id] = upstream
-            for control in self.before(frame):
-                upstream.send(control)
-            upstream.send(frame.line)
-            with contextlib.suppress(OSError):
-                await upstream.writer.drain()
-        elif request_id is not None and method is not None:
-            self.met.failed(request_id)
-            error_object = self._no_holder(message.session_id or "")
-            await self.send(jsonrpc.error(request_id, error_object))
+        if session_id in self._detached:
+            self._detached.discard(session_id)
+            if message.method not in acp.BRINGS_BACK:
+                params = {"sessionId": session_id, "cwd": "/", "mcpServers": []}
+                upstream.send(jsonrpc.request(OWN_ID, acp.RESUME, params))
+                self._own_requests += 1
+        for control in self.before(frame):
+            upstream.send(control)
+        upstream.send(frame.line)
+        if upstream.unanswered or not upstream.is_ready:
+            upstream.watch(self._front.holders)
 
     async def _is_answered_here(self, frame: Frame) -> bool:
         """Handle a frame that is for no single holder; return whether it was one."""
@@ -282,8 +440,8 @@ class ViewerLink(ABC):
             ]
             answer = jsonrpc.result(request_id, {"sessions": listed})
         elif method == acp.CANCEL_REQUEST and frame.message.session_id is None:
-            for each in self._upstreams.values():  # whoever has the request knows its id
-                each.send(frame.line)
+            self._cancel(frame)
+            self._delivery.cancel(frame)
             return True
         if answer is not None and request_id is not None:
             await self.send(answer)
@@ -308,13 +466,12 @@ class ViewerLink(ABC):
             return INITIALIZED
         if message.method != "session/new":
             return self._refusal_of_no_session(frame)
-        if self.grant.role.value != "controller" or self.grant.session or self._only:
-            return refusals.observes()
-        cwd = jsonrpc.params_of(frame).get("cwd")
-        if isinstance(cwd, str) and _is_within(cwd, self._front.root):
-            return None
-        said = f"Sessions of this gateway work below {self._front.root}; see --root."
-        return {"code": INVALID_PARAMS, "message": said}
+        return None if self._may_open else refusals.observes()
+
+    @property
+    def _may_open(self) -> bool:
+        """Tell whether this link may open sessions."""
+        return self.grant.role.value == "controller" and not (self.grant.session or self._only)
 
     def _refusal_of_no_session(self, frame: Frame) -> dict[str, Any] | None:
         """Refuse an observer's request that reaches the agent itself, such as a login."""
@@ -323,14 +480,21 @@ class ViewerLink(ABC):
             return None
         return None if self.grant.role.value == "controller" else refusals.observes()
 
+    def _known_way_of(self, frame: Frame) -> Upstream | None:
+        """Return the holder that a frame is for, if it is connected."""
+        message = frame.message
+        if message.method is None:
+            return self._asker_of(message.request_id)
+        return self._by_session.get(message.session_id or "")
+
     async def _way_of(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for."""
         message = frame.message
         holders = self._front.holders
+        known = self._known_way_of(frame)
         if message.method is None:
-            return self._asker_of(message.request_id)
+            return known
         if message.session_id is not None:
-            known = self._by_session.get(message.session_id)
             if known is None or known.writer.is_closing():
                 path = await self._holder_of(message.session_id)
                 if path is None:
@@ -374,6 +538,18 @@ class ViewerLink(ABC):
         upstream = self._upstreams.get(real)
         if upstream is not None and not upstream.writer.is_closing():
             return upstream
+        task = self._opening.get(real)
+        if task is None:
+            task = self._opening[real] = asyncio.create_task(self._opened(real))
+            task.add_done_callback(lambda done: self._has_opened(real, done))
+        return await asyncio.shield(task)
+
+    def _has_opened(self, real: str, task: asyncio.Task[Upstream]) -> None:
+        del self._opening[real]
+        if not task.cancelled():
+            task.exception()  # whoever waits has it, or nobody does any more
+
+    async def _opened(self, real: str) -> Upstream:
         hello = {
             "viewer": self._viewer,
             "role": self.grant.role.value,
@@ -383,7 +559,7 @@ class ViewerLink(ABC):
             "framed": self.takes_framed,
             "initialize": self._client,
         }
-        upstream = await Upstream.open(path, hello)
+        upstream = await Upstream.open(real, hello, self._front.holders)
         self._upstreams[real] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream
@@ -394,18 +570,27 @@ class ViewerLink(ABC):
             async for item in upstream.items:
                 await self._pass(upstream, item)
         upstream.writer.close()
+        await self._lost(upstream)
+
+    async def _lost(self, upstream: Upstream) -> None:
+        """Answer what a holder can answer no more; other holders' sessions go on."""
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
-        lost = [name for name, way in self._unanswered.items() if way is upstream]
-        for request_id in lost:
+        for request_id in [name for name, way in self._unanswered.items() if way is upstream]:
             del self._unanswered[request_id]
-            if not self._replay:
-                await self.send(jsonrpc.error(request_id, refusals.agent_lost("Try again.")))
-        # Nothing would be heard of them here; who comes back finds the sessions again, and sends
-        # again what was not answered.
-        if gone or (lost and self._replay):
-            await self.close(HOLDER_LOST, "agent_lost")
+        unanswered, upstream.unanswered = upstream.unanswered, set()
+        # A viewer that comes back sends again what was not answered, but not to one that hangs.
+        if upstream.is_silent or not self._replay:
+            error = refusals.holder_silent() if upstream.is_silent else refusals.holder_lost()
+            for request_id in unanswered:
+                await self.send(jsonrpc.error(request_id, error))
+        # Nothing would be heard of its sessions here; who comes back finds them again.
+        if self._replay or not self._by_session:
+            if gone or (unanswered and self._replay):
+                await self.close(HOLDER_LOST, "agent_lost")
+        else:
+            self._detached.update(gone)
 
     async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
         """Pass on encoded frames, or those of one read together."""
@@ -416,7 +601,13 @@ class ViewerLink(ABC):
         else:
             for line in item:
                 self._note(upstream, line)
-            await self.send(*item)
+            await self.send(*(self._for_viewer(item) if self._own_requests else item))
+
+    def _for_viewer(self, lines: list[bytes]) -> list[bytes]:
+        """Return the lines without the answers to the front's own requests."""
+        theirs = [line for line in lines if b'"id":' + OWN_ID not in line[:64]]
+        self._own_requests -= len(lines) - len(theirs)
+        return theirs
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:
@@ -425,6 +616,10 @@ class ViewerLink(ABC):
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
         self.met.passed(line)
+        if upstream.unanswered and b'"method"' not in line[:64]:
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+                upstream.unanswered.discard(frame.message.request_id or b"")
         if self._unanswered:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
@@ -451,13 +646,9 @@ def _encodable(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _is_within(folder: str, root: str) -> bool:
-    """Tell whether an absolute path is this folder or below it, after following links."""
-    try:
-        real = os.path.realpath(folder) if os.path.isabs(folder) else ""
-    except ValueError:  # as of a NUL
-        return False
-    return real == root or real.startswith(root.rstrip("/") + "/")
+def _error_of(error: StartError | OSError) -> dict[str, Any]:
+    """Return the error object for a holder that could not be reached."""
+    return error.error if isinstance(error, StartError) else refusals.holder_lost()
 
 
 def _real(path: str) -> str:

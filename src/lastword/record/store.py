@@ -85,13 +85,15 @@ def _locked(folder: str, how: int) -> Iterator[None]:
 def make_folder(folder: str) -> None:
     """Create a folder, and those above it that are missing, for their user alone.
 
-    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask.
+    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask; which
+    may also take rights from the user.
     """
     if not folder or os.path.isdir(folder):
         return
     make_folder(os.path.dirname(folder))
     with suppress(FileExistsError):
         os.mkdir(folder, mode=0o700)
+        os.chmod(folder, 0o700)
 
 
 def make_private(path: str) -> None:
@@ -106,7 +108,10 @@ def make_private(path: str) -> None:
     with _creating, suppress(FileExistsError):
         # A link may lead to where no file is yet.
         new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        os.close(os.open(os.path.realpath(path), new, 0o600))
+        number = os.open(os.path.realpath(path), new, 0o600)
+        with suppress(OSError):  # a disk without modes
+            os.fchmod(number, 0o600)  # whatever the umask
+        os.close(number)
     for suffix in _COMPANIONS:
         # Another user's file is theirs to share: use it as far as possible.
         with suppress(FileNotFoundError, PermissionError):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.protocol import jsonrpc
+from lastword.gateway import refusals
 from lastword.gateway.connecting import core, frames
 from lastword.gateway.connecting.effects import (
     Dial,
@@ -125,6 +126,47 @@ def test_an_agent_that_cannot_start_later_is_a_gateway_that_is_not_there() -> No
     link.front.refusal = {"code": -32603, "message": "too many"}
     link.settle()
     assert link.others[-1] == NotGreeted(503)
+
+
+def test_a_session_that_cannot_be_attached_leaves_the_others_alone() -> None:
+    connector = core.Connector()
+    meta = {"viewer": "v", "secret": "s"}
+
+    def editor(number: int, method: str, **params: Any) -> list[dict[str, Any]]:
+        return sent(connector.from_editor(jsonrpc.request(b"%d" % number, method, params), 0.0))
+
+    def sent(effects: list[Any]) -> list[dict[str, Any]]:
+        return [json.loads(each.line) for each in effects if isinstance(each, ToGateway)]
+
+    def given(effects: list[Any]) -> list[dict[str, Any]]:
+        return [json.loads(each.line) for each in effects if isinstance(each, ToEditor)]
+
+    def gateway(asked: dict[str, Any], result: dict[str, Any], **ours: Any) -> list[Any]:
+        result |= {"_meta": {"lastword": meta | ours}}
+        line = jsonrpc.result(b"%d" % asked["id"], result)
+        return connector.from_gateway(line, 0.0)
+
+    editor(1, "initialize", protocolVersion=1)
+    gateway(sent(connector.opened())[0], {"protocolVersion": 1})
+    for name in ("hung", "well"):
+        opened = editor(2, "session/new", cwd="/", mcpServers=[])[0]
+        gateway(opened, {"sessionId": name}, epoch="e", **{"from": 1})
+    editor(3, "session/prompt", sessionId="hung", prompt=[])
+    connector.lost(0.0)
+    attaches = sent(gateway(sent(connector.opened())[0], {"protocolVersion": 1}))
+    by_session = {each["params"]["sessionId"]: each for each in attaches}
+    silent = jsonrpc.error(b"%d" % by_session["hung"]["id"], refusals.holder_silent())
+    effects = connector.from_gateway(silent, 0.0)
+    assert not [each for each in effects if isinstance(each, NotGreeted)]
+    (answer,) = given(effects)
+    assert answer["id"] == 3
+    assert is_typed(answer)["reason"] == "holder_silent"
+    gateway(by_session["well"], {}, epoch="e", **{"from": 1})
+    assert editor(4, "session/prompt", sessionId="well", prompt=[])[0]["method"] == "session/prompt"
+    (again,) = editor(5, "session/prompt", sessionId="hung", prompt=[])
+    assert again["method"] == "session/resume"
+    effects = gateway(again, {}, epoch="e", **{"from": 1})
+    assert [each["method"] for each in sent(effects)] == ["session/prompt"]
 
 
 def test_given_up_the_turn_ends_typed_and_what_it_does_further_comes_as_news() -> None:

@@ -201,6 +201,18 @@ class LastFailure(Struct, frozen=True, kw_only=True):
     recovered: bool = False
 
 
+class OtherGateway(Struct, frozen=True):
+    """A gateway with the same state folder, whose process has a session.
+
+    Attributes:
+        pid: its process that writes the session's log.
+        address: its URL.
+    """
+
+    pid: int
+    address: str
+
+
 class SessionView(Struct, frozen=True, kw_only=True):
     """A session.
 
@@ -218,6 +230,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
         title: the agent's title for it; only for a controller with `content=1`, since it may quote
             a prompt.
         cwd: its working directory; only for controllers.
+        gateway: the gateway whose process has it, if this one does not reach that process; only
+            for controllers.
     """
 
     id: str
@@ -232,6 +246,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     last_failure: LastFailure | None
     title: str | UnsetType | None = UNSET
     cwd: str | UnsetType | None = UNSET
+    gateway: OtherGateway | UnsetType = UNSET
 
 
 class SessionList(Struct, frozen=True, kw_only=True):

@@ -20,8 +20,10 @@ import msgspec
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
+from lastword.gateway.api.shapes import OtherGateway
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES
+from lastword.gateway.log_owner import owner_of
 from lastword.gateway.sqlite_log import BUSY_SECONDS, FORMAT, pins_in, read_batches
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.batches import Batch
     from lastword.gateway.entries import Numbered
+    from lastword.gateway.log_owner import LogOwner
     from lastword.gateway.pins import Pins
 
 _Read = TypeVar("_Read")
@@ -120,13 +123,14 @@ def view_in(path: str) -> SessionView:
         FileNotFoundError: There is none.
         StoreError: It cannot be read.
     """
-    return reading(path, stored_view)
+    owner = owner_of(path)
+    return reading(path, lambda log: stored_view(log, owner))
 
 
-def stored_view(log: StoredLog) -> SessionView:
-    """Return the session of a log."""
+def stored_view(log: StoredLog, owner: LogOwner | None = None) -> SessionView:
+    """Return the session of a log, which a process of another gateway may have."""
     ended = _object(log.remembered("ended")).get("at_ms")
-    is_over = isinstance(ended, int) or log.facts.get("clean") == "1"
+    is_over = isinstance(ended, int) or (log.facts.get("clean") == "1" and owner is None)
     cwd = _object(log.remembered("params")).get("cwd")
     return view_of(
         log,
@@ -135,7 +139,8 @@ def stored_view(log: StoredLog) -> SessionView:
             agent=_object(log.remembered("agent")),
             cwd=cwd if isinstance(cwd, str) else None,
             ended_ms=ended if isinstance(ended, int) else (log.last_ms if is_over else 0),
-            lost_ms=0 if is_over else log.last_ms or 1,
+            lost_ms=0 if is_over or owner is not None else log.last_ms or 1,
+            gateway=OtherGateway(owner.pid, owner.address) if owner and not is_over else None,
         ),
     )
 

@@ -17,6 +17,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.api.shapes import (
     AgentNamed,
     LastFailure,
+    OtherGateway,
     SessionState,
     SessionView,
     ViewerCount,
@@ -43,6 +44,7 @@ class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
         refused: the error object of an agent that could not resume it.
         ended_ms: when it ended; 0 if it has not.
         lost_ms: when its process was last known to be running; 0 if it is running or has ended.
+        gateway: the other gateway that has it.
     """
 
     id: str
@@ -52,6 +54,7 @@ class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, Any] | None = None
     ended_ms: int = 0
     lost_ms: int = 0
+    gateway: OtherGateway | None = None
 
 
 def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
@@ -76,6 +79,7 @@ def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
         last_failure=_last_failure(known, failed, ends, since),
         title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
         cwd=known.cwd,
+        gateway=known.gateway or UNSET,
     )
 
 
@@ -85,6 +89,7 @@ def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
         view,
         title=view.title if controls and content else UNSET,
         cwd=view.cwd if controls else UNSET,
+        gateway=view.gateway if controls else UNSET,
     )
 
 

@@ -182,6 +182,8 @@ class Connector:
                 effects += self._bring_back(item)
                 continue
             if place is not None and not place.attached:
+                if not place.attaching and self._link is LinkState.UP:
+                    effects += self._attach(place)
                 continue
             if item.method == "session/new" and self._wanted_session:
                 effects += self._give_session(item)
@@ -417,7 +419,7 @@ class Connector:
             return effects
         self._link = LinkState.UP
         self._outage.end()
-        return [*effects, Greeted(self._caught_up)]
+        return [*effects, *self._flush(), Greeted(self._caught_up)]
 
     def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
         item = self._items.get(number)
@@ -445,6 +447,8 @@ class Connector:
         if item is None and code == INVALID_PARAMS and place.cursor is not None:
             place.skip_past()  # a log that has lost its end
             return self._attach(place)
+        if item is None and failing.reason_of(error) in failing.OF_ONE_SESSION:
+            return self._left_alone(place, error)
         if item is None and code != UNKNOWN_SESSION:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
         del self._places[place.session_id]
@@ -456,6 +460,23 @@ class Connector:
             if each is item or (item is None and each.session_id == place.session_id):
                 if each.request is not None:
                     effects.append(ToEditor(jsonrpc.error(each.request, error)))
+                self._items.done(each)
+        return effects + self._attached_all()
+
+    def _left_alone(self, place: Place, error: dict[str, Any]) -> list[ConnectEffect]:
+        """Fail what is open in a session that cannot be attached; the others go on.
+
+        It is attached again when the editor next uses it.
+        """
+        place.unlink()
+        place.running = False
+        effects: list[ConnectEffect] = []
+        for each in self._items:
+            if each.session_id == place.session_id:
+                if each.request is not None:
+                    effects.append(ToEditor(jsonrpc.error(each.request, error)))
+                    if each.method == acp.PROMPT and each.was_sent:
+                        self._abandoned.add(each.number, place.session_id)
                 self._items.done(each)
         return effects + self._attached_all()
 

@@ -177,6 +177,17 @@ def failure_in(error: object) -> dict[str, Any] | None:
     return payload if isinstance(payload, dict) else {"message": members.get("message")}
 
 
+OF_ONE_SESSION = frozenset(
+    {"holder_silent", "holder_ended", "session_elsewhere", "outside_root", "too_many_agents"}
+)
+"""Why a gateway cannot serve one session, while it serves others."""
+
+
+def reason_of(error: dict[str, Any]) -> object:
+    """Return the reason in an error object's payload."""
+    return object_of(object_of(error.get("data")).get("agent_error")).get("reason")
+
+
 INITIALIZE_FIRST: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "Send initialize first.",

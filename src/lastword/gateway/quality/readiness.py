@@ -6,7 +6,6 @@ in use is still ready: a load balancer that avoided it would cut off the session
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -17,6 +16,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol.tolerant import object_of
+from lastword.record.store import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ class Readiness:
 def _is_writable(folder: str) -> bool:
     """Tell whether the folder can be written to. A full disk has the rights, but no space."""
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_folder(folder)
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             file.write(b"\0" * 4096)
     except OSError:

@@ -1,0 +1,152 @@
+"""Paths in a viewer's frames: resolved, and refused outside of the gateway's root.
+
+Owns which members of a request name a folder, and what one may be. A path is resolved once, and
+the resolved one is handed on and remembered: a symbolic link that is switched afterwards leads
+nobody elsewhere. What a prompt mentions is content, which an agent reads with its user's rights.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.protocol.jsonrpc import Frame
+
+UNCHECKED = acp.BRINGS_BACK | {acp.INITIALIZE, acp.PROMPT, acp.CANCEL, "session/list"}
+"""Requests whose paths reach no agent, and prompts, which are content. Who attaches to a session
+may be on another machine and not know its folder; the session stays in the one that it has."""
+
+
+class OutsideRootError(Exception):
+    """A path is outside of the root, or cannot be resolved; `member` names it."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(f"{member} is not below the root")
+        self.member = member
+
+
+def within(frame: Frame, root: str) -> Frame:
+    """Return a viewer's frame with every path in it resolved.
+
+    Args:
+        frame: A frame from a viewer.
+        root: The resolved folder below which sessions work; empty for anywhere.
+
+    Raises:
+        OutsideRootError: A path is not below the root.
+    """
+    method = frame.message.method
+    if not root or method is None or method in UNCHECKED or method.startswith(("$/", "_lastword/")):
+        return frame
+    message = object_of(jsonrpc.loads(frame.readable))
+    params = object_of(message.get("params"))
+    resolved = resolved_params(params, root)
+    if method == "session/new" and not isinstance(resolved.get("cwd"), str):
+        raise OutsideRootError("cwd")
+    if not _names_folder(params):
+        return frame
+    # Encoded from what was checked: of a member that comes twice, parsers choose differently.
+    rewritten = jsonrpc.decode(jsonrpc.dumps(message | {"params": resolved}))
+    if frame.shallow or not isinstance(rewritten, jsonrpc.Frame):
+        raise OutsideRootError("params")  # nested deeper than can be encoded again
+    return rewritten
+
+
+def resolved_params(params: dict[str, Any], root: str) -> dict[str, Any]:
+    """Return params with every path resolved, wherever it is in them.
+
+    Agents read further folders from `_meta` and from the entries of `mcpServers`, so a member is
+    known by its name alone.
+
+    Raises:
+        OutsideRootError: A path is not below the root.
+    """
+    resolved: dict[str, Any] = _mapped(params, root)
+    return resolved
+
+
+def _mapped(value: Any, root: str) -> Any:
+    if isinstance(value, list):
+        return [_mapped(item, root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _checked(key, item, root) if key in _MEMBERS else _mapped(item, root)
+        for key, item in value.items()
+    }
+
+
+def _names_folder(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(_names_folder(item) for item in value)
+    if not isinstance(value, dict):
+        return False
+    return any(key in _MEMBERS or _names_folder(item) for key, item in value.items())
+
+
+def _checked(member: str, value: Any, root: str) -> Any:
+    """Return a member's paths resolved, in the form in which they came."""
+    if value is None:
+        return None
+    try:
+        return _MEMBERS[member](value, root)
+    except (TypeError, ValueError):  # of another type, with a NUL, or outside
+        raise OutsideRootError(member) from None
+
+
+def _folder(value: Any, root: str) -> str:
+    """Return a folder, resolved.
+
+    Raises:
+        ValueError: It is relative, or outside of the root.
+    """
+    if not os.path.isabs(value):
+        raise ValueError
+    real = str(os.path.realpath(value))
+    if real != root and not real.startswith(root.rstrip("/") + "/"):
+        raise ValueError
+    return real
+
+
+def _folders(value: Any, root: str) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError
+    return [_folder(each, root) for each in value]
+
+
+def _uri(value: Any, root: str) -> str:
+    parts = urlsplit(value if isinstance(value, str) else "")
+    if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
+        raise ValueError
+    return Path(_folder(os.fsdecode(unquote_to_bytes(parts.path)), root)).as_uri()
+
+
+def _uris(value: Any, root: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise TypeError
+    return [each | {"uri": _uri(each["uri"], root)} for each in map(_object, value)]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or "uri" not in value:
+        raise TypeError
+    return value
+
+
+_MEMBERS: dict[str, Callable[[Any, str], Any]] = {
+    "cwd": _folder,
+    "additionalDirectories": _folders,
+    "additionalRoots": _folders,
+    "workspaceUri": _uri,
+    "workspaceFolders": _uris,
+}
+"""The members that name folders: ACP's of both versions, those of its drafts (`nes/start`), and
+what agents read from `_meta` (claude-agent-acp's `additionalRoots`)."""

@@ -1,0 +1,195 @@
+"""A holder that hangs or dies: its own sessions learn that in time, and no other waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.gateway.holder import HolderSettings
+from lastword.gateway.holders import Holders, StartError
+from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+SOON_SECONDS = 5.0
+"""What never waits for a holder that hangs is answered before the hang is noticed."""
+
+BOUND_SECONDS = 45.0
+"""Within this, a hang is noticed: twice what it takes on a machine with nothing else to do."""
+
+TURNS: dict[str, Any] = {
+    "turns": [[{"say": "One."}, {"result": "end_turn"}]],
+    "sessions": "resume",
+}
+
+
+def holder_of(gateway: Gateway, session: str) -> dict[str, Any]:
+    """Return the holder of a session."""
+    for holder in gateway.holders():
+        if session in [each["sessionId"] for each in holder["sessions"]]:
+            return holder
+    raise AssertionError(session)
+
+
+@contextlib.contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """Hold a process up, as a debugger or a disk that does not answer."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def failure(answer: dict[str, Any]) -> tuple[str, str]:
+    """Return the type and the reason of a typed error with a sentence."""
+    payload = answer["error"]["data"]["agent_error"]
+    assert answer["error"]["message"][0].isupper(), answer
+    assert answer["error"]["message"].endswith("."), answer
+    assert "errno" not in answer["error"]["message"].lower()
+    return payload["type"], payload["reason"]
+
+
+def is_said(frame: dict[str, Any], session: str) -> bool:
+    """Tell whether a frame is a word of the agent's in a session."""
+    return frame.get("params", {}).get("sessionId") == session and "One." in str(frame)
+
+
+def timed(viewer: ViewerClient, method: str, params: dict[str, Any]) -> float:
+    """Return how long a result took."""
+    began = time.monotonic()
+    viewer.result(method, params)
+    return time.monotonic() - began
+
+
+def test_who_waits_for_a_holder_that_hangs_is_told_and_nobody_else_waits(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        hung, well = viewer.new(gateway.root), viewer.new(gateway.root)
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        with stopped(holder_of(gateway, hung)["pid"]):
+            began = time.monotonic()
+            prompt = viewer.prompt(hung)
+            assert timed(viewer, "_lastword/ping", {}) < SOON_SECONDS
+            assert viewer.answer(viewer.prompt(well))["result"]["stopReason"] == "end_turn"
+            assert time.monotonic() - began < SOON_SECONDS
+            assert failure(viewer.answer(prompt)) == ("timeout", "holder_silent")
+            assert time.monotonic() - began < BOUND_SECONDS
+            with ViewerClient(gateway, capabilities=TYPED) as other:
+                began = time.monotonic()
+                load = other.request("session/load", {"sessionId": hung} | params)
+                assert timed(other, "_lastword/ping", {}) < SOON_SECONDS
+                other.load(well, gateway.root)
+                assert time.monotonic() - began < SOON_SECONDS
+                other.result("session/list", {})
+                other.new(gateway.root)
+                assert failure(other.answer(load)) == ("timeout", "holder_silent")
+                assert time.monotonic() - began < BOUND_SECONDS
+        # The link has been open all the time, and the session is there again.
+        viewer.answer(viewer.prompt(hung))
+        viewer.load(hung, gateway.root)
+
+
+def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serve: Serve) -> None:
+    gateway = serve({"turns": [[{"say": "One."}, {"hang": True}]], "sessions": "resume"})
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        lost, well = viewer.new(gateway.root), viewer.new(gateway.root)
+        prompt, other = viewer.prompt(lost), viewer.prompt(well)
+        for session in (lost, well):
+            viewer.find(lambda frame, session=session: is_said(frame, session))
+        holder = holder_of(gateway, lost)
+        os.kill(holder["pid"], signal.SIGKILL)
+        assert failure(viewer.answer(prompt)) == ("agent_crash", "holder_died")
+        until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+        viewer.send({"method": "session/cancel", "params": {"sessionId": well}})
+        assert viewer.answer(other)["result"]["stopReason"] == "cancelled"
+        # It comes back over the same link when it is named.
+        viewer.frames.clear()
+        viewer.prompt(lost)
+        viewer.find(lambda frame: is_said(frame, lost))
+        assert not [frame for frame in viewer.frames if frame.get("id") == "lastword-front"]
+
+
+def test_a_spare_that_hangs_keeps_nobody_from_a_session(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED):
+        (spare,) = gateway.holders()
+        with stopped(spare["pid"]), ViewerClient(gateway, capabilities=TYPED) as viewer:
+            viewer.new(gateway.root)
+
+
+def test_what_waits_for_a_holder_that_hangs_is_bounded(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        hung, well = viewer.new(gateway.root), viewer.new(gateway.root)
+        before = resident_bytes(gateway.front.pid)
+        with stopped(holder_of(gateway, hung)["pid"]):
+            blocks = [{"type": "text", "text": "x" * 4 * 1024 * 1024}]
+            asked = [
+                viewer.request("session/prompt", {"sessionId": hung, "prompt": blocks})
+                for _ in range(16)
+            ]
+            answers = [failure(viewer.answer(each)) for each in asked]
+            silent, refused = ("timeout", "holder_silent"), ("invalid_request", "too_many_requests")
+            assert silent in answers
+            assert set(answers) <= {silent, refused}
+            assert resident_bytes(gateway.front.pid) - before < 150 * 1024 * 1024
+            viewer.answer(viewer.prompt(well))
+
+
+def resident_bytes(pid: int) -> int:
+    """Return a process's memory."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_the_limit_of_agents_is_a_typed_error(serve: Serve) -> None:
+    gateway = serve(TURNS, "--sessions", "1")
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        answer = viewer.answer(viewer.request("session/new", params))
+        assert failure(answer) == ("invalid_request", "too_many_agents")
+        assert "--sessions" in answer["error"]["message"]
+
+
+def test_a_holder_that_cannot_start_is_a_typed_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = HolderSettings(
+        name="", run_folder=str(tmp_path), log_folder=str(tmp_path), command=["agent"]
+    )
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(StartError) as failed:
+        asyncio.run(Holders(settings).spare({}))
+    assert failure({"error": failed.value.error}) == ("agent_crash", "holder_ended")
+
+
+def test_a_request_in_the_moment_of_a_holders_death_is_answered(serve: Serve) -> None:
+    gateway = serve(
+        "", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", os.devnull]
+    )
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        well = viewer.new(gateway.root)
+        for _ in range(4):
+            session = viewer.new(gateway.root)
+            holder = holder_of(gateway, session)
+            os.kill(holder["pid"], signal.SIGKILL)
+            answer = viewer.answer(viewer.prompt(session))
+            if "error" in answer:  # else it was resumed just then
+                assert failure(answer) == ("agent_crash", "holder_died")
+        viewer.answer(viewer.prompt(well))

@@ -1,0 +1,132 @@
+"""Two gateways of one user on one state folder: a session's log has one owner."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import Gateway, agent, is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Serve = Callable[..., Gateway]
+
+TALKS: dict[str, Any] = {
+    "turns": [[{"say": "Hi."}, {"hang": True}], [{"say": "Back."}, {"result": "end_turn"}]],
+    "sessions": "resume",
+}
+
+
+@pytest.fixture
+def pair(serve: Serve, tmp_path: Path) -> Iterator[tuple[Gateway, Gateway]]:
+    """Two gateways with the same folders, and the same agent."""
+    first = serve(TALKS)
+    # Its own run folder, as of another login.
+    second = Gateway(tmp_path, agent(str(tmp_path / "scenario.json")), "--log-age", "0")
+    yield first, second
+    second.close()
+
+
+def listed(gateway: Gateway) -> dict[str, Any]:
+    (session,) = ApiClient(gateway).json("/v1/sessions")["sessions"]
+    found: dict[str, Any] = session
+    return found
+
+
+def test_the_second_gateway_says_whose_a_session_is_and_does_not_touch_it(
+    pair: tuple[Gateway, Gateway],
+) -> None:
+    first, second = pair
+    with ViewerClient(first, capabilities=TYPED) as viewer:
+        session = viewer.new(first.root)
+        prompt = viewer.prompt(session)
+        viewer.find(lambda frame: "Hi." in str(frame))
+        (holder,) = [each for each in first.holders() if each["sessions"]]
+        seen = listed(second)
+        assert seen["state"] == "running"
+        address = f"http://127.0.0.1:{first.port}"
+        assert seen["gateway"] == {"pid": holder["pid"], "address": address}
+        assert "gateway" not in listed(first)
+        with ViewerClient(second, capabilities=TYPED) as other:
+            for method in ("session/load", "session/resume", "session/prompt"):
+                params = {"sessionId": session, "cwd": str(first.root), "mcpServers": []}
+                if method == "session/prompt":
+                    params["prompt"] = [{"type": "text", "text": "go"}]
+                error = other.answer(other.request(method, params))["error"]
+                assert error["data"]["agent_error"]["reason"] == "session_elsewhere", error
+                assert address in error["message"]
+                assert error["data"]["gateway"] == {"pid": holder["pid"], "address": address}
+        assert not [each for each in second.holders() if each["sessions"]]
+        viewer.send({"method": "session/cancel", "params": {"sessionId": session}})
+        assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
+    assert log_of(first).exists()
+    assert listed(first)["state"] == "idle"
+
+
+def log_of(gateway: Gateway) -> Path:
+    (path,) = (gateway.state / "gateway" / "sessions").glob("*.db")
+    return path
+
+
+def test_a_session_whose_owner_was_killed_comes_back_at_the_other_gateway(
+    pair: tuple[Gateway, Gateway],
+) -> None:
+    first, second = pair
+    with ViewerClient(first, capabilities=TYPED) as viewer:
+        session = viewer.new(first.root)
+        viewer.prompt(session)
+        viewer.find(lambda frame: "Hi." in str(frame))
+    (holder,) = [each for each in first.holders() if each["sessions"]]
+    os.kill(holder["pid"], signal.SIGKILL)
+    until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+    assert listed(second)["state"] == "lost"
+    with ViewerClient(second, capabilities=TYPED) as other:
+        other.load(session, second.root)
+        other.find(lambda frame: "Hi." in str(frame))
+        with ViewerClient(first, capabilities=TYPED) as viewer:
+            params = {"sessionId": session, "cwd": str(first.root), "mcpServers": []}
+            error = viewer.answer(viewer.request("session/load", params))["error"]
+            assert f":{second.port}" in error["message"]
+    (holder,) = [each for each in second.holders() if each["sessions"]]
+    assert [each["sessionId"] for each in holder["sessions"]] == [session]
+
+
+def test_old_logs_are_deleted_unless_another_gateway_has_them(serve: Serve, tmp_path: Path) -> None:
+    first = serve(TALKS)
+    with ViewerClient(first) as viewer:
+        viewer.new(first.root)
+    path = log_of(first)
+    closed = path.with_name("0" * 24 + ".db")
+    sqlite3.connect(closed).close()
+    closed.touch()
+    long_ago = time.time() - 90 * 24 * 3600
+    for each in path.parent.iterdir():
+        os.utime(each, (long_ago, long_ago))
+    second = Gateway(tmp_path, agent("healthy"), "--log-age", "1d")
+    try:
+        until("the old log has gone", lambda: not closed.exists())
+        assert path.exists()
+        assert listed(second)["state"] == "idle"
+    finally:
+        second.close()
+
+
+def test_a_holder_that_lost_its_run_folder_is_not_replaced(serve: Serve) -> None:
+    gateway = serve(TALKS)
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+    (holder,) = [each for each in gateway.holders() if each["sessions"]]
+    for link in gateway.runtime.glob("lastword/*/*.session"):
+        link.unlink()
+    with ViewerClient(gateway) as viewer:
+        viewer.load(session, gateway.root)
+    assert [each["pid"] for each in gateway.holders() if each["sessions"]] == [holder["pid"]]
