@@ -30,6 +30,7 @@ from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
+from lastword.gateway.render import with_session
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.session import HeldSession
 from lastword.outbox.own import OwnReports
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
+
+MAX_SESSIONS = 64
+"""Sessions of one agent, which has more than one only by forks."""
 
 LOOK_SECONDS = 0.05
 """How often it is looked whether an agent may be read on."""
@@ -237,16 +241,50 @@ class Holder:
         await self._ready.wait()
         return self._initialize_failed
 
-    def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session; a viewer that asks again gets the one it has."""
+    def open_session(
+        self,
+        link: FrontLink,
+        frame: Frame,
+        params: dict[str, Any],
+        origin: HeldSession | None = None,
+    ) -> None:
+        """Ask the agent for a session; a viewer that asks again gets the one it has.
+
+        Args:
+            link: The viewer's link.
+            frame: The request.
+            params: Its params.
+            origin: The session that it forks, if any.
+        """
         self._is_taken()
         request_id = frame.message.request_id or b"null"
         known = self._openings.again(link, link.viewer, request_id, self.sessions)
-        if known is None:
+        if known is None and origin is not None:
+            self._fork(link, frame, params, origin)
+        elif known is None:
             self._ask(link, frame, params)
         elif known != UNDER_WAY:
             session = self.sessions[known]
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
+
+    def _fork(
+        self, link: FrontLink, frame: Frame, params: dict[str, Any], origin: HeldSession
+    ) -> None:
+        """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
+        if len(self.sessions) >= MAX_SESSIONS:
+            request_id = frame.message.request_id or b"null"
+            link.send(jsonrpc.error(request_id, refusals.too_many_sessions()))
+            return
+        if origin.agents_id != origin.id:
+            line = with_session(frame.line, origin.agents_id)
+            frame = msgspec.structs.replace(frame, line=line)
+        own = {key: value for key, value in params.items() if key != "sessionId"}
+        inherited = {
+            key: value
+            for key, value in origin.recall("params").items()
+            if key in {"cwd", "mcpServers"}
+        }
+        self._ask(link, frame, inherited | own)
 
     def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         number = self.conversation.next_number()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import sqlite3
 import time
@@ -18,14 +19,14 @@ import msgspec
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
-from lastword.gateway import wire
+from lastword.gateway import refusals, wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.compact import joined
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
 from lastword.gateway.quality.held import CountedLog
-from lastword.gateway.render import Renderer, with_session
+from lastword.gateway.render import SESSION_ENDED, Renderer, with_session
 from lastword.gateway.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
+
+_SERVED = re.compile(r"[!-~](?:[ -~]{0,510}[!-~])?")
+"""Ids that are the same in a header, a URL and a message."""
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often it is looked who is how far behind."""
@@ -97,12 +101,15 @@ class HeldSession:
     def made(cls, holder: Holder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
+        An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
+
         Raises:
             StoreError: Its log cannot be made.
         """
-        name = agents_id
+        stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
+        name = stem if stem == agents_id else f"{stem}-{secrets.token_hex(8)}"
         while os.path.exists(cls.path(holder, name)):
-            name = f"{agents_id}-{secrets.token_hex(4)}"
+            name = f"{stem}-{secrets.token_hex(4)}"
         return cls.open(holder, name, agents_id)
 
     @staticmethod
@@ -177,7 +184,9 @@ class HeldSession:
         """
         params = self.recall("params")
         wanted = {"sessionId": self.agents_id} | {
-            key: params[key] for key in ("cwd", "mcpServers", "_meta") if key in params
+            key: params[key]
+            for key in ("cwd", "additionalDirectories", "mcpServers", "_meta")
+            if key in params
         }
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
@@ -223,10 +232,21 @@ class HeldSession:
 
     def receive(self, attached: AttachedSession, frame: Frame) -> None:
         """Take in a viewer's frame."""
-        if self.failed is not None and frame.message.request_id and frame.message.method:
-            attached.send(jsonrpc.error(frame.message.request_id, self.failed))
+        method, request_id = frame.message.method, frame.message.request_id
+        closes = method == acp.CLOSE
+        refused = refusals.unknown_session(self.id) if self.is_over else self.failed
+        if refused is not None and (self.is_over or not closes):
+            if request_id is not None and method is not None:
+                attached.send(jsonrpc.error(request_id, refused))
             return
-        self.carry_out(self.hub.receive(attached.attachment, frame, _now_ms()))
+        effects = self.hub.receive(attached.attachment, frame, _now_ms())
+        if closes and (self.failed is not None or not self._holder.can_close):
+            accepted = [each for each in effects if isinstance(each, ToAgent)]
+            self.carry_out([each for each in effects if each not in accepted])
+            if accepted:
+                self._holder.close_session(self, "closed")
+            return
+        self.carry_out(effects)
 
     def grew(self) -> None:
         """Wake the waiting viewers: the log may have grown."""
@@ -258,11 +278,17 @@ class HeldSession:
     def end(self, word: str) -> None:
         """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
-        self.hub.note(at_ms, "session_ended", cause=word)
+        if word != "stopped":  # what is open then ends with the agent
+            if self.hub.open_turns:
+                cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
+                self._holder.agent.send(cancel)
+            self.carry_out(self.hub.close(at_ms))
+        self.hub.note(at_ms, SESSION_ENDED, cause=word)
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.is_over = True
-        self.shut(4410, "session_ended")
+        for attached in self._attached:
+            attached.finish(4410, SESSION_ENDED)
         self._wake_watching()
 
     def tick(self, now: float) -> None:
@@ -336,12 +362,6 @@ class HeldSession:
                 self.remove(attached, code=4409, cause="superseded")
                 attached.link.shut(4409, "superseded")
 
-    def shut(self, code: int, reason: str) -> None:
-        """Close every viewer's socket."""
-        for attached in list(self._attached):
-            self.remove(attached, code=code, cause=reason)
-            attached.link.shut(code, reason)
-
     def close(self) -> None:
         """Close the file."""
         self.log.close()
@@ -384,6 +404,8 @@ async def pump(attached: AttachedSession) -> None:
         pulled = attachment.reader.pull()
         if pulled.is_empty:
             await attached.answer_if_due()
+            if attached.has_finished():
+                return
             await attached.wait()
             continue
         attached.session.quality.pulled(pulled, attachment.live_from)
