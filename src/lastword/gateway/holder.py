@@ -22,12 +22,13 @@ from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
-from lastword.gateway import refusals, wire
+from lastword.gateway import refusals, reserved_names, wire
 from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.quality import table
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
 from lastword.gateway.render import with_session
@@ -311,8 +312,12 @@ class Holder:
         """Take in the agent's output, passing consecutive lines of a session on together."""
         run: list[Frame] = []
         owner: HeldSession | None = None
-        for frame in jsonrpc.decode_lines(block):
-            if not isinstance(frame, jsonrpc.Frame):
+        is_suspect = reserved_names.may_be_in(block)
+        for read in jsonrpc.decode_lines(block):
+            frame = read if isinstance(read, jsonrpc.Frame) else None
+            if is_suspect and frame is not None:
+                frame = self._without_reserved_names(frame)
+            if frame is None:
                 continue
             session = self._session_of(frame)
             if session is not owner:
@@ -327,6 +332,16 @@ class Holder:
             owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
             self.agent.read_on(wanted=False)
+
+    def _without_reserved_names(self, frame: Frame) -> Frame | None:
+        """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
+        clean = reserved_names.cleaned(frame)
+        if clean.used:
+            self.quality.counts.add(table.RESERVED, 1, clean.used)
+        request_id = frame.message.request_id
+        if clean.frame is None and request_id is not None:
+            self.agent.send(jsonrpc.error(request_id, refusals.RESERVED))
+        return clean.frame
 
     def _session_of(self, frame: Frame) -> HeldSession | None:
         message = frame.message

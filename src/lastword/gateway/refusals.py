@@ -15,10 +15,15 @@ from lastword.core.protocol.tolerant import object_of
 if TYPE_CHECKING:
     from lastword.gateway.hub import OpenIn
 
+METHOD_NOT_FOUND = -32601
 UNKNOWN_SESSION = -32002
 """ACP's own code for a resource that is not there."""
 
 
+RESERVED: dict[str, Any] = {
+    "code": METHOD_NOT_FOUND,
+    "message": "Methods below _lastword/ are the gateway's own.",
+}
 _CLOSED: dict[str, Any] = {
     "code": acp.REQUEST_CANCELLED,
     "message": "The session was closed before this was done.",

@@ -18,8 +18,8 @@ INITIALIZED: dict[str, Any] = {
     "message": "This connection has been initialized.",
 }
 LIST = "session/list"
-OF_NO_SESSION = acp.LOGIN | {"logout", "auth/logout", "session/new"}
-"""Requests that concern the whole agent, even if their params name a session."""
+BEYOND_A_SESSION = acp.LOGIN | {"logout", "auth/logout", "session/new", acp.FORK}
+"""Requests that concern more than the session that their params may name."""
 
 _FOR_EVERYBODY = frozenset({None, LIST, acp.CANCEL_REQUEST, "_lastword/ping"})
 """Answers, and requests that concern the viewer alone."""
@@ -38,9 +38,8 @@ def refusal(message: Envelope, *, controls: bool, session: str) -> dict[str, Any
         return refusals.unknown_session(named)
     if method == acp.INITIALIZE:
         return INITIALIZED
-    if method not in OF_NO_SESSION and (named is not None or method in _FOR_EVERYBODY):
-        # What an observer may send to its session, the session's hub decides.
-        return refusals.one_session() if session and method == acp.FORK else None
+    if method not in BEYOND_A_SESSION and (named is not None or method in _FOR_EVERYBODY):
+        return None  # what an observer may send to its session, the session's hub decides
     if not controls:
         return refusals.observes()
     return refusals.one_session() if session else None

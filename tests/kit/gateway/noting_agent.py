@@ -1,9 +1,10 @@
 """An agent that notes each line that reaches it, read as text, as agents in Python do.
 
 `python -m tests.kit.gateway.noting_agent FILE WORD…` appends what it reads to the file, a JSON
-string a line. Of the words, `close` and `fork` are capabilities that it has, and `resume`; `id=ID`
-is how its session is called. The prompt "wait" ends when it is cancelled or its session closed;
-"say FRAME" writes the frame, with SESSION as the session's id; every other is answered at once.
+string a line. Of the words, `close`, `fork` and `resume` are capabilities that it has; `id=JSON` is
+how its first session is called. The prompt "wait" ends when it is cancelled or its session is
+closed; "say FRAME" writes the frame, with SESSION as the session's id; every other is answered at
+once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class _Agent:
             return {"protocolVersion": 1, "agentCapabilities": can}
         if method in {"session/new", "session/fork"}:
             self._count += 1
-            named = [word[3:] for word in self._words if word.startswith("id=")]
+            named = [json.loads(word[3:]) for word in self._words if word.startswith("id=")]
             made = named[0] if named and self._count == 1 else f"noted-{os.getpid()}-{self._count}"
             return {"sessionId": made}
         return {}
@@ -62,6 +63,7 @@ class _Agent:
             return
         if text.startswith("say "):
             sys.stdout.write(text[4:].replace("SESSION", session_id) + "\n")
+            text = "say"
         content = {"type": "text", "text": f"Heard {text}"}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         _write(method="session/update", params={"sessionId": session_id, "update": update})
