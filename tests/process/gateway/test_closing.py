@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -200,28 +201,38 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
 
 
 @pytest.mark.parametrize("words", KINDS)
-async def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
+def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
     serve_noting: Serve, words: list[str]
 ) -> None:
     gateway = serve_noting(words)
-    async with connected(gateway.url, gateway.token()) as editor:
-        stays = await editor.begin(gateway.root)
-        opening = {"cwd": str(gateway.root), "mcpServers": []}
-        closed = (await editor.call("session/new", opening))["result"]["sessionId"]
-        turn = editor.prompt(stays, "wait")
-        assert (await editor.call("session/close", {"sessionId": closed}))["result"] == {}
-        mode = {"sessionId": stays, "modeId": "x"}
-        assert (await editor.call("session/set_mode", mode))["result"] == {}
-        assert editor.answers(turn) == []
-        editor.send({"method": "session/cancel", "params": {"sessionId": stays}})
-        assert (await editor.answer(turn))["result"]["stopReason"] == "cancelled"
-        # A session that another viewer closes is over here too, and is not brought back.
-        other = (await editor.call("session/new", opening))["result"]["sessionId"]
-        with ViewerClient(gateway) as viewer:
-            viewer.load(other, gateway.root)
-            assert viewer.result("session/close", {"sessionId": other}) == {}
-        answer = await editor.answer(editor.prompt(stays, "go on"))
-        assert answer["result"]["stopReason"] == "end_turn"
-        status, _ = await editor.close()
-        assert status == 0
+
+    async def play() -> str:
+        async with connected(gateway.url, gateway.token()) as editor:
+            stays = await editor.begin(gateway.root)
+            opening = {"cwd": str(gateway.root), "mcpServers": []}
+            closed = (await editor.call("session/new", opening))["result"]["sessionId"]
+            turn = editor.prompt(stays, "wait")
+            assert (await editor.call("session/close", {"sessionId": closed}))["result"] == {}
+            mode = {"sessionId": stays, "modeId": "x"}
+            assert (await editor.call("session/set_mode", mode))["result"] == {}
+            assert editor.answers(turn) == []
+            editor.send({"method": "session/cancel", "params": {"sessionId": stays}})
+            assert (await editor.answer(turn))["result"]["stopReason"] == "cancelled"
+            # A session that another viewer closes is over here too, and is not brought back.
+            other = (await editor.call("session/new", opening))["result"]["sessionId"]
+            await asyncio.to_thread(close_elsewhere, gateway, other)
+            gateway.kill_front()
+            gateway.start()
+            answer = await editor.answer(editor.prompt(stays, "go on"))
+            assert answer["result"]["stopReason"] == "end_turn"
+            assert (await editor.close())[0] == 0
+            return stays
+
+    stays = asyncio.run(play())
     assert sessions_of(gateway) == [stays]
+
+
+def close_elsewhere(gateway: Gateway, session: str) -> None:
+    with ViewerClient(gateway) as viewer:
+        viewer.load(session, gateway.root)
+        assert viewer.result("session/close", {"sessionId": session}) == {}

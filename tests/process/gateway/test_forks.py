@@ -194,7 +194,7 @@ def test_a_session_is_served_everywhere_whatever_its_agent_calls_it(
             headers={"Authorization": f"Bearer {token}"},
         )
         with urlopen(asked) as answer:
-            assert json.loads(answer.read())["id"] == session
+            assert json.loads(answer.read())["session"]["id"] == session
     caller = Caller(gateway)
     try:
         link = caller.connect()

@@ -82,7 +82,7 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
         if replay:
             seqs = viewer.seqs()
             assert seqs == sorted(seqs)
-    assert counted(gateway, "method") == 2 * len(METHODS)
+    until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
     assert counted(gateway, "meta") == 2 * len(METAS)
 
 
