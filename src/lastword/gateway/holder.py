@@ -361,16 +361,26 @@ class Holder:
         if message.method is None:
             if not self.conversation.takes(frame):
                 self._opened(frame)
-        elif message.session_id is not None:
+        elif self._openings.are_waiting and message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
             if len(early) < MAX_EARLY:
                 early.append(frame)
+        elif message.request_id is not None and message.session_id is not None:
+            # Of a session that is over: whom it asks has gone.
+            gone = refusals.unknown_session(message.session_id)
+            self.agent.send(jsonrpc.error(message.request_id, gone))
 
     def _opened(self, frame: Frame) -> None:
         """Take in the answer to a viewer's request that belongs to no session."""
         asked = self._openings.take(number_of(frame.message.request_id))
         if asked is None:
             return
+        self._answer_opening(asked, frame)
+        if not self._openings.are_waiting:
+            self._early.clear()
+
+    def _answer_opening(self, asked: Opening, frame: Frame) -> None:
+        """Answer a viewer's request of no session; it may have opened one."""
         link, request_id, params = asked.link, asked.request_id, asked.params
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
