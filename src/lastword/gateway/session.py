@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
 
-_SERVED = re.compile(r"[!-~](?:[ -~]{0,510}[!-~])?")
-"""Ids that are the same in a header, a URL and a message."""
+_SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
+"""Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often it is looked who is how far behind."""

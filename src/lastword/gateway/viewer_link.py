@@ -283,9 +283,9 @@ class ViewerLink(ABC):
         if self._only:
             return refusals.one_session()
         cwd = jsonrpc.params_of(frame).get("cwd")
-        if message.method == acp.FORK or (
-            isinstance(cwd, str) and _is_within(cwd, self._front.root)
-        ):
+        if cwd is None and message.method == acp.FORK:
+            return None  # it works where its origin does
+        if isinstance(cwd, str) and _is_within(cwd, self._front.root):
             return None
         said = f"Sessions of this gateway work below {self._front.root}; see --root."
         return {"code": INVALID_PARAMS, "message": said}

@@ -127,6 +127,23 @@ def test_an_agent_that_forks_without_end_is_bounded(serve_noting: Callable[..., 
         assert refused["data"]["agent_error"]["reason"] == "too_many_sessions"
 
 
+def test_a_fork_works_where_its_origin_does_or_elsewhere_below_the_root(
+    serve_noting: Callable[..., Gateway],
+) -> None:
+    gateway = serve_noting("fork")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        outside = {"sessionId": session, "cwd": "/etc", "mcpServers": []}
+        assert viewer.answer(viewer.request("session/fork", outside))["error"]["code"] == -32602
+        forked = viewer.result("session/fork", {"sessionId": session})["sessionId"]
+        listed = viewer.result("session/list", {})["sessions"]
+        assert {each["sessionId"]: each["cwd"] for each in listed} == {
+            session: str(gateway.root),
+            forked: str(gateway.root),
+        }
+    assert len(noted(gateway, "session/fork")) == 1
+
+
 @pytest.mark.parametrize("words", [["resume"], []])
 @pytest.mark.parametrize("forks", [False, True])
 def test_a_restored_session_keeps_its_directories(
@@ -168,6 +185,7 @@ def test_a_restored_session_keeps_its_directories(
         "é",
         "a\x00b",
         "x" * 2000,
+        "..",
         "ok/it is%20",
     ],
 )
