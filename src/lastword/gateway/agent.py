@@ -11,6 +11,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, cast
 
+from lastword.gateway import wire
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -56,7 +58,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         """Write a line."""
         stdin = self._pipe(0)
         if stdin is not None and not stdin.is_closing():
-            cast("asyncio.WriteTransport", stdin).write(line + b"\n")
+            cast("asyncio.WriteTransport", stdin).write(wire.one_line(line) + b"\n")
 
     def read_on(self, *, wanted: bool) -> None:
         """Read its output, or pause reading."""

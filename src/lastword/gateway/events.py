@@ -38,7 +38,7 @@ class StreamEvent(NamedTuple):
     def encoded(self) -> bytes:
         """Return the bytes on the stream."""
         told = f"id: {self.id}\n".encode() if self.id else b""
-        return b"%bdata: %b\n\n" % (told, self.frame)
+        return b"%bdata: %b\n\n" % (told, wire.one_line(self.frame))
 
 
 class LogPlace(NamedTuple):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import viewer_frames
 from lastword.gateway.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.api.requests import problem
 from lastword.gateway.doorkeeper import too_many
 from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
 from lastword.gateway.refusals import INVALID_PARAMS
-from lastword.gateway.viewer_link import BATCH, NOT_JSON
 from lastword.gateway.viewer_streams import ViewerStreams
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ class HttpTransport:
         line = await self._body(request)
         if line is None:
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": TOO_LARGE}, 413)
-        frame = jsonrpc.decode(line)
-        if not isinstance(frame, jsonrpc.Frame):
-            error = BATCH if line.lstrip()[:1] == b"[" else NOT_JSON
-            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError as error:
+            return Response(error.answer, 400, media_type=JSON_TYPE)
         if frame.message.method == acp.INITIALIZE:
             return await self._open(request, frame, grant)
         known = self._known(request, grant)
@@ -99,13 +99,13 @@ class HttpTransport:
         return Response(status_code=202)
 
     async def _body(self, request: Request) -> bytes | None:
-        """Return the body as one line; `None` if it is over the limit."""
+        """Return the body; `None` if it is over the limit."""
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > self._limit:
                 return None
-        return bytes(body).replace(b"\r", b" ").replace(b"\n", b" ").strip()
+        return bytes(body)
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
         connection = ViewerStreams(self._front, grant)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import paths, refusals, wire
+from lastword.gateway import paths, refusals, rights, viewer_frames, wire
 from lastword.gateway.api import answering
 from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
@@ -49,6 +49,8 @@ class AttachedSession:
         self._grown = asyncio.Event()
         self._answer: tuple[int, bytes] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._end: tuple[int, str] | None = None
+        """How the viewer's link ends with the session, if it carries no other."""
 
     def start(self, answer: bytes | None) -> None:
         """Begin to send; the attach request is answered where the past ends."""
@@ -67,6 +69,23 @@ class AttachedSession:
         if self._answer is not None:
             line, self._answer = self._answer[1], None
             self.write([line])
+
+    def finish(self, code: int, reason: str) -> None:
+        """End once everything in the log has been sent: the session is over."""
+        self._end = (code, reason)
+        self.wake()
+
+    def has_finished(self) -> bool:
+        """Tell whether it is to end; all that is in the log has been sent."""
+        if self._end is None:
+            return False
+        self.link.leave(self, *self._end)
+        return True
+
+    async def wait_until_sent(self) -> None:
+        """Wait until all that was to be sent has been written."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
 
     def wake(self) -> None:
         """Note that the log may have grown."""
@@ -148,6 +167,10 @@ class FrontLink:
         """Close it, with what was written to it sent."""
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
+                for attached in list(self._attached.values()):
+                    await attached.wait_until_sent()
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 self._writer.close()
                 await self._over.wait()
 
@@ -192,17 +215,24 @@ class FrontLink:
         if line[:1] == wire.CONTROL:
             await self._control(*wire.read_control(line))
             return
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and self.viewer is not NOBODY:
-            try:
-                frame = paths.within(frame, self._holder.settings.root)
-            except paths.OutsideRootError as error:  # a link was switched since the front looked
-                if (request_id := frame.message.request_id) is not None:
-                    self.send(jsonrpc.error(request_id, refusals.outside_root(error.member, "")))
-                return
-            await self._frame(frame, self.viewer)
+        if self.viewer is NOBODY:
+            return
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError as error:
+            self.send(error.answer)
+            return
+        try:
+            frame = paths.within(frame, self._holder.settings.root)
+        except paths.OutsideRootError as error:  # a link was switched since the front looked
+            if (request_id := frame.message.request_id) is not None:
+                self.send(jsonrpc.error(request_id, refusals.outside_root(error.member, "")))
+            return
+        await self._frame(frame, self.viewer)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        if (word in wire.OF_A_VIEWER) is (self.viewer is NOBODY):
+            return
         if word == wire.HELLO:
             failed = await self._ready()
             self.viewer = _viewer(facts)
@@ -258,6 +288,11 @@ class FrontLink:
     async def _frame(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
         method, request_id = message.method, message.request_id
+        refused = rights.refusal(message, controls=viewer.controls, session=viewer.session)
+        if refused is not None:
+            if request_id is not None and method is not None:
+                self.send(jsonrpc.error(request_id, refused))
+            return
         if method == "session/new" and request_id is not None:
             self._holder.open_session(self, frame, jsonrpc.params_of(frame))
             return
@@ -271,18 +306,26 @@ class FrontLink:
         if method in acp.BRINGS_BACK and request_id is not None:
             self._attach(frame, request_id, viewer)
             return
+        if method == acp.FORK and request_id is not None:
+            self._fork(frame, request_id)
+            return
         here = self._attached.get(message.session_id)
         if here is None:
             if request_id is not None:
                 error = refusals.unknown_session(message.session_id)
                 self.send(jsonrpc.error(request_id, error))
             return
-        if method == acp.CLOSE and not self._holder.can_close and viewer.controls:
-            if request_id is not None:
-                self.send(jsonrpc.result(request_id, {}))
-            self._holder.close_session(here.session, "closed")
-            return
         here.session.receive(here, frame)
+
+    def _fork(self, frame: Frame, request_id: bytes) -> None:
+        session_id = frame.message.session_id or ""
+        session = self._holder.sessions.get(session_id)
+        if session is None:
+            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+        elif session.failed is not None:
+            self.send(jsonrpc.error(request_id, session.failed))
+        else:
+            self._holder.open_session(self, frame, jsonrpc.params_of(frame), origin=session)
 
     def _of_no_session(self, frame: Frame) -> None:
         if frame.message.request_id is not None:
@@ -376,6 +419,14 @@ class FrontLink:
         """Wait until the front has taken what was written, but for the high water."""
         await self._writer.drain()
 
+    def leave(self, attached: AttachedSession, code: int, reason: str) -> None:
+        """Leave a session that is over; the front closes a socket that carries no other."""
+        session = attached.session
+        if self._attached.get(session.id) is attached:
+            del self._attached[session.id]
+        session.remove(attached, code=code, cause=reason)
+        self.write([wire.control(wire.SHUT, code=code, reason=reason, session=session.id)])
+
     def shut(self, code: int, reason: str) -> None:
         """Ask the front to close the viewer's socket."""
         self.write([wire.control(wire.SHUT, code=code, reason=reason)])
@@ -389,6 +440,7 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
     return Viewer(
         id=str(facts.get("viewer", "")),
         role=role,
+        session=str(facts.get("session", "")),
         profile=profile,
         replay=facts.get("replay") is True,
         is_new=facts.get("new") is True,

@@ -22,15 +22,17 @@ from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
-from lastword.gateway import refusals, wire
+from lastword.gateway import refusals, reserved_names, wire
 from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.log_owner import LogOwnedError, LogOwner
 from lastword.gateway.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.quality import table
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
+from lastword.gateway.render import with_session
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.session import HeldSession
 from lastword.outbox.own import OwnReports
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
+
+MAX_SESSIONS = 64
+"""Sessions of one agent, which has more than one only by forks."""
 
 LOOK_SECONDS = 0.05
 """How often it is looked whether an agent may be read on."""
@@ -252,16 +257,50 @@ class Holder:
         await self._ready.wait()
         return self._initialize_failed
 
-    def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session; a viewer that asks again gets the one it has."""
+    def open_session(
+        self,
+        link: FrontLink,
+        frame: Frame,
+        params: dict[str, Any],
+        origin: HeldSession | None = None,
+    ) -> None:
+        """Ask the agent for a session; a viewer that asks again gets the one it has.
+
+        Args:
+            link: The viewer's link.
+            frame: The request.
+            params: Its params.
+            origin: The session that it forks, if any.
+        """
         self._is_taken()
         request_id = frame.message.request_id or b"null"
         known = self._openings.again(link, link.viewer, request_id, self.sessions)
-        if known is None:
+        if known is None and origin is not None:
+            self._fork(link, frame, params, origin)
+        elif known is None:
             self._ask(link, frame, params)
         elif known != UNDER_WAY:
             session = self.sessions[known]
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
+
+    def _fork(
+        self, link: FrontLink, frame: Frame, params: dict[str, Any], origin: HeldSession
+    ) -> None:
+        """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
+        if len(self.sessions) >= MAX_SESSIONS:
+            request_id = frame.message.request_id or b"null"
+            link.send(jsonrpc.error(request_id, refusals.too_many_sessions()))
+            return
+        if origin.agents_id != origin.id:
+            line = with_session(frame.line, origin.agents_id)
+            frame = msgspec.structs.replace(frame, line=line)
+        own = {key: value for key, value in params.items() if key != "sessionId"}
+        inherited = {
+            key: value
+            for key, value in origin.recall("params").items()
+            if key in {"cwd", "mcpServers"}
+        }
+        self._ask(link, frame, inherited | own)
 
     def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         request_id = frame.message.request_id or b"null"
@@ -291,8 +330,12 @@ class Holder:
         """Take in the agent's output, passing consecutive lines of a session on together."""
         run: list[Frame] = []
         owner: HeldSession | None = None
-        for frame in jsonrpc.decode_lines(block):
-            if not isinstance(frame, jsonrpc.Frame):
+        is_suspect = reserved_names.may_be_in(block)
+        for read in jsonrpc.decode_lines(block):
+            frame = read if isinstance(read, jsonrpc.Frame) else None
+            if is_suspect and frame is not None:
+                frame = self._without_reserved_names(frame)
+            if frame is None:
                 continue
             session = self._session_of(frame)
             if session is not owner:
@@ -307,6 +350,16 @@ class Holder:
             owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
             self.agent.read_on(wanted=False)
+
+    def _without_reserved_names(self, frame: Frame) -> Frame | None:
+        """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
+        clean = reserved_names.cleaned(frame)
+        if clean.used:
+            self.quality.counts.add(table.RESERVED, 1, clean.used)
+        request_id = frame.message.request_id
+        if clean.frame is None and request_id is not None:
+            self.agent.send(jsonrpc.error(request_id, refusals.RESERVED))
+        return clean.frame
 
     def _session_of(self, frame: Frame) -> HeldSession | None:
         message = frame.message
@@ -326,16 +379,26 @@ class Holder:
         if message.method is None:
             if not self.conversation.takes(frame):
                 self._opened(frame)
-        elif message.session_id is not None:
+        elif self._openings.are_waiting and message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
             if len(early) < MAX_EARLY:
                 early.append(frame)
+        elif message.request_id is not None and message.session_id is not None:
+            # Of a session that is over: whom it asks has gone.
+            gone = refusals.unknown_session(message.session_id)
+            self.agent.send(jsonrpc.error(message.request_id, gone))
 
     def _opened(self, frame: Frame) -> None:
         """Take in the answer to a viewer's request that belongs to no session."""
         asked = self._openings.take(number_of(frame.message.request_id))
         if asked is None:
             return
+        self._answer_opening(asked, frame)
+        if not self._openings.are_waiting:
+            self._early.clear()
+
+    def _answer_opening(self, asked: Opening, frame: Frame) -> None:
+        """Answer a viewer's request of no session; it may have opened one."""
         link, request_id, params = asked.link, asked.request_id, asked.params
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None

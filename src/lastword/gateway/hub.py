@@ -389,8 +389,10 @@ class Hub:
     def _has_ended(self, end: Numbered) -> None:
         key = (end.entry.about.viewer, end.entry.about.request)
         self._by_key.pop(key, None)
-        if end.entry.about.method in acp.ENDS_SESSION and b'"error"' not in end.entry.frame:
-            self._is_closed = True
+        if end.entry.about.method in acp.ENDS_SESSION:
+            frame = jsonrpc.decode(end.entry.frame)
+            has_failed = isinstance(frame, jsonrpc.Frame) and frame.message.error is not UNSET
+            self._is_closed = self._is_closed or not has_failed
         if end.entry.about.method == acp.PROMPT and self.turn_of is None:
             self._waits.end()
         self._ended[key] = end
@@ -430,10 +432,22 @@ class Hub:
 
     def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> None:
         """End everything that is open with this error object: no answers will come."""
+        self._end_open(lambda number, opened: jsonrpc.error(number, error(opened)), now_ms)
+
+    def close(self, now_ms: int) -> list[HubEffect]:
+        """End everything that is open as cancelled: the session is closed."""
+        answers = [
+            ToAgent(refusals.cancelled_answer(ask.method, ask.agent_id))
+            for ask in self._asks.values()
+        ]
+        self._end_open(refusals.closed_answer, now_ms)
+        return [*answers]
+
+    def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> None:
+        """End all open requests with these answers, and withdraw the agent's questions."""
         frames = []
         for number, opened in self._open.items():
-            line = jsonrpc.error(b"%d" % number, error(opened))
-            frame = jsonrpc.decode(line)
+            frame = jsonrpc.decode(answer(b"%d" % number, opened))
             if isinstance(frame, jsonrpc.Frame):
                 frames.append(frame)
         entries = [

@@ -53,6 +53,11 @@ class Openings:
         """Remove and return the request that an answer is for."""
         return self._waiting.pop(number, None)
 
+    @property
+    def are_waiting(self) -> bool:
+        """Tell whether a request waits for the agent, which may speak before it answers."""
+        return bool(self._waiting)
+
     def again(
         self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
     ) -> str | None:

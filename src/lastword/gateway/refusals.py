@@ -13,11 +13,23 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
+    from lastword.gateway.hub import OpenIn
     from lastword.gateway.log_owner import LogOwner
 
 INVALID_PARAMS = -32602
+METHOD_NOT_FOUND = -32601
 UNKNOWN_SESSION = -32002
 """ACP's own code for a resource that is not there."""
+
+
+RESERVED: dict[str, Any] = {
+    "code": METHOD_NOT_FOUND,
+    "message": "Methods below _lastword/ are the gateway's own.",
+}
+_CLOSED: dict[str, Any] = {
+    "code": acp.REQUEST_CANCELLED,
+    "message": "The session was closed before this was done.",
+}
 
 
 def _refused(reason: str, message: str, action: Action) -> dict[str, Any]:
@@ -38,6 +50,18 @@ def observes() -> dict[str, Any]:
     """Refuse an observer what only a controller may do."""
     said = "This connection may watch the session and not steer it. Use a controller's token."
     return _refused("observer", said, Action.FIX_CONFIGURATION)
+
+
+def one_session() -> dict[str, Any]:
+    """Refuse the bearer of a token for one session what concerns others, or the whole agent."""
+    said = "This token is for one session alone. Use a token for all sessions."
+    return _refused("one_session", said, Action.FIX_CONFIGURATION)
+
+
+def too_many_sessions() -> dict[str, Any]:
+    """Refuse another session in an agent that has as many as it may."""
+    said = "This agent has as many sessions as it may. Close one of them."
+    return _refused("too_many_sessions", said, Action.WAIT)
 
 
 def turn_open() -> dict[str, Any]:
@@ -191,6 +215,22 @@ def answer_of_nobody(method: str, asked: bytes) -> bytes:
         return jsonrpc.result(b"0", {"outcome": _rejection(asked)})
     said = "No viewer of this session is there to do this. Go on without it."
     return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": said})
+
+
+def cancelled_answer(method: str, request_id: bytes) -> bytes:
+    """Return the answer to an agent's question in a session that is closed."""
+    if method == acp.PERMISSION:
+        return jsonrpc.result(request_id, {"outcome": {"outcome": "cancelled"}})
+    return jsonrpc.error(request_id, _CLOSED)
+
+
+def closed_answer(request_id: bytes, opened: OpenIn) -> bytes:
+    """Return the answer to a viewer's request that was open when its session was closed."""
+    if opened.method == acp.PROMPT:
+        return jsonrpc.result(request_id, {"stopReason": acp.CANCELLED})
+    if opened.method in acp.ENDS_SESSION:
+        return jsonrpc.result(request_id, {})
+    return jsonrpc.error(request_id, _CLOSED)
 
 
 def _rejection(asked: bytes) -> dict[str, Any]:

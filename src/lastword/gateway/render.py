@@ -37,6 +37,9 @@ ENDED = "_lastword/ended"
 AT = "_lastword/at"
 """Notifications of the gateway's own, for viewers that negotiated cursors."""
 
+SESSION_ENDED = "session_ended"
+"""The word of the last entry of a session, which is also why a viewer's connection ends."""
+
 META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
 
@@ -399,14 +402,22 @@ class Renderer:
         told = profile.retry or profile.notices or profile.air
         return not told and not profile.dialect.turn_ends_by_state
 
-    def _life(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _session_ended(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """Return the session's end for a viewer without positions, unless it lies in the past."""
+        if entry.about.word != SESSION_ENDED or seq <= attachment.live_from:
+            return []
+        meta = {META: {SESSION_ENDED: entry.about.facts}}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _life(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
         if about.word == WAITS and self._by_thought(attachment):
             content = {"type": "text", "text": f"{about.facts.get('text', '')}\n\n"}
             update = {"sessionUpdate": "agent_thought_chunk", "content": content}
             return [ladder.session_update(self._session_id, update)]
         if not attachment.viewer.replay:
-            return []
+            return self._session_ended(seq, entry, attachment)
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
         told = {"viewer": about.viewer} if about.viewer else {}
         return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]

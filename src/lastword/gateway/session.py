@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import sqlite3
 import time
@@ -27,7 +28,7 @@ from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
 from lastword.gateway.log_owner import LogLock, LogOwnedError
 from lastword.gateway.quality.held import CountedLog
-from lastword.gateway.render import Renderer, with_session
+from lastword.gateway.render import SESSION_ENDED, Renderer, with_session
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.sqlite_log import SqliteLog
 
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
+
+_SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
+"""Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often it is looked who is how far behind."""
@@ -102,17 +106,20 @@ class HeldSession:
     def made(cls, holder: Holder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
+        An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
+
         Raises:
             StoreError: Its log cannot be made.
         """
-        name = agents_id
+        stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
+        name = stem if stem == agents_id else f"{stem}-{secrets.token_hex(8)}"
         while True:
             with contextlib.suppress(LogOwnedError):
                 lock = cls.locked(holder, name)
                 if not os.path.exists(cls.path(holder, name)):
                     return cls.open(holder, name, agents_id, lock=lock)
                 lock.release()
-            name = f"{agents_id}-{secrets.token_hex(4)}"
+            name = f"{stem}-{secrets.token_hex(4)}"
 
     @classmethod
     def locked(cls, holder: Holder, session_id: str) -> LogLock:
@@ -250,10 +257,21 @@ class HeldSession:
 
     def receive(self, attached: AttachedSession, frame: Frame) -> None:
         """Take in a viewer's frame."""
-        if self.failed is not None and frame.message.request_id and frame.message.method:
-            attached.send(jsonrpc.error(frame.message.request_id, self.failed))
+        method, request_id = frame.message.method, frame.message.request_id
+        closes = method == acp.CLOSE
+        refused = refusals.unknown_session(self.id) if self.is_over else self.failed
+        if refused is not None and (self.is_over or not closes):
+            if request_id is not None and method is not None:
+                attached.send(jsonrpc.error(request_id, refused))
             return
-        self.carry_out(self.hub.receive(attached.attachment, frame, _now_ms()))
+        effects = self.hub.receive(attached.attachment, frame, _now_ms())
+        if closes and (self.failed is not None or not self._holder.can_close):
+            accepted = [each for each in effects if isinstance(each, ToAgent)]
+            self.carry_out([each for each in effects if each not in accepted])
+            if accepted:
+                self._holder.close_session(self, "closed")
+            return
+        self.carry_out(effects)
 
     def grew(self) -> None:
         """Wake the waiting viewers: the log may have grown."""
@@ -285,11 +303,17 @@ class HeldSession:
     def end(self, word: str) -> None:
         """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
-        self.hub.note(at_ms, "session_ended", cause=word)
+        if word != "stopped":  # what is open then ends with the agent
+            if self.hub.open_turns:
+                cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
+                self._holder.agent.send(cancel)
+            self.carry_out(self.hub.close(at_ms))
+        self.hub.note(at_ms, SESSION_ENDED, cause=word)
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.is_over = True
-        self.shut(4410, "session_ended")
+        for attached in self._attached:
+            attached.finish(4410, SESSION_ENDED)
         self._wake_watching()
         self._lock.release()  # nothing more is written; another process may take it up again
 
@@ -370,12 +394,6 @@ class HeldSession:
                 self.remove(attached, code=4409, cause="superseded")
                 attached.link.shut(4409, "superseded")
 
-    def shut(self, code: int, reason: str) -> None:
-        """Close every viewer's socket."""
-        for attached in list(self._attached):
-            self.remove(attached, code=code, cause=reason)
-            attached.link.shut(code, reason)
-
     def close(self) -> None:
         """Close the file."""
         self.log.close()
@@ -419,6 +437,8 @@ async def pump(attached: AttachedSession) -> None:
         pulled = attachment.reader.pull()
         if pulled.is_empty:
             await attached.answer_if_due()
+            if attached.has_finished():
+                return
             await attached.wait()
             continue
         attached.session.quality.pulled(pulled, attachment.live_from)

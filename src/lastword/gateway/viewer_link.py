@@ -13,13 +13,13 @@ import json
 import os
 import secrets
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import paths, refusals, wire
+from lastword.gateway import paths, refusals, rights, viewer_frames, wire
 from lastword.gateway.asks import read_ask_id, session_key
 from lastword.gateway.delivery import Delivery, is_cancel, lane_of
 from lastword.gateway.holders import StartError, answers
@@ -35,18 +35,9 @@ if TYPE_CHECKING:
     from lastword.gateway.quality.links import LinkQuality
     from lastword.gateway.tokens import Grant
 
-BATCH: dict[str, Any] = {
-    "code": acp.INVALID_REQUEST,
-    "message": "Batches are not supported. Send one message.",
-}
-NOT_JSON: dict[str, Any] = {
-    "code": acp.PARSE_ERROR,
-    "message": "This frame is no JSON-RPC message.",
-}
-INITIALIZED: dict[str, Any] = {
-    "code": acp.INVALID_REQUEST,
-    "message": "This connection has been initialized.",
-}
+OPENS = frozenset({"session/new", acp.FORK})
+"""Requests whose answers name a new session."""
+
 _COSTLY = acp.BRINGS_BACK | {"session/list"}
 """Requests that have a log read, or every holder asked."""
 
@@ -158,7 +149,7 @@ class Upstream:
     def send(self, line: bytes) -> None:
         """Write a line."""
         if not self.writer.is_closing():
-            self.writer.write(line + b"\n")
+            self.writer.write(wire.one_line(line) + b"\n")
 
     async def close(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
@@ -168,6 +159,13 @@ class Upstream:
         self.send(wire.control(wire.LEAVE, code=code, cause=cause))
         with contextlib.suppress(OSError):
             self.writer.close()
+
+
+class _Unanswered(NamedTuple):
+    """A request of no session's: who has it, and whether its answer names a new session."""
+
+    upstream: Upstream
+    opens: bool
 
 
 class ViewerLink(ABC):
@@ -197,8 +195,8 @@ class ViewerLink(ABC):
         """Sessions whose holder was lost; naming one attaches the viewer to it again."""
         self._own_requests = 0
         """The front's own requests that holders have not answered."""
-        self._unanswered: dict[bytes, Upstream] = {}
-        """Who has each request of no session: such as the one that opens a session."""
+        self._unanswered: dict[bytes, _Unanswered] = {}
+        """By their ids, requests of no session's: such as the one that opens a session."""
         self.met: LinkQuality = front.quality.measured.opened(self.transport)
         """How it is measured."""
         self.code: int = 1006
@@ -323,10 +321,10 @@ class ViewerLink(ABC):
 
     async def take(self, line: bytes) -> None:
         """Take a frame from the viewer."""
-        frame = jsonrpc.decode(line)
-        if not isinstance(frame, jsonrpc.Frame):
-            batch = line.lstrip()[:1] == b"["
-            await self.send(jsonrpc.error(jsonrpc.NULL_ID, BATCH if batch else NOT_JSON))
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError as error:
+            await self.send(error.answer)
             return
         lane = lane_of(frame)
         if frame.message.method == "session/list":  # asks every holder
@@ -405,8 +403,9 @@ class ViewerLink(ABC):
         request_id, session_id = message.request_id, message.session_id
         if request_id is not None and message.method is not None:
             upstream.unanswered.add(request_id)
-            if session_id is None:
-                self._unanswered[request_id] = upstream
+            opens = message.method in OPENS
+            if opens or session_id is None:
+                self._unanswered[request_id] = _Unanswered(upstream, opens)
         if session_id in self._detached:
             self._detached.discard(session_id)
             if message.method not in acp.BRINGS_BACK:
@@ -458,27 +457,18 @@ class ViewerLink(ABC):
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Return why a frame is not passed on."""
         message = frame.message
-        if message.session_id is not None:
-            allowed = {"", message.session_id}
-            if self.grant.session not in allowed or self._only not in allowed:
-                return refusals.unknown_session(message.session_id)
-        if message.method == acp.INITIALIZE:
-            return INITIALIZED
-        if message.method != "session/new":
-            return self._refusal_of_no_session(frame)
-        return None if self._may_open else refusals.observes()
+        if self._only and message.session_id not in {None, self._only}:
+            return refusals.unknown_session(message.session_id or "")
+        controls = self.grant.role is Role.CONTROLLER
+        refused = rights.refusal(message, controls=controls, session=self.grant.session)
+        if refused is None and self._only and message.method in OPENS:
+            return refusals.one_session()
+        return refused
 
     @property
     def _may_open(self) -> bool:
         """Tell whether this link may open sessions."""
-        return self.grant.role.value == "controller" and not (self.grant.session or self._only)
-
-    def _refusal_of_no_session(self, frame: Frame) -> dict[str, Any] | None:
-        """Refuse an observer's request that reaches the agent itself, such as a login."""
-        message = frame.message
-        if message.session_id is not None or message.method in {None, "session/list"}:
-            return None
-        return None if self.grant.role.value == "controller" else refusals.observes()
+        return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
 
     def _known_way_of(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, if it is connected."""
@@ -553,6 +543,7 @@ class ViewerLink(ABC):
         hello = {
             "viewer": self._viewer,
             "role": self.grant.role.value,
+            "session": self.grant.session,
             "replay": self._replay,
             "new": self._is_new,
             "events": self.has_events,
@@ -577,7 +568,8 @@ class ViewerLink(ABC):
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
-        for request_id in [name for name, way in self._unanswered.items() if way is upstream]:
+        lost = [name for name, each in self._unanswered.items() if each.upstream is upstream]
+        for request_id in lost:
             del self._unanswered[request_id]
         unanswered, upstream.unanswered = upstream.unanswered, set()
         # A viewer that comes back sends again what was not answered, but not to one that hangs.
@@ -611,7 +603,19 @@ class ViewerLink(ABC):
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:
-            await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
+            code, reason = int(facts.get("code", 1011)), str(facts.get("reason", ""))
+            session_id = facts.get("session")
+            if isinstance(session_id, str):
+                await self._session_ended(session_id, code, reason)
+            else:
+                await self.close(code, reason)
+
+    async def _session_ended(self, session_id: str, code: int, reason: str) -> None:
+        """Leave a session that has ended; close the connection if it carries no other."""
+        self._by_session.pop(session_id, None)
+        self._by_ask.pop(session_key(session_id), None)
+        if not self._by_session and not self._unanswered:
+            await self.close(code, reason)
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
@@ -623,17 +627,20 @@ class ViewerLink(ABC):
         if self._unanswered:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-                self._unanswered.pop(frame.message.request_id or b"", None)
+                self._answered(upstream, frame)
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
                 self._by_ask[read_ask_id(frame.message.request_id)[0]] = upstream
-        elif b'"sessionId"' in line and b'"result"' in line:
-            frame = jsonrpc.decode(line)
-            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-                session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-                if isinstance(session_id, str):
-                    self._by_session[session_id] = upstream
+
+    def _answered(self, upstream: Upstream, frame: Frame) -> None:
+        asked = self._unanswered.get(frame.message.request_id or b"")
+        if asked is None or asked.upstream is not upstream:
+            return
+        del self._unanswered[frame.message.request_id or b""]
+        session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+        if asked.opens and isinstance(session_id, str):
+            self._by_session[session_id] = upstream
 
 
 def _encodable(params: dict[str, Any]) -> dict[str, Any]:

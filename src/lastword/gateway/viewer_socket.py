@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import viewer_frames
 from lastword.gateway.abortable import STALL_SECONDS, abort_of
 from lastword.gateway.framed_protocol import frames_of
 from lastword.gateway.framing import text_frames
@@ -127,8 +128,11 @@ class ViewerSocket(ViewerLink):
         async with asyncio.timeout(INITIALIZE_SECONDS):  # its agent's start takes what it takes
             while line is None:
                 line = await self._receive()
-        frame = jsonrpc.decode(line)
-        if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.INITIALIZE:
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError:
+            frame = None
+        if frame is None or frame.message.method != acp.INITIALIZE:
             await self.close(NO_INITIALIZE, "initialize_first")
             return False
         await self.send(await self._greet(frame))

@@ -55,6 +55,7 @@ class SessionEvents:
         self._has_come = asyncio.Event()
         self._has_room = asyncio.Event()
         self._goes_back = False
+        self._is_finished = False
         self._reader: object = None
         self.unread_bytes: int = 0
         """The size of what waits and is in no log."""
@@ -71,6 +72,16 @@ class SessionEvents:
         self._waiting.append(event)
         self.unread_bytes += 0 if event.is_kept else len(event.frame)
         self._has_come.set()
+
+    def finish(self) -> None:
+        """End once what is queued has been read: its session is over."""
+        self._is_finished = True
+        self._has_come.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing will ever be read from it again."""
+        return self._is_finished and not self._waiting and not self.is_read
 
     def go_back(self) -> None:
         """Discard frames until the holder has gone back."""
@@ -98,6 +109,8 @@ class SessionEvents:
                     self.unread_bytes -= 0 if event.is_kept else len(event.frame)
                     self._has_room.set()
                     yield event.encoded
+                elif self._is_finished:
+                    return
                 elif not await self._comes():
                     yield b": still here\n\n"
         finally:
@@ -140,6 +153,10 @@ class ViewerStreams(ViewerLink):
         """Return a session's stream, or the connection's own; `None` if there are too many."""
         if not session_id:
             return self._own
+        if session_id not in self._sessions or self._sessions[session_id].is_over:
+            self._sessions = {
+                name: each for name, each in self._sessions.items() if not each.is_over
+            }
         if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
             return None
         return self._sessions.setdefault(session_id, SessionEvents())
@@ -221,6 +238,13 @@ class ViewerStreams(ViewerLink):
                 waits.set_result(refused)
         else:
             await super()._control(word, facts)
+
+    async def _session_ended(self, session_id: str, code: int, reason: str) -> None:  # noqa: ARG002
+        """End the session's stream; the connection may open others."""
+        self._by_session.pop(session_id, None)
+        stream = self._sessions.get(session_id)
+        if stream is not None:
+            stream.finish()
 
     async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
         """Queue a frame from a session's log on its stream, except answers to the gateway."""

@@ -34,6 +34,7 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         id: identifies it, over all its sockets.
         role: what it may do.
+        session: the only session that it may use; empty for all.
         profile: what its `initialize` said.
         replay: it negotiated cursors, so its frames carry their sequence numbers.
         is_new: it came without a secret, so it sent no requests over an earlier link.
@@ -41,6 +42,7 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     role: Role = Role.CONTROLLER
+    session: str = ""
     profile: ClientProfile = ClientProfile()
     replay: bool = False
     is_new: bool = False

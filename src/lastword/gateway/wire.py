@@ -1,7 +1,7 @@
 """The line protocol between a front and a holder, on a Unix socket.
 
-Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed on
-unchanged; one that begins with `!` is a control line. A front of version n talks to holders of
+Owns its version and its control lines. A line that begins with `!` is a control line, and every
+other is an ACP frame, which has no line ends within. A front of version n talks to holders of
 versions n and n - 1, which run until their sessions end. Version 2 added `EVENTS_PAGE` and
 `NOTE`, and the version in a holder's `STATUS`; a holder of version 1 does not answer unknown
 words.
@@ -31,7 +31,8 @@ WELCOME = "welcome"
 LEAVE = "leave"
 """Front: the viewer's socket has closed, with this code, for this cause."""
 SHUT = "shut"
-"""Holder: the viewer's socket is to be closed with this code and reason."""
+"""Holder: the viewer's socket is to be closed with this code and reason; if a `session` is named,
+only if it carries no other. Nothing more comes of that session."""
 ANSWER_FIRST = "answer-first"
 """Front: the next attach is answered before the past is told, since nobody reads that yet."""
 EVENTS = "events"
@@ -53,6 +54,18 @@ EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
 """Front: a client reported an error of its own at a session. Holder: it is this entry."""
+
+
+OF_A_VIEWER = frozenset({LEAVE, RESUME, ANSWER_FIRST})
+"""What is taken over a connection that has a viewer, and over no other; the rest is taken before
+it has one."""
+
+_SPACES = bytes.maketrans(b"\r\n", b"  ")
+
+
+def one_line(frame: bytes) -> bytes:
+    """Return a JSON text without line ends; they stand only between its tokens."""
+    return frame.translate(_SPACES) if b"\n" in frame or b"\r" in frame else frame
 
 
 def control(word: str, **facts: Any) -> bytes:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from lastword.gateway.viewers import Role
+from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.process.gateway.test_http import EVENTS, JSON, Caller, next_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -58,3 +67,172 @@ def test_one_viewer_more_than_there_may_be_is_told_so(serve: Serve) -> None:
         error = other.answer(other.request("session/load", loading))["error"]
         assert error["data"]["agent_error"]["reason"] == "too_many_viewers"
         assert one.answer(one.prompt(session))["result"]["stopReason"] == "end_turn"
+
+
+KINDS = [["close"], []]
+"""Agents that close a session themselves, and those in whose place the gateway does."""
+
+
+@pytest.fixture
+def serve_noting(serve: Serve, tmp_path: Path) -> Serve:
+    def start(words: list[str]) -> Gateway:
+        path = str(tmp_path / "noted")
+        return serve(
+            "", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", path, *words]
+        )
+
+    return start
+
+
+def is_end(frame: dict[str, Any]) -> bool:
+    """Is it what a viewer without positions is told of a session's end?"""
+    meta = frame.get("params", {}).get("update", {}).get("_meta", {})
+    return "session_ended" in meta.get("lastword", {})
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_a_closed_session_leaves_the_others_of_its_link_alone(
+    serve_noting: Serve, words: list[str]
+) -> None:
+    gateway = serve_noting(words)
+    with ViewerClient(gateway) as one, ViewerClient(gateway, replay=True) as other:
+        closed, stays = one.new(gateway.root), one.new(gateway.root)
+        other.load(closed, gateway.root)
+        turn = one.prompt(stays, "wait")
+        assert one.result("session/close", {"sessionId": closed}) == {}
+        end = one.find(is_end)
+        assert end["params"]["sessionId"] == closed
+        assert end["params"]["update"]["_meta"]["lastword"] == {
+            "session_ended": {"cause": "closed"}
+        }
+        one.send({"method": "session/cancel", "params": {"sessionId": stays}})
+        assert one.answer(turn)["result"]["stopReason"] == "cancelled"
+        assert one.answer(one.prompt(stays))["result"]["stopReason"] == "end_turn"
+        # The other one has this session alone: it is told, and then its link is closed.
+        assert other.closed() == (4410, "session_ended")
+        words_told = [
+            frame["params"]["word"]
+            for frame in other.frames
+            if frame.get("method") == "_lastword/life"
+        ]
+        assert "session_ended" in words_told
+        listed = one.result("session/list", {})["sessions"]
+        assert [each["sessionId"] for each in listed] == [stays]
+
+
+@pytest.mark.parametrize("words", KINDS)
+@pytest.mark.parametrize("replay", [False, True])
+def test_who_closes_its_only_session_is_answered_before_its_link_ends(
+    serve_noting: Serve, words: list[str], *, replay: bool
+) -> None:
+    gateway = serve_noting(words)
+    with ViewerClient(gateway, replay=replay) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session))
+        request = viewer.request("session/close", {"sessionId": session})
+        assert viewer.closed() == (4410, "session_ended")
+        assert [each["result"] for each in viewer.answers_to(request)] == [{}]
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(
+    serve_noting: Serve, words: list[str]
+) -> None:
+    gateway = serve_noting(words)
+    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
+        session = one.new(gateway.root)
+        other.load(session, gateway.root)
+        turn = one.prompt(session, "wait")
+        other.find(lambda frame: "user_message_chunk" in str(frame))
+        assert other.result("session/close", {"sessionId": session}) == {}
+        assert one.answer(turn)["result"]["stopReason"] == "cancelled"
+        assert one.closed() == (4410, "session_ended")
+        assert len(one.answers_to(turn)) == 1
+
+
+def test_an_observer_closes_nothing(serve_noting: Serve) -> None:
+    for words in KINDS:
+        gateway = serve_noting(words)
+        token = gateway.token(role=Role.OBSERVER)
+        with ViewerClient(gateway) as owner, ViewerClient(gateway, token=token) as viewer:
+            session = owner.new(gateway.root)
+            viewer.load(session, gateway.root)
+            refused = viewer.answer(viewer.request("session/close", {"sessionId": session}))
+            assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
+            assert owner.answer(owner.prompt(session))["result"]["stopReason"] == "end_turn"
+        gateway.close()
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
+    serve_noting: Serve, words: list[str]
+) -> None:
+    gateway = serve_noting(words)
+    caller = Caller(gateway)
+    try:
+        link = {"Acp-Connection-Id": caller.connect()}
+        own = caller.ask("GET", headers=EVENTS | link)
+        streams = {}
+        for number in (1, 2):
+            params = {"cwd": str(gateway.root), "mcpServers": []}
+            opening = {"jsonrpc": "2.0", "id": number, "method": "session/new", "params": params}
+            caller.ask("POST", json.dumps(opening).encode(), JSON | link)
+            session = next_message(own)["result"]["sessionId"]
+            headers = EVENTS | link | {"Acp-Session-Id": session}
+            streams[session] = caller.ask("GET", headers=headers)
+
+        def post(request: int, method: str, **params: Any) -> None:
+            message = {"jsonrpc": "2.0", "id": request, "method": method, "params": params}
+            assert caller.ask("POST", json.dumps(message).encode(), JSON | link).status == 202
+
+        closed, stays = streams
+        post(3, "session/prompt", sessionId=stays, prompt=[{"type": "text", "text": "wait"}])
+        post(4, "session/close", sessionId=closed)
+        told = streams[closed].read().decode()  # to its end
+        assert '"id":4,"result":{}' in told.replace(" ", "")
+        assert told.index('"result"') < told.index('"session_ended"')
+        post(5, "session/set_mode", sessionId=stays, modeId="x")
+        assert next_message(streams[stays])["id"] == 5
+        cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": stays}}
+        caller.ask("POST", json.dumps(cancel).encode(), JSON | link)
+        assert next_message(streams[stays])["result"]["stopReason"] == "cancelled"
+    finally:
+        caller.close()
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
+    serve_noting: Serve, words: list[str]
+) -> None:
+    gateway = serve_noting(words)
+
+    async def play() -> str:
+        async with connected(gateway.url, gateway.token()) as editor:
+            stays = await editor.begin(gateway.root)
+            opening = {"cwd": str(gateway.root), "mcpServers": []}
+            closed = (await editor.call("session/new", opening))["result"]["sessionId"]
+            turn = editor.prompt(stays, "wait")
+            assert (await editor.call("session/close", {"sessionId": closed}))["result"] == {}
+            mode = {"sessionId": stays, "modeId": "x"}
+            assert (await editor.call("session/set_mode", mode))["result"] == {}
+            assert editor.answers(turn) == []
+            editor.send({"method": "session/cancel", "params": {"sessionId": stays}})
+            assert (await editor.answer(turn))["result"]["stopReason"] == "cancelled"
+            # A session that another viewer closes is over here too, and is not brought back.
+            other = (await editor.call("session/new", opening))["result"]["sessionId"]
+            await asyncio.to_thread(close_elsewhere, gateway, other)
+            gateway.kill_front()
+            gateway.start()
+            answer = await editor.answer(editor.prompt(stays, "go on"))
+            assert answer["result"]["stopReason"] == "end_turn"
+            assert (await editor.close())[0] == 0
+            return stays
+
+    stays = asyncio.run(play())
+    assert sessions_of(gateway) == [stays]
+
+
+def close_elsewhere(gateway: Gateway, session: str) -> None:
+    with ViewerClient(gateway) as viewer:
+        viewer.load(session, gateway.root)
+        assert viewer.result("session/close", {"sessionId": session}) == {}

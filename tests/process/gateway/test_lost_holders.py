@@ -181,7 +181,7 @@ def test_a_holder_that_cannot_start_is_a_typed_error(
 
 def test_a_request_in_the_moment_of_a_holders_death_is_answered(serve: Serve) -> None:
     gateway = serve(
-        "", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", os.devnull]
+        "", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", os.devnull]
     )
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         well = viewer.new(gateway.root)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def noting(serve: Serve, tmp_path: Path) -> Gateway:
     """A gateway whose agent notes what it is sent."""
     notes = tmp_path / "notes"
-    return serve("", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", str(notes)])
+    return serve("", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", str(notes)])
 
 
 def noted(gateway: Gateway, method: str) -> list[dict[str, Any]]:

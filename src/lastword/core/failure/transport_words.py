@@ -391,6 +391,14 @@ TRANSPORT_WORDS = (
         action="fix_configuration",
     ),
     TransportWord(
+        word="one_session",
+        type="invalid_request",
+        loss="none",
+        sentence="This token is for one session alone.",
+        advice="Use a token for all sessions.",
+        action="fix_configuration",
+    ),
+    TransportWord(
         word="turn_open",
         type="invalid_request",
         loss="none",
@@ -412,6 +420,14 @@ TRANSPORT_WORDS = (
         loss="none",
         sentence="As many viewers are at this session as there may be.",
         advice="Close one, or see --viewers.",
+        action="wait",
+    ),
+    TransportWord(
+        word="too_many_sessions",
+        type="invalid_request",
+        loss="none",
+        sentence="This agent has as many sessions as it may.",
+        advice="Close one of them.",
         action="wait",
     ),
     TransportWord(

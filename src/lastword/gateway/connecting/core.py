@@ -16,6 +16,7 @@ import msgspec
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import wire
 from lastword.gateway.connecting import failing, frames
 from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (
@@ -339,8 +340,8 @@ class Connector:
     # The gateway.
 
     def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Take in a frame from the gateway."""
-        frame = jsonrpc.decode(line)
+        """Take in a frame from the gateway; a message's line ends are none of the editor's."""
+        frame = jsonrpc.decode(wire.one_line(line))
         if not isinstance(frame, jsonrpc.Frame):
             return []
         message = frame.message
@@ -523,6 +524,10 @@ class Connector:
         if method == "_lastword/gap" and not place.probing:
             missing = frames.count_of(params.get("to")) - frames.count_of(params.get("from")) + 1
             effects = self._notice(place, f"{missing} entries of this session are gone.")
+        elif method == "_lastword/life" and params.get("word") == "session_ended":
+            if place.attached and not place.attaching:  # and not in its past
+                del self._places[place.session_id]  # the next link would bring it back
+                return self._notice(place, "This session has ended.")
         elif method == "_lastword/life" and params.get("word") == "log_reset":
             epoch = object_of(params.get("facts")).get("epoch")
             place.epoch = epoch if isinstance(epoch, str) else place.epoch

@@ -231,6 +231,12 @@ EVENTS = _counter(
         ),
     ),
 )
+RESERVED = _counter(
+    "frames.reserved",
+    "{frame}",
+    "Agents' frames with names that are the gateway's own, which are removed, by the kind of name.",
+    Label("used", ("method", "meta")),
+)
 SESSIONS = _gauge(
     "sessions", "{session}", "Open sessions.", Label("state", ("idle", "running", "waiting"))
 )
@@ -264,7 +270,7 @@ OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest report that waits; 
 METRICS = (
     *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ENDED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
     *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
-    *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, SESSIONS, VIEWERS),
+    *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, RESERVED, SESSIONS, VIEWERS),
     *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),
     *(REPORTS_SENT, REPORTS_REFUSED, REPORTS_DROPPED),
 )

@@ -1,0 +1,122 @@
+"""A viewer's message: one JSON-RPC message on one line, which every reader reads alike.
+
+Owns the check of what comes from outside before anything is decided on it. JSON allows line ends
+between tokens, at which a later reader would split the message, and a name twice in one object, of
+which readers choose differently.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lastword.core.protocol import acp, deep, jsonrpc
+from lastword.gateway import wire
+
+NOT_JSON: dict[str, Any] = {
+    "code": acp.PARSE_ERROR,
+    "message": "This frame is no JSON-RPC message.",
+}
+BATCH: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Batches are not supported. Send one message.",
+}
+AMBIGUOUS = "This message can be read in two ways: {}."
+
+_ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_PARAMS = frozenset(
+    {"sessionId", "cwd", "additionalDirectories", "mcpServers", "requestId", "prompt", "_meta"}
+)
+"""The members on which somebody decides. Go's JSON reader takes them in any case."""
+
+
+class FrameError(Exception):
+    """A message that is not passed on.
+
+    Attributes:
+        request_id: the id of the request that is to be answered (JSON text); `null` if unknown.
+        error: the JSON-RPC error object of the answer.
+    """
+
+    def __init__(self, error: dict[str, Any], request_id: bytes = jsonrpc.NULL_ID) -> None:
+        super().__init__(str(error["message"]))
+        self.error = error
+        self.request_id = request_id
+
+    @property
+    def answer(self) -> bytes:
+        """Return the answer to the viewer."""
+        return jsonrpc.error(self.request_id, self.error)
+
+
+def read(text: bytes) -> jsonrpc.Frame:
+    """Return a viewer's message as a frame without line ends.
+
+    Raises:
+        FrameError: It is not one message, or readers could disagree on what it says.
+    """
+    frame = jsonrpc.decode(text)
+    if not isinstance(frame, jsonrpc.Frame):
+        raise FrameError(BATCH if text.lstrip()[:1] == b"[" else NOT_JSON)
+    line = wire.one_line(frame.line)
+    try:
+        _look_at_members(frame)
+    except _MemberError as error:
+        wrong = {"code": acp.INVALID_REQUEST, "message": AMBIGUOUS.format(error)}
+        raise FrameError(wrong, frame.message.request_id or jsonrpc.NULL_ID) from None
+    except ValueError:  # as of a number of thousands of digits
+        raise FrameError(NOT_JSON) from None
+    return frame if line is frame.line else jsonrpc.Frame(line, frame.message, frame.shallow)
+
+
+class _MemberError(Exception):
+    """The member on which readers disagree."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _MemberError(f"an object has {_shown(twice)} twice")
+    return members
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_members)
+
+
+def _look_at_members(frame: jsonrpc.Frame) -> None:
+    """Look for members that one reader takes for another, or for absent.
+
+    Raises:
+        _MemberError: There is one.
+        ValueError: A value cannot be read.
+    """
+    try:
+        value = _decoder.decode(frame.readable.decode())
+    except RecursionError:  # nested deeper than this parser goes, but not than msgspec does
+        value = _decoder.decode((deep.shallow(frame.line) or b"").decode())
+    params = value.get("params")
+    _look_at_case(value, _ENVELOPE)
+    _look_at_case(params, _PARAMS)
+    _look_at_text(value, "method")
+    _look_at_text(params, "sessionId")
+
+
+def _look_at_case(members: object, known: frozenset[str]) -> None:
+    if not isinstance(members, dict) or members.keys() <= known:
+        return
+    folded = {name.casefold() for name in known}
+    for name in members.keys() - known:
+        if name.casefold() in folded:
+            raise _MemberError(f"{_shown(name)} differs from a name of ACP by its case alone")
+
+
+def _look_at_text(members: object, name: str) -> None:
+    value = members.get(name) if isinstance(members, dict) else None
+    if value is not None and not isinstance(value, str):
+        raise _MemberError(f"{_shown(name)} is not a string")
+
+
+def _shown(name: str) -> str:
+    return json.dumps(name[:40])

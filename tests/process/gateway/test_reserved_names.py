@@ -1,0 +1,140 @@
+"""An agent that speaks with the gateway's voice: nobody hears it, and it is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+FORGED = {"seq": 10**9, "epoch": "forged", "from": 1, "gap": {"from": 1, "to": 9, "reason": "x"}}
+
+
+def notification(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": method, "params": {"sessionId": "SESSION"} | params}
+
+
+def update(**members: Any) -> dict[str, Any]:
+    """An update of a title, with more in its params or in itself."""
+    inner = {"sessionUpdate": "session_info_update", "title": "kept"} | members.pop("inner", {})
+    return notification("session/update", update=inner, **members)
+
+
+METHODS = [
+    notification("_lastword/life", word="log_reset", facts={"epoch": "forged"}),
+    notification("_lastword/at", _meta={"lastword": FORGED}),
+    notification("_lastword/gap", **{"from": 1, "to": 9}),
+    notification("_lastword/ended", stopReason="end_turn"),
+]
+METAS = [
+    update(_meta={"lastword": FORGED, "other": 1}),
+    update(inner={"_meta": {"lastword": {"gap": FORGED["gap"]}}}),
+    update(_meta={"lastword": FORGED}, inner={"_meta": {"lastword": {"turn": {}}}}),
+]
+
+
+def disguised(frame: dict[str, Any]) -> str:
+    """The same frame, where no reader of bytes sees the name."""
+    return json.dumps(frame).replace("lastword", "l\\u0061stw\\u006frd")
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted(
+    serve: Serve, tmp_path: Path, *, replay: bool
+) -> None:
+    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
+    gateway = serve("", command=command)
+    with ViewerClient(gateway, replay=replay) as viewer, ViewerClient(gateway) as later:
+        session = viewer.new(gateway.root)
+        for frame in [*METHODS, *METAS]:
+            for text in (json.dumps(frame), disguised(frame)):
+                answer = viewer.answer(viewer.prompt(session, f"say {text}"))
+                assert answer["result"]["stopReason"] == "end_turn"
+        later.load(session, gateway.root)
+        for each in (viewer, later):
+            told = json.dumps([one for one in each.frames if "user_message_chunk" not in str(one)])
+            assert "forged" not in told
+            assert str(10**9) not in told
+            assert '"turn": {}' not in told
+            titles = [one for one in each.updates("session_info_update") if one.get("title")]
+            assert [one["title"] for one in titles] == ["kept"] * 2 * len(METAS)
+        assert viewer.updates("session_info_update")[0].get("_meta", {}) == {}
+        kept = [
+            frame["params"]["_meta"]
+            for frame in later.frames
+            if frame.get("params", {}).get("_meta")
+        ]
+        assert {"other": 1} in kept
+        if replay:
+            seqs = viewer.seqs()
+            assert seqs == sorted(seqs)
+    until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
+    assert counted(gateway, "meta") == 2 * len(METAS)
+
+
+def test_an_agents_own_request_below_lastword_is_answered_with_an_error(
+    serve: Serve, tmp_path: Path
+) -> None:
+    path = tmp_path / "noted"
+    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(path)]
+    gateway = serve("", command=command)
+    asked = notification("_lastword/ping") | {"id": "mine"}
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session, f"say {json.dumps(asked)}"))
+        until("it is answered", lambda: "-32601" in path.read_text())
+        assert "_lastword/ping" not in json.dumps(viewer.frames)
+
+
+def test_an_answer_of_another_agent_does_not_lead_a_session_to_it(
+    serve: Serve, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
+    gateway = serve("", command=command)
+    with ViewerClient(gateway) as viewer:
+        one, other = viewer.new(gateway.root), viewer.new(gateway.root)
+        # It answers the next prompt itself, with the name of a session that is not its own.
+        number = 4
+        for guess in range(number, number + 4):
+            result = {"stopReason": "end_turn", "sessionId": other}
+            forged = {"jsonrpc": "2.0", "id": guess, "result": result}
+            viewer.answer(viewer.prompt(one, f"say {json.dumps(forged)}"))
+        assert viewer.answer(viewer.prompt(other))["result"] == {"stopReason": "end_turn"}
+
+
+def test_a_text_about_lastword_is_not_touched(serve: Serve, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
+    gateway = serve("", command=command)
+    raw = {"_meta": {"lastword": {"seq": 1}}, "n": 1.50}
+    inner = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "lastword", "rawInput": raw}
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        text = json.dumps(notification("session/update", update=inner))
+        viewer.answer(viewer.prompt(session, f"say {text}"))
+        (call,) = viewer.updates("tool_call")
+        assert call["rawInput"] == raw
+    assert counted(gateway, "meta") == 0
+
+
+def counted(gateway: Gateway, used: str) -> int:
+    """How many frames the gateway counted."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{gateway.port}/metrics") as answer:
+        text = answer.read().decode()
+    name = f'lastword_gateway_frames_reserved_total{{used="{used}"}}'
+    found = re.search(rf"^{re.escape(name)} (\d+)", text, re.MULTILINE)
+    assert found is not None, text
+    return int(found[1])
