@@ -47,6 +47,7 @@ def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
         f"//registry.example/:_authToken={PLAIN}",
         f"smtp.pass: {PLAIN}",
         f"db_pwd => {PLAIN}",
+        f"ACME_PAT = {PLAIN}",
         f"pass={PLAIN}",
         f"API key: {PLAIN}",
         f"groq_key: {PLAIN}",
