@@ -201,7 +201,7 @@ def _value_of(text: str, match: re.Match[str]) -> re.Pattern[str] | None:
     if name.lower() == "key" and text[max(start - 4, 0) : start].lower() == "api ":
         name = "api_key"
     naming = naming_of(name)
-    is_assigned = text[end : end + 4].lstrip(" \"'\\")[:1] == "="
+    is_assigned = text[end : end + 2].lstrip("\"'\\")[:1] == "="
     if naming in (Naming.VARIABLE, Naming.PASSWORD) and not is_assigned:
         # "GITHUB_TOKEN: not set" is a sentence.
         naming = Naming.PERHAPS if naming is Naming.VARIABLE else Naming.SECRET
