@@ -82,7 +82,7 @@ def test_a_password_may_be_a_number(name: str) -> None:
         "COMPASS=north1234 MONKEY=banana1234 keyboard=us path=/a1/b2/c3",
         "first_pass: 12345abcde all_pass=12345abcde",
         "GITHUB_TOKEN: not set",
-        "NODE_COOKIE = \"lastword_node\" and BODY_KEY = re.compile(x)",
+        'NODE_COOKIE = "lastword_node" and BODY_KEY = re.compile(x)',
         "HF_TOKEN=true NPM_TOKEN=none DEPLOY_KEY={key} X_TOKEN=$OTHER_TOKEN",
         "InvalidSessionToken: Invalid session token provided.",
         "fetch(url, { credentials: 'include' })",
