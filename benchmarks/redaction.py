@@ -42,13 +42,13 @@ TEXTS: dict[str, Any] = {
 
 
 def _microseconds() -> dict[str, float]:
-    from lastword.core.redact.redactor import redact_json  # noqa: PLC0415 - of the tree asked for
+    from lastword.core.redact.redactor import redact_json  # noqa: PLC0415 - of the tree to be measured
 
-    found = {}
+    results = {}
     for name, value in TEXTS.items():
         redact_json(value)
-        found[name] = _best(lambda value=value: redact_json(value)) * 1e6
-    return found
+        results[name] = _best(lambda value=value: redact_json(value)) * 1e6
+    return results
 
 
 def _best(work: Any) -> float:
@@ -87,14 +87,14 @@ def _growth() -> None:
 
     tables = (shapes.CARRIERS, shapes.SHAPES, shapes.KEY_SHAPES)
     tables += (service_shapes.SERVICE_KEYS, service_shapes.ASSIGNED_SHAPES)
-    found: list[tuple[float, float, str]] = []
+    results: list[tuple[float, float, str]] = []
     for shape in (shape for table in tables for shape in table):
         for unit in (unit for hint in shape.hints for unit in _hostile(hint)):
-            found += _grown(lambda text, shape=shape: shape.pattern.sub("", text), unit)
+            results += _grown(lambda text, shape=shape: shape.pattern.sub("", text), unit)
     for unit in ("a_token=", "A_KEY=", "password=", "pass=", '"=', "key\\=", "pass" * 30):
-        found += _grown(lambda text: named_values.redact_named(text, text.lower()), unit)
+        results += _grown(lambda text: named_values.redact_named(text, text.lower()), unit)
     print("the costliest in 8 KiB, and how they grow:")
-    for seconds, growth, unit in sorted(found, reverse=True)[:12]:
+    for seconds, growth, unit in sorted(results, reverse=True)[:12]:
         print(f"{seconds * 1e3:6.1f} ms {growth:6.1f}  {unit!r}")
 
 
@@ -129,13 +129,13 @@ def main() -> None:
     options.add_argument("--against", type=Path)
     options.add_argument("--growth", action="store_true")
     options.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    asked = options.parse_args()
-    if asked.measure:
+    arguments = options.parse_args()
+    if arguments.measure:
         print(json.dumps(_microseconds()))
-    elif asked.growth:
+    elif arguments.growth:
         _growth()
-    elif asked.against:
-        _compare(asked.against)
+    elif arguments.against:
+        _compare(arguments.against)
     else:
         for name, value in _microseconds().items():
             print(f"{name:22}{value:8.0f}us")

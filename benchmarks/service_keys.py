@@ -129,7 +129,7 @@ def _row(rule: dict[str, Any], part: str) -> tuple[Row, bool]:
         return _key(translated(part), rule.get("keywords", [])), False
     secret = translated(part[middle.end() :])
     alone = f"(?i:{secret})" if "(?i" in begun[0] else secret
-    if len(_prefix(secret)) >= MIN_LITERALS and not _matches_honest(alone):
+    if len(_prefix(parser.parse(secret))) >= MIN_LITERALS and not _matches_honest(alone):
         return _key(alone, rule["keywords"]), False
     names = _alternatives(part[begun.end() : middle.start()])
     plain = [name.strip(",").lower() for name in names if not set(name) & set("[(?")]
@@ -144,10 +144,10 @@ def _row(rule: dict[str, Any], part: str) -> tuple[Row, bool]:
 
 def _key(pattern: str, keywords: list[str]) -> Row:
     parts = [_open_ended(each) for each in _alternatives(pattern)]
-    kept = [each for each in parts if not _matches_honest(each)]
-    if not kept:
+    usable = [each for each in parts if not _matches_honest(each)]
+    if not usable:
         raise UnusableError("matches honest texts as well")
-    pattern = "|".join(kept)
+    pattern = "|".join(usable)
     made = examples(pattern)
     if all(
         any(shape.pattern.search(each) for shape in (*CARRIERS, *SHAPES, *KEY_SHAPES))
@@ -155,8 +155,8 @@ def _key(pattern: str, keywords: list[str]) -> Row:
     ):
         raise UnusableError("a rule of our own matches all of it")
     if min(max(map(len, LONG_WORD.findall(each)), default=0) for each in made) < MIN_KEY_CHARS:
-        raise UnusableError("too short to be told from a word")
-    for hints in ({hint for each in kept for hint in _hints(each)}, set(keywords)):
+        raise UnusableError("no word of it is long enough")
+    for hints in ({hint for each in usable for hint in _hints(each)}, set(keywords)):
         if all(any(hint in each.lower() for hint in hints) for each in made):
             return Row(tuple(sorted(hints)), pattern)
     raise UnusableError("has no fixed characters")
@@ -291,38 +291,29 @@ def _alternatives(text: str) -> list[str]:
 # What a pattern matches.
 
 
-def _prefix(pattern: str) -> str:
+def _prefix(parsed: Any) -> str:
     """The fixed characters at a pattern's beginning."""
-    found = ""
-    for code, value in _items(parser.parse(pattern)):
+    chars = ""
+    for code, value in _items(parsed):
         if code is not sre.LITERAL:
             break
-        found += chr(value)
-    return found
+        chars += chr(value)
+    return chars
 
 
 def _hints(pattern: str) -> set[str]:
     """The longest fixed texts, one of which is in whatever a pattern matches."""
-    found, run = "", ""
+    chars, run = "", ""
     for code, value in [*_items(parser.parse(pattern)), (None, None)]:
         if code is sre.LITERAL:
             run += chr(value)
             continue
-        if code is sre.BRANCH and not found and not run:
-            parts = [_text_of(each) for each in value[1]]
+        if code is sre.BRANCH and not chars and not run:
+            parts = [_prefix(each) for each in value[1]]
             if all(len(part) >= 3 for part in parts):
                 return {part.lower() for part in parts}
-        found, run = max(found, run, key=len), ""
-    return {found.lower()} if len(found) >= 2 else set()
-
-
-def _text_of(items: Any) -> str:
-    found = ""
-    for code, value in _items(items):
-        if code is not sre.LITERAL:
-            break
-        found += chr(value)
-    return found
+        chars, run = max(chars, run, key=len), ""
+    return {chars.lower()} if len(chars) >= 2 else set()
 
 
 def _items(items: Any) -> list[tuple[Any, Any]]:
@@ -375,18 +366,18 @@ def _example(items: Any, dice: random.Random) -> list[str]:
 
 
 def _members(items: Any) -> str:
-    found = ""
+    chars = ""
     for code, value in items:
         if code is sre.LITERAL:
-            found += chr(value)
+            chars += chr(value)
         elif code is sre.RANGE:
-            found += "".join(map(chr, range(value[0], value[1] + 1)))
+            chars += "".join(map(chr, range(value[0], value[1] + 1)))
         elif code is sre.CATEGORY:
             words = "abcxyzABCXYZ0123456789_"
-            found += words if value is sre.CATEGORY_WORD else "0123456789"
+            chars += words if value is sre.CATEGORY_WORD else "0123456789"
         else:
             raise UnusableError("cannot be translated")
-    return found
+    return chars
 
 
 # The table.
@@ -426,9 +417,9 @@ def main() -> None:
     options.add_argument("toml", type=Path)
     options.add_argument("--source", default="of an unknown commit")
     options.add_argument("--write", action="store_true")
-    asked = options.parse_args()
-    text = table(asked.toml.read_text(encoding="utf-8"), asked.source)
-    if asked.write:
+    arguments = options.parse_args()
+    text = table(arguments.toml.read_text(encoding="utf-8"), arguments.source)
+    if arguments.write:
         TABLE.write_text(text, encoding="utf-8")
     else:
         print(text, end="")

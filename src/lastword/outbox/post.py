@@ -157,12 +157,12 @@ class _Shuttable:
     def _connected(self, address: tuple[str, int]) -> socket.socket:
         """Connect to the first of a host's addresses that answers in what time is left."""
         failure: OSError = TimeoutError()
-        for *_, found in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+        for *_, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
             left = self._ends_at - time.monotonic()
             if left <= 0:
                 break
             try:
-                return socket.create_connection((str(found[0]), address[1]), left)
+                return socket.create_connection((str(place[0]), address[1]), left)
             except OSError as error:
                 failure = error
         raise failure

@@ -65,7 +65,7 @@ def test_a_value_without_a_beginning_of_its_own_needs_the_services_name() -> Non
         (r"\b([a-f0-9]{40})\b", {}, "honest"),
         (r"\b([a-z_]{40,})\b", {}, "honest"),
         (r"ghp_[0-9a-zA-Z]{36}", {}, "rule of our own"),
-        (r"\b(acme_[a-z]{3})\b", {}, "too short"),
+        (r"\b(acme_[a-z]{3})\b", {}, "long enough"),
         (r"acme_[a-z]{40}", {"path": r"\.php$"}, "one kind of file"),
         (r"acme_[a-z]{40}\C", {}, "translated"),
         (r"\b([A-Z]{3}~[0-9]~[A-Z]{30})\b", {}, "fixed characters"),

@@ -176,11 +176,11 @@ def redact_named(text: str, lower: str) -> tuple[str, int]:
         return text, 0
     parts: list[str] = []
     done = 0
-    for found in _ASSIGNMENT.finditer(lower):
-        at = found.end()
-        if at >= len(text) or found.start() < done:
+    for match in _ASSIGNMENT.finditer(lower):
+        at = match.end()
+        if at >= len(text) or match.start() < done:
             continue
-        pattern = _value_of(text, found)
+        pattern = _value_of(text, match)
         value = pattern.match(text, at) if pattern is not None else None
         if value is not None:
             parts += (text[done:at], REDACTED)
@@ -188,12 +188,12 @@ def redact_named(text: str, lower: str) -> tuple[str, int]:
     return "".join((*parts, text[done:])), len(parts) // 2
 
 
-def _value_of(text: str, found: re.Match[str]) -> re.Pattern[str] | None:
+def _value_of(text: str, match: re.Match[str]) -> re.Pattern[str] | None:
     """Return the pattern of the value behind a name, which ends within the match."""
-    start, end = found.start(), found.start()
-    while start and found.start() - start < _MAX_NAME_CHARS and _is_of_a_name(text[start - 1]):
+    start, end = match.start(), match.start()
+    while start and match.start() - start < _MAX_NAME_CHARS and _is_of_a_name(text[start - 1]):
         start -= 1
-    while end < found.end() and _is_of_a_name(text[end]):
+    while end < match.end() and _is_of_a_name(text[end]):
         end += 1
     if start and text[start - 1] == "\\" and text[start] in "nrt":
         start += 1

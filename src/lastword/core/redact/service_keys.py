@@ -35,7 +35,7 @@ in small letters, separated by commas, a blank, and the pattern of the secret.
 #   has no fixed characters: facebook-access-token
 #   hex, digits or a UUID, as hashes and ids are: adobe-client-id, asana-client-id, cisco-meraki-api-key, cloudflare-global-api-key, …
 #   matches honest texts as well: sourcegraph-access-token, square-access-token
-#   too short to be told from a word: jwt-base64
+#   no word of it is long enough: jwt-base64
 
 from __future__ import annotations
 
