@@ -154,7 +154,7 @@ class Player:
                 self.referee.agent_run(run)
                 at += taken
             if at < len(lines):
-                self._agent_frame(jsonrpc.frame(lines[at], messages[at]), lines[at])
+                self._agent_part(jsonrpc.frame(lines[at], messages[at]), lines[at])
                 at += 1
 
     def _time(self, seconds: float) -> None:

@@ -699,3 +699,17 @@ def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str,
     wire.time(100)
     assert [each["id"] for each in prompts(wire)] == ([1, 2] if "id" in how else [1])
     assert "cancelled" in str(answer) or answer["error"]
+
+
+def test_a_file_that_a_sub_agent_writes_during_the_wait_ends_it() -> None:
+    wire = Wire(retry=1)
+    wire.client(INITIALIZE)
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    wire.client(prompt())
+    wire.agent(error(message="429 Too Many Requests"))
+    assert wire.answers() == []
+    params = {"sessionId": "a sub-agent's", "path": "/x", "content": ""}
+    method = "fs/write_text_file"
+    wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": params})
+    (answer,) = wire.answers()
+    assert "error" in answer

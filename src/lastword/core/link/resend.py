@@ -166,15 +166,21 @@ def give_up(link: Link, session: Session) -> list[Effect]:
 
 
 def shown(link: Link, session_id: str | None) -> list[Effect]:
-    """Give up a wait if the agent was active in this session after the answer it waits out."""
-    session = link.sessions.get(session_id or "")
-    if session is None:
-        return []
-    for turn in _waiting(session):
-        safe = turn.facts.retry_safety(retryable=True) is RetrySafety.AUTO
-        if turn.facts.shown or turn.evidence.passed or not safe:
-            return give_up(link, session)
-    return []
+    """Give up a wait if the agent was active in this session after the answer it waits out.
+
+    What it does in a session that the client does not know may be any session's doing.
+    """
+    known = link.sessions.get(session_id or "")
+    effects: list[Effect] = []
+    for session in [known] if known is not None else list(link.sessions.values()):
+        if any(_has_shown(turn) for turn in _waiting(session)):
+            effects += give_up(link, session)
+    return effects
+
+
+def _has_shown(turn: Turn) -> bool:
+    safe = turn.facts.retry_safety(retryable=True) is RetrySafety.AUTO
+    return turn.facts.shown or turn.evidence.passed or not safe
 
 
 def cancel(link: Link, turn: Turn) -> list[Effect]:
