@@ -7,7 +7,6 @@ be started as it was asked.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import signal
 import sys
@@ -89,7 +88,7 @@ def _token(arguments: Sequence[str]) -> int:
     options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
-    expires = math.ceil(time.time() + options.expires) if options.expires else 0
+    expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
     if options.link:
