@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import math
 import os
 import shutil
 import signal
@@ -111,7 +110,7 @@ def _token(arguments: Sequence[str]) -> int:
     options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = TOKEN_SECONDS
-    expires = math.ceil(time.time() + options.expires) if options.expires else 0
+    expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
     keeper = Keeper.at(folder)
