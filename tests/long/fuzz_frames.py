@@ -22,7 +22,7 @@ with atheris.instrument_imports(include=["lastword"]):
     from lastword.core.link.connection import Connection, Options, Side
     from lastword.core.link.effects import Answer, Send
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.protocol import jsonrpc
+    from lastword.core.protocol import glued, jsonrpc
     from lastword.posix.framing import LineReader
 
 LIMIT_BYTES = 200
@@ -68,11 +68,11 @@ def check_block(data: bytes) -> None:
 def check_parts(data: bytes) -> None:
     """A frame is found behind whatever else, and what is in front never becomes one."""
     for line in data.split(b"\n"):
-        alone = jsonrpc.decode_parts(line, may_quote=True)
+        alone = glued.decode_parts(line, may_quote=True)
         assert alone
         assert len(alone) > 1 or alone == [jsonrpc.decode(line)]
         # A word in front of the frame: nothing that could open a list, or label a quotation.
-        behind = jsonrpc.decode_parts(line + b" text" + FRAME, may_quote=True)
+        behind = glued.decode_parts(line + b" text" + FRAME, may_quote=True)
         assert behind[-1] == jsonrpc.decode(FRAME)
         assert b"".join(part.line for part in behind).endswith(FRAME)
 

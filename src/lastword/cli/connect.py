@@ -41,8 +41,9 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
         words = [word for word in words if word[2:].partition("=")[0] not in _TOKEN]
     url = next((word for word in words if word.startswith("--url=")), "").partition("=")[2]
     options = made.read([*(word for word in words if not word.startswith("--url=")), *arguments])
-    options.url = options.url or url
-    if not options.url:
+    if options.url is None:
+        options.url = url or None
+    if options.url is None:
         made.error("the following arguments are required: URL")
     return options
 

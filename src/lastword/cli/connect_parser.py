@@ -33,7 +33,6 @@ def parser() -> CommandParser:
     made.add_argument(
         "url",
         nargs="?",
-        default="",
         metavar="URL",
         help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/ (default: url "
         "in [connect] of the configuration file)",

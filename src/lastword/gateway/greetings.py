@@ -14,7 +14,7 @@ from lastword._version import __version__
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.holders import StartError
-from lastword.gateway.viewer_link import Upstream
+from lastword.gateway.upstream import Upstream
 from lastword.gateway.viewers import Role
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Greetings:
         for path in self._holders.sockets():
             with contextlib.suppress(OSError, StartError):
                 upstream = await Upstream.open(path, hello, self._holders)
-                await upstream.close(1000, "left")
+                await upstream.close(1000, cause="left")
                 if not upstream.welcome.get("failed"):
                     self.note(object_of(upstream.welcome.get("initialize")))
             if version in self._by_version:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
-    from lastword.gateway.viewer_link import Upstream
+    from lastword.gateway.upstream import Upstream
 
 QUEUED = 256
 """Frames of a log that wait on a stream at most."""

@@ -20,7 +20,7 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.effects import AGENT, CLIENT, Effect, Record, Side
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
-from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.inprocess import forked, waits, warnings
 from lastword.inprocess.request import Request, note_outside_of_turns
@@ -119,7 +119,7 @@ class HandlerLink:
         if isinstance(frame, jsonrpc.Frame):
             self._client_frame(frame)
         else:
-            for part in jsonrpc.parts_of(frame, may_quote=False):
+            for part in glued.parts(frame, may_quote=False):
                 self._client_frame(part)
         self._rearm()
 

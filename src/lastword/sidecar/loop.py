@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.effects import Side
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import glued, jsonrpc
 from lastword.posix.framing import READ_BYTES, FrameWriter, LineReader
 from lastword.sidecar.relay import Relay
 
@@ -262,7 +262,7 @@ class PollLoop:
         if not rest or rest.isspace():
             return
         # A frame that its writer's death cut short is no broken answer: how it died is the cause.
-        parts = jsonrpc.decode_parts(rest, may_quote=True)
+        parts = glued.decode_parts(rest, may_quote=True)
         begun = rest.lstrip(jsonrpc.BLANKS).startswith(b"{")
         if not begun or any(isinstance(part, jsonrpc.Frame) for part in parts):
             self.relay.from_agent(rest + b"\n", now)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.link.effects import AGENT, CLIENT
 from lastword.core.link.ends import Ends, FrameSink
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import glued, jsonrpc
 from lastword.posix.framing import whole_lines
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Relay:
         self._write_runs()
 
     def _agent_line(self, line: bytes, now: float) -> None:
-        for part in jsonrpc.decode_parts(line, may_quote=True):
+        for part in glued.decode_parts(line, may_quote=True):
             self._agent_frame(part, now)
 
     def _agent_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
@@ -115,7 +115,7 @@ class Relay:
             if isinstance(frame, jsonrpc.Frame):
                 self._client_frame(frame, now)
             else:
-                for part in jsonrpc.parts_of(frame, may_quote=False):
+                for part in glued.parts(frame, may_quote=False):
                     self._client_frame(part, now)
         self._write_runs()
 

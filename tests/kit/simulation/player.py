@@ -19,7 +19,7 @@ from lastword.core.link.failopen import FailOpen
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.reports import HandlerFailure, Note
 from lastword.core.link.retries import Retrying
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import glued, jsonrpc
 from tests.kit.simulation import frames
 from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
 from tests.kit.simulation.frames import TOLD_SECRET
@@ -127,7 +127,7 @@ class Player:
 
     def _agent(self, line: bytes) -> None:
         if self.alive:
-            for part in jsonrpc.decode_parts(line, may_quote=True):
+            for part in glued.decode_parts(line, may_quote=True):
                 self._agent_part(part, part.line)
 
     def _agent_part(self, frame: Any, line: bytes) -> None:

@@ -56,6 +56,7 @@ VALUES: dict[str, Any] = {
 NAMED = {
     "listen": "127.0.0.1:1",
     "path": "/acp",
+    "public-url": "https://gateway.example",
     "proxy-address": ["10.0.0.0/8"],
     "sessions": 3,
     "viewers": 3,

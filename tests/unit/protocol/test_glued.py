@@ -11,7 +11,8 @@ import pytest
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD
 from lastword.core.protocol import glued, jsonrpc
-from lastword.core.protocol.jsonrpc import Frame, Malformed, decode, decode_parts
+from lastword.core.protocol.glued import decode_parts
+from lastword.core.protocol.jsonrpc import Frame, Malformed, decode
 
 ANSWER = b'{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","x":"\\"}{\\\\"}}'
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}'

@@ -1,8 +1,7 @@
 """Lines that hold more than one frame: several in a row, or a frame behind other output.
 
 Owns the separation of such a line, which two threads without a lock write, or a program that prints
-text without a line end. Each frame is then handled as if it had come alone. Imported with the first
-line that cannot be decoded.
+text without a line end. Each frame is then handled as if it had come alone.
 
 The line is read from its end. There a string ends where it began, seen from the other side, and the
 last `}` closes exactly one `{`: what stands in front needs no guesses, and no second look.
@@ -21,29 +20,37 @@ from lastword.core.protocol.jsonrpc import Frame, Malformed
 MAX_BRACES = 4_000_000
 """Of a line with more of them, which takes a second, nothing is separated."""
 
+# The patterns are compiled with the first line that cannot be decoded.
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
-_TOKEN = re.compile(rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\)))*+"|["{}]')
-_GAP = re.compile(rb"[\s\x00]*+")
+_TOKEN = rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\)))*+"|["{}]'
+_GAP = rb"[\s\x00]*+"
 _OPENING, _CLOSING = ord("{"), ord("}")
 
 _LABEL_BYTES = 64
 _ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
-_LABEL = re.compile(
-    rb"(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW,
-    re.IGNORECASE,
-)
+_LABEL = rb"(?i)(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW
 """How the text in front of a frame ends if it is a log's, which quotes the frame."""
 
-_RECEIVED = re.compile(
-    rb"(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
-    rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z",
-    re.IGNORECASE,
+_RECEIVED = (
+    rb"(?i)(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
+    rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z"
 )
 """How it ends if what the log quotes is what the agent received."""
 
-_MEMBER = re.compile(rb'"\s*:\s*\Z')
-_ITEM = re.compile(rb"[,\[]\s*\Z")
+_MEMBER = rb'"\s*:\s*\Z'
+_ITEM = rb"[,\[]\s*\Z"
 _SENT_BY_AGENTS = frozenset({acp.UPDATE, acp.PERMISSION})
+
+
+def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
+    """Decode one line that may hold several frames, or other output in front of its frame.
+
+    Args:
+        line: The line.
+        may_quote: As for `parts`.
+    """
+    read = jsonrpc.decode(line)
+    return [read] if isinstance(read, Frame) else parts(read, may_quote=may_quote)
 
 
 def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
@@ -82,15 +89,16 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
 def _objects(line: bytes) -> list[int]:
     """Return where each of the objects begins that stand one after another at the line's end."""
     backwards = line[::-1]
+    token_pattern, gap_pattern = re.compile(_TOKEN), re.compile(_GAP)
     starts: list[int] = []
     at, braces = 0, 0
     while True:
-        gap = _GAP.match(backwards, at)
+        gap = gap_pattern.match(backwards, at)
         at = gap.end() if gap else at
         if backwards[at : at + 1] != b"}":
             return starts[::-1]
         depth = 0
-        for token in _TOKEN.finditer(backwards, at):
+        for token in token_pattern.finditer(backwards, at):
             begins, ends = token.span()
             byte = backwards[begins]
             if byte == _CLOSING:
@@ -129,9 +137,9 @@ def _continues(noise: bytes) -> bool:
     What follows is then part of a broken frame.
     """
     end = noise[-_LABEL_BYTES:]
-    if _MEMBER.search(end):
+    if re.search(_MEMBER, end):
         return noise.count(b"{") > noise.count(b"}")
-    return _ITEM.search(end) is not None and noise.count(b"[") > noise.count(b"]")
+    return re.search(_ITEM, end) is not None and noise.count(b"[") > noise.count(b"]")
 
 
 def _quotes(label: bytes, part: Frame) -> bool:
@@ -142,8 +150,8 @@ def _quotes(label: bytes, part: Frame) -> bool:
     """
     method = part.message.method
     if method is None:
-        return _RECEIVED.search(label) is not None
+        return re.search(_RECEIVED, label) is not None
     for_agents = method == acp.INITIALIZE or method in acp.LOGIN or method.startswith("session/")
     if for_agents and method not in _SENT_BY_AGENTS:
         return True
-    return _LABEL.search(label) is not None
+    return re.search(_LABEL, label) is not None

@@ -203,25 +203,6 @@ def frame(line: bytes, message: Envelope) -> Frame | Malformed:
     return Frame(line, message)
 
 
-def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
-    """Decode one line that may hold several frames, or other output in front of its frame.
-
-    Args:
-        line: The line.
-        may_quote: As for `glued.parts`.
-    """
-    read = decode(line)
-    return [read] if isinstance(read, Frame) else parts_of(read, may_quote=may_quote)
-
-
-def parts_of(read: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
-    """Return the frames of a line that is none by itself, as `glued.parts` does."""
-    # Imported with the first such line.
-    from lastword.core.protocol import glued  # noqa: PLC0415
-
-    return glued.parts(read, may_quote=may_quote)
-
-
 def is_text(block: bytes) -> bool:
     """Return whether this is valid UTF-8; msgspec does not check the strings that it skips.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword._version import __version__
-from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.kit.peer import Frame, StrictClient, refused
 from lastword.posix.process import Exit, guardian_of
 
@@ -142,7 +142,7 @@ class _Visitor(StrictClient):
         if not line.strip():
             return
         # As the relay reads it, which is not so strict as this client.
-        for part in jsonrpc.decode_parts(line, may_quote=True):
+        for part in glued.decode_parts(line, may_quote=True):
             if isinstance(part, jsonrpc.Malformed):
                 self._noise(part.line)
             else:
