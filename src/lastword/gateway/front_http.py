@@ -17,7 +17,6 @@ from lastword.gateway.api.requests import problem
 from lastword.gateway.doorkeeper import too_many
 from lastword.gateway.limits import Shares, Slots
 from lastword.gateway.pull import CursorError
-from lastword.gateway.refusals import INVALID_PARAMS
 from lastword.gateway.viewer_streams import ViewerStreams
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class HttpTransport:
             if session_id and last:
                 await connection.resume(session_id, last)
         except CursorError as error:
-            wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
+            wrong = {"code": acp.INVALID_PARAMS, "message": f"{error}."}
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, 400)
         except ConnectionError:
             return problem(404, "connection_unknown", GONE)

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from lastword.gateway.viewers import Attachment
 
 HIGH_WATER_BYTES = 64 * 1024
-MAX_LINE_BYTES = 80 * 1024 * 1024
 MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
-INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
 NOBODY = Viewer(id="")
 
@@ -160,7 +158,6 @@ class FrontLink:
         """The next line, waited for while the agent starts."""
         self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
-        reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
 
     async def close(self) -> None:
@@ -359,7 +356,7 @@ class FrontLink:
             if place is not None and cursor is place.cursor:
                 session.hub.go_back(attachment, *place)
         except CursorError as error:
-            wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
+            wrong = {"code": acp.INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
             return
         if viewer.replay:  # its link may break before the answer, which also has the epoch

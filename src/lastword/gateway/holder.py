@@ -182,7 +182,9 @@ class Holder:
         made = f"{self.socket_path.removesuffix('.sock')}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(made)
-        server = await asyncio.start_unix_server(self._accept, made, backlog=BACKLOG)
+        server = await asyncio.start_unix_server(
+            self._accept, made, limit=wire.LINE_LIMIT_BYTES, backlog=BACKLOG
+        )
         os.chmod(made, 0o600)
         os.rename(made, self.socket_path)
         return server

@@ -44,7 +44,6 @@ LOOK_SECONDS = 0.02
 OWNER_LOOKS = 50
 """So often it is looked whether a holder that has lost its socket makes it again, or has ended."""
 
-LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
 END_SECONDS = 10.0
 """How long an agent without a session may take to end."""
@@ -348,7 +347,9 @@ class Holders:
             return False
         try:
             async with asyncio.timeout(SILENT_SECONDS):
-                reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+                reader, writer = await asyncio.open_unix_connection(
+                    path, limit=wire.LINE_LIMIT_BYTES
+                )
                 try:
                     writer.write(wire.control(wire.STATUS) + b"\n")
                     await reader.readline()
@@ -448,7 +449,7 @@ async def status(path: str) -> dict[str, Any] | None:
     """Return a holder's status."""
     try:
         async with asyncio.timeout(STATUS_SECONDS):
-            reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+            reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
             writer.write(wire.control(wire.STATUS) + b"\n")
             line = await reader.readline()
             writer.close()

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from lastword.gateway.hub import OpenIn
     from lastword.gateway.log_owner import LogOwner
 
-INVALID_PARAMS = -32602
-METHOD_NOT_FOUND = -32601
-UNKNOWN_SESSION = -32002
 """ACP's own code for a resource that is not there."""
 
 
 RESERVED: dict[str, Any] = {
-    "code": METHOD_NOT_FOUND,
+    "code": acp.METHOD_NOT_FOUND,
     "message": "Methods below _lastword/ are the gateway's own.",
 }
 _CLOSED: dict[str, Any] = {
@@ -103,7 +100,11 @@ def too_many_viewers() -> dict[str, Any]:
 def unknown_session(session_id: str) -> dict[str, Any]:
     """Refuse a session that does not exist. Clients know the code."""
     said = "This session does not exist on the gateway. List the sessions, or start a new one."
-    return {"code": UNKNOWN_SESSION, "message": said, "data": {"sessionId": session_id[:200]}}
+    return {
+        "code": acp.RESOURCE_NOT_FOUND,
+        "message": said,
+        "data": {"sessionId": session_id[:200]},
+    }
 
 
 def outside_root(member: str, root: str) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def outside_root(member: str, root: str) -> dict[str, Any]:
     """
     below = f"below {root}" if root else "below the gateway's root"
     said = f"Sessions of this gateway work {below}; {member} is not there. See --root."
-    return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": INVALID_PARAMS}
+    return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": acp.INVALID_PARAMS}
 
 
 def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:

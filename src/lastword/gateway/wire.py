@@ -24,6 +24,9 @@ HAS_PAGES = 2
 
 CONTROL = b"!"
 
+LINE_LIMIT_BYTES = 80 * 1024 * 1024
+"""The longest line that either end reads: the largest frame, and what is put around it."""
+
 HELLO = "hello"
 """Front: who the viewer of this connection is. The first line."""
 WELCOME = "welcome"

@@ -37,7 +37,6 @@ TERM_SECONDS = 1.0
 
 KILL_SECONDS = 5.0
 LEFTOVER_GRACE_SECONDS = 2.0
-METHOD_NOT_FOUND = -32601
 
 _READ_BYTES = 1 << 20
 _LOOK_SECONDS = 0.02
@@ -532,7 +531,7 @@ class StrictClient(Peer):
 
 def refused(request: Frame, message: str) -> Frame:
     """Return the answer to what is not to be had."""
-    return {"id": request["id"], "error": {"code": METHOD_NOT_FOUND, "message": message}}
+    return {"id": request["id"], "error": {"code": acp.METHOD_NOT_FOUND, "message": message}}
 
 
 def _allowing(options: object) -> Frame:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lastword.testing.doors import AgentDoor
 
 Json = dict[str, Any]
-METHOD_NOT_FOUND = -32601
-INTERNAL_ERROR = -32603
 
 PERMISSIONS = {"allow": ("allow_once", "allow_always"), "reject": ("reject_once", "reject_always")}
 """The kinds of options that answer a question so, the preferred one first."""
@@ -78,11 +76,11 @@ class ClientOfTest:
         answer = self._answers.get(method)
         if answer is None:
             said = f'The client of this test has no "{method}": give it to open_session(answers=…).'
-            return {"error": {"code": METHOD_NOT_FOUND, "message": said}}
+            return {"error": {"code": acp.METHOD_NOT_FOUND, "message": said}}
         given: list[Any] = []
         if self._own(lambda: given.append(answer(frame.get("params") or {}))):
             return {"result": given[0]}
-        return {"error": {"code": INTERNAL_ERROR, "message": "The answer in the test failed."}}
+        return {"error": {"code": acp.INTERNAL_ERROR, "message": "The answer in the test failed."}}
 
     def _own(self, call: Callable[[], object]) -> bool:
         """Call the test author's code; an exception there is the test's, not the agent's."""

@@ -27,6 +27,14 @@ def is_withdrawal(frame: dict[str, Any]) -> bool:
     return frame.get("method") == "$/cancel_request"
 
 
+def test_a_prompt_of_megabytes_reaches_the_agent(serve: Serve) -> None:
+    gateway = serve({"turns": [[{"say": "done"}, {"result": "end_turn"}]]})
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        answer = viewer.answer(viewer.prompt(session, "x" * 3 * 1024 * 1024))
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
 def test_a_failure_is_told_to_two_viewers_of_different_kinds_each_in_its_way(serve: Serve) -> None:
     gateway = serve("rate_limit")
     with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:

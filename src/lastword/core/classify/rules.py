@@ -28,8 +28,6 @@ from lastword.core.classify.statuses import (
     PAYMENT_REQUIRED,
     REQUEST_BLAMED,
     REQUEST_TIMEOUT,
-    RPC_CANCELLED,
-    RPC_INTERNAL,
     RPC_TYPES,
     TOO_MANY_REQUESTS,
     type_of_status,
@@ -37,6 +35,7 @@ from lastword.core.classify.statuses import (
 from lastword.core.classify.text import normalise, phrase_in, spelled_out
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
+from lastword.core.protocol import acp
 from lastword.quirks.agents import agent_key
 
 _MODEL_DENIED = (
@@ -80,8 +79,8 @@ def process_class(evidence: Evidence) -> Conclusion | None:
 
 def cancelled(evidence: Evidence) -> Conclusion | None:
     """A cancel by the user or the client."""
-    if evidence.rpc_code == RPC_CANCELLED:
-        return Conclusion(ErrorType.CANCELLED, f"rpc:{RPC_CANCELLED}")
+    if evidence.rpc_code == acp.REQUEST_CANCELLED:
+        return Conclusion(ErrorType.CANCELLED, f"rpc:{acp.REQUEST_CANCELLED}")
     if not evidence.classes or normalise(evidence.classes[0]) not in classes.CANCELLED:
         return None
     if "timeout" in evidence.folded or "timed out" in evidence.folded:
@@ -430,7 +429,8 @@ def builtin(evidence: Evidence) -> Conclusion | None:
     """A language's own exception, or an internal error that says no more than that."""
     if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
-    says_nothing = evidence.rpc_code == RPC_INTERNAL and not evidence.folded
+    # Most agents send every failure with this code.
+    says_nothing = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
     if says_nothing or _says_internal_error(evidence):
         return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.core.classify.text import normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
+from lastword.core.protocol import acp
 from lastword.quirks import agents
 
 NOT_FOUND = 404
@@ -37,13 +38,13 @@ STATUS_TYPES = {
 _PEER = Origin.CLIENT
 
 RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
-    -32700: (ErrorType.PROTOCOL_ERROR, "parse_error", _PEER),
-    -32600: (ErrorType.PROTOCOL_ERROR, "invalid_frame", _PEER),
-    -32601: (ErrorType.INVALID_REQUEST, "method_not_found", _PEER),
-    -32602: (ErrorType.INVALID_REQUEST, "invalid_params", _PEER),
-    -32000: (ErrorType.AUTH, "login_required", None),
+    acp.PARSE_ERROR: (ErrorType.PROTOCOL_ERROR, "parse_error", _PEER),
+    acp.INVALID_REQUEST: (ErrorType.PROTOCOL_ERROR, "invalid_frame", _PEER),
+    acp.METHOD_NOT_FOUND: (ErrorType.INVALID_REQUEST, "method_not_found", _PEER),
+    acp.INVALID_PARAMS: (ErrorType.INVALID_REQUEST, "invalid_params", _PEER),
+    acp.AUTH_REQUIRED: (ErrorType.AUTH, "login_required", None),
     -32001: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
-    -32002: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
+    acp.RESOURCE_NOT_FOUND: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
 }
 """JSON-RPC code -> type, reason, origin where it is not the type's own."""
 
@@ -70,11 +71,6 @@ AGENT_SENTENCES = {
     for parts, (kind, reason) in row.sentences.items()
 }
 """The same by parts of a sentence, each of which must stand in the text."""
-
-RPC_INTERNAL = -32603
-"""Says nothing: most agents send every failure with it."""
-
-RPC_CANCELLED = -32800
 
 
 def type_of_status(status: int) -> ErrorType:

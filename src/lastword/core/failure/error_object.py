@@ -16,7 +16,15 @@ from lastword.core.protocol import acp, jsonrpc
 if TYPE_CHECKING:
     from lastword.core.redact.redactor import Redactor
 
-KEPT_CODES = frozenset({-32000, -32001, -32002, -32601, -32602})
+KEPT_CODES = frozenset(
+    {
+        acp.AUTH_REQUIRED,
+        -32001,
+        acp.RESOURCE_NOT_FOUND,
+        acp.METHOD_NOT_FOUND,
+        acp.INVALID_PARAMS,
+    }
+)
 """An agent's own codes that clients already act on."""
 
 EMPTY_MESSAGES = frozenset({"", "internal error", "error", "unknown error"})

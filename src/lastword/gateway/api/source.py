@@ -23,7 +23,6 @@ from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import StoredLog, reading, view_in
-from lastword.gateway.holders import LINE_LIMIT_BYTES
 from lastword.gateway.pull import CursorError
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | N
     """Ask a holder; `None` if it is not running, or its version does not know the word."""
     wait = facts.get("wait_seconds", 0.0)
     try:
-        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+        reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
     except OSError:
         return None
     try:

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 WAITING_BYTES = 4 * 1024 * 1024
 """What of the editor's waits for a link, before its stdin is read no further."""
 
-UNKNOWN_SESSION = -32002
-INVALID_PARAMS = -32602
 _SERVICE_UNAVAILABLE = 503
 
 
@@ -445,12 +443,12 @@ class Connector:
         self, place: Place, item: Item | None, error: dict[str, Any]
     ) -> list[ConnectEffect]:
         code = error.get("code")
-        if item is None and code == INVALID_PARAMS and place.cursor is not None:
+        if item is None and code == acp.INVALID_PARAMS and place.cursor is not None:
             place.skip_past()  # a log that has lost its end
             return self._attach(place)
         if item is None and failing.reason_of(error) in failing.OF_ONE_SESSION:
             return self._left_alone(place, error)
-        if item is None and code != UNKNOWN_SESSION:
+        if item is None and code != acp.RESOURCE_NOT_FOUND:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
         del self._places[place.session_id]
         effects: list[ConnectEffect] = []

@@ -17,7 +17,7 @@ from collections.abc import Mapping  # noqa: TC003 - of a public signature, as b
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.options import Options  # noqa: TC001
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import settings, stdio
 from lastword.inprocess.serve import methods as handlers
 from lastword.inprocess.serve.connection import ServedConnection
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from lastword.inprocess.serve.connection import ServedTransport
     from lastword.inprocess.serve.methods import Method
 
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 
 MAX_QUOTED_CHARS = 200
 
@@ -141,7 +138,7 @@ class Dispatch:
         params = message.get("params") if isinstance(message, dict) else None
         method = self._methods.get(name)
         if method is not None and not isinstance(params, dict | None):
-            return _refusal(INVALID_PARAMS, f"The params of {name} are an object, by name.")
+            return _refusal(acp.INVALID_PARAMS, f"The params of {name} are an object, by name.")
         fitting = method.arguments(params or {}) if method else {}
         bound = Bound(client)
         # Every message is dispatched as a request: for a notification the library says nothing.
@@ -183,14 +180,14 @@ def _explained(
     code: object, name: str, method: Method | None, fitting: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the library's refusal, in words for the author of the client."""
-    if code == METHOD_NOT_FOUND:
+    if code == acp.METHOD_NOT_FOUND:
         shown = name[:MAX_QUOTED_CHARS]
-        return _refusal(METHOD_NOT_FOUND, f'This agent has no method "{shown}".')
-    if code == INVALID_PARAMS and method is not None:
+        return _refusal(acp.METHOD_NOT_FOUND, f'This agent has no method "{shown}".')
+    if code == acp.INVALID_PARAMS and method is not None:
         missing = [handlers.camel_case(key) for key in method.needed if key not in fitting]
         words = ", ".join(f'"{key}"' for key in missing)
-        return _refusal(INVALID_PARAMS, f"Invalid params: {name} needs {words or 'others'}.")
-    return _refusal(INTERNAL_ERROR, f"{name[:MAX_QUOTED_CHARS]} could not be dispatched.")
+        return _refusal(acp.INVALID_PARAMS, f"Invalid params: {name} needs {words or 'others'}.")
+    return _refusal(acp.INTERNAL_ERROR, f"{name[:MAX_QUOTED_CHARS]} could not be dispatched.")
 
 
 def _refusal(code: int, message: str) -> dict[str, Any]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIST = "session/list"
-INVALID_PARAMS = -32602
 
 _ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
 
@@ -86,7 +85,7 @@ class ScriptedAgent(PlainAgent):
     def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
         """Answer a request, or say what is wrong with it."""
         if problem := self._problem_with(method, params):
-            error = {"code": INVALID_PARAMS, "message": problem}
+            error = {"code": acp.INVALID_PARAMS, "message": problem}
             self.wire.frame(id=request_id, error=error)
             return
         super().take_request(request_id, method, params)
@@ -157,7 +156,7 @@ class ScriptedAgent(PlainAgent):
 
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
-            error = {"code": INVALID_PARAMS, "message": "nothing is known of that session"}
+            error = {"code": acp.INVALID_PARAMS, "message": "nothing is known of that session"}
             self.wire.frame(id=request_id, error=error)
             return
         if self.wire.dialect.turn_ends_by_state:

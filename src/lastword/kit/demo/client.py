@@ -30,7 +30,6 @@ END_SECONDS = 2.0
 PROMPT = "Why does the parser fail?"
 TYPED = {"_meta": {"agent_error": {"version": 1}}}
 ZED = {"name": "zed", "version": "1.18.1"}
-INTERNAL_ERROR = -32603
 
 
 class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +96,7 @@ def shown_by_zed(error: dict[str, Any]) -> str:
     with `data` as JSON behind it.
     """
     data = error.get("data")
-    is_internal = error["code"] == INTERNAL_ERROR
+    is_internal = error["code"] == acp.INTERNAL_ERROR
     if is_internal and isinstance(data, dict) and set(data) == {"details"}:
         return str(data["details"])
     told = "" if data is None else f": {json.dumps(data, indent=2, ensure_ascii=False)}"

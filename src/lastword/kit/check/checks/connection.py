@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.protocol import acp
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.probes import JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
 from lastword.kit.check.stage import FUTURE_VERSION
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from lastword.kit.peer import PeerEvent
 
 IN_FRONT = "`lastword run --` in front corrects it"
-METHOD_NOT_FOUND = -32601
 
 
 def _version(act: Transcript) -> object:
@@ -128,7 +128,7 @@ def unknown_method(acts: Sequence[Transcript]) -> Finding:
         return failed(f"{NO_METHOD} was not answered")
     error = (answers[0].frame or {}).get("error")
     code = error.get("code") if isinstance(error, dict) else None
-    if code != METHOD_NOT_FOUND:
+    if code != acp.METHOD_NOT_FOUND:
         return failed(f"answered with code {code!r}", answers[0])
     return passed()
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.transcript import ObservedTurn, Transcript
 
-TAKEN_CODES = {-32002, -32602, -32700, -32800}
+TAKEN_CODES = {
+    acp.RESOURCE_NOT_FOUND,
+    acp.INVALID_PARAMS,
+    acp.PARSE_ERROR,
+    acp.REQUEST_CANCELLED,
+}
 """Codes that mean something else to some client."""
 
 _T = ErrorType

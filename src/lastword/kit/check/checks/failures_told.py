@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from lastword.kit.peer import PeerEvent
 
 MAX_FRAME_BYTES = 60 * 1024
-KEPT_CODES = {-32000, -32001, -32002, -32601, -32602}
+KEPT_CODES = {
+    acp.AUTH_REQUIRED,
+    -32001,
+    acp.RESOURCE_NOT_FOUND,
+    acp.METHOD_NOT_FOUND,
+    acp.INVALID_PARAMS,
+}
 """Codes of an agent's own that an intermediary has to leave."""
 
 TAKEN_WORDS = (
