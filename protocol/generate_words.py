@@ -16,7 +16,9 @@ PACKAGE = HERE.parent / "src" / "lastword"
 BY = "Generated from protocol/words.json by protocol/generate_words.py."
 FIELDS = ("word", "type", "loss", "sentence", "advice", "action", "codes", "statuses", "aliases")
 
-PYTHON_HEAD = f'''"""Words for the end of a link to a gateway, which are also reasons of failures.
+PYTHON_HEAD = f'''# fmt: off
+# ruff: noqa: E501 - one word a line
+"""Words for the end of a link to a gateway, which are also reasons of failures.
 
 {BY}
 Owns the table. `lastword.client.link_words` chooses the word for an end.
@@ -88,15 +90,11 @@ def _of(row: dict[str, Any]) -> dict[str, Any]:
 
 def python(rows: list[dict[str, Any]]) -> str:
     """The table as a Python module."""
-    told = "".join(
-        "    TransportWord(\n"
-        + "".join(
-            f"        {name}={_python(_of(row)[name])},\n" for name in FIELDS if _of(row)[name]
-        )
-        + "    ),\n"
-        for row in rows
-    )
-    return f"{PYTHON_HEAD}{told})\n"
+    lines = []
+    for row in map(_of, rows):
+        facts = ", ".join(f"{name}={_python(row[name])}" for name in FIELDS if row[name])
+        lines.append(f"    TransportWord({facts}),\n")
+    return f"{PYTHON_HEAD}{''.join(lines)})\n"
 
 
 def _python(value: object) -> str:
