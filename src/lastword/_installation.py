@@ -126,7 +126,7 @@ def _clone() -> str:
 
 
 def _packages(extra: str) -> str:
-    """Return the packages of an extra: `starlette<2,>=1 and uvicorn>=0.40`."""
+    """Return the packages of an extra: `starlette<2,>=1 and websockets>=15`."""
     wanted = []
     for line in metadata.requires(NAME) or ():
         requirement, _, marker = line.partition(";")
