@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, tree_of
+from lastword.core.protocol import acp
+from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, nodes_of, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -171,6 +172,27 @@ def test_only_one_module_knows_protocol_versions() -> None:
     for file in FILES:
         if "core" in file.parts and file.stem not in {"acp", "handshake"}:
             assert "protocolVersion" not in file.read_text(), file
+
+
+ERROR_CODES = {
+    *acp.JSONRPC_CODES,
+    *(acp.AUTH_REQUIRED, acp.RESOURCE_NOT_FOUND, acp.REQUEST_CANCELLED, acp.DO_NOT_RESEND),
+}
+HAVE_ERROR_CODES = {"lastword.core.protocol.acp", "lastword.kit.agent.plain"}
+"""The module that names the codes, and an agent that uses nothing of lastword."""
+
+
+def test_the_codes_of_errors_stand_in_one_module() -> None:
+    found = {
+        module_of(file)
+        for file in FILES
+        for node in nodes_of(file)
+        if isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+        and -node.operand.value in ERROR_CODES
+    }
+    assert found == HAVE_ERROR_CODES
 
 
 CHANGES = {

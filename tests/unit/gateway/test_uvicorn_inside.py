@@ -1,4 +1,4 @@
-"""What the gateway uses of uvicorn beside its documented interface, in the installed version.
+"""What the gateway uses of uvicorn beyond its documented interface, in the installed version.
 
 A failure here names what uvicorn has changed, and the module of the gateway to look at before the
 upper bound of `uvicorn` in pyproject.toml is raised.
@@ -68,10 +68,10 @@ def _module(of: type) -> str:
 
 @pytest.mark.parametrize(("of", "name"), PARAMETERS)
 def test_a_method_has_the_parameters_that_the_gateway_gives_it(of: type, name: str) -> None:
-    said = _changed(f"{of.__name__}.{name}", _module(of))
+    message = _changed(f"{of.__name__}.{name}", _module(of))
     method: Callable[..., Any] | None = getattr(of, name, None)
-    assert method is not None, said
-    assert tuple(inspect.signature(method).parameters) == PARAMETERS[of, name], said
+    assert method is not None, message
+    assert tuple(inspect.signature(method).parameters) == PARAMETERS[of, name], message
 
 
 @pytest.mark.parametrize(("of", "name"), CALLERS)
@@ -118,8 +118,8 @@ def test_a_websocket_has_the_state_that_the_gateway_reads() -> None:
         "transport": None,
     }
     for name, value in expected.items():
-        said = _changed(f"WebSocketsSansIOProtocol.{name}", WEBSOCKET)
-        assert vars(socket).get(name, "missing") == value, said
+        message = _changed(f"WebSocketsSansIOProtocol.{name}", WEBSOCKET)
+        assert vars(socket).get(name, "missing") == value, message
     assert isinstance(socket.loop, asyncio.AbstractEventLoop)
     assert isinstance(socket.queue, asyncio.Queue), _changed("its queue", WEBSOCKET)
     assert isinstance(socket.writable, asyncio.Event), _changed("its flow control", WEBSOCKET)
@@ -131,8 +131,8 @@ def test_a_websocket_has_the_state_that_the_gateway_reads() -> None:
 def test_an_http_connection_has_the_state_that_the_gateway_reads_and_replaces() -> None:
     connection = _fresh(H11Protocol)
     for name in ("transport", "scope", "cycle"):
-        said = _changed(f"H11Protocol.{name}", HTTP)
-        assert vars(connection).get(name, "missing") is None, said
+        message = _changed(f"H11Protocol.{name}", HTTP)
+        assert vars(connection).get(name, "missing") is None, message
     assert callable(connection.app), _changed("H11Protocol.app", HTTP)
     assert isinstance(connection.loop, asyncio.AbstractEventLoop)
     cycle = inspect.getsource(H11Protocol.handle_events)

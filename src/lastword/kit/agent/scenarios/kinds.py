@@ -6,6 +6,7 @@ The answers resemble those of model providers; every id and key in them is made 
 from __future__ import annotations
 
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.protocol import acp
 from lastword.kit.agent.scenario import Scenario, Told, script, turn
 from lastword.kit.agent.script import Fail, RetryStep, Step
 
@@ -173,7 +174,11 @@ WAITS = (
         name="login_needed",
         sees="-32000 from an agent that offers a login (authMethods)",
         script=script(
-            (_fails(Fail(error={"code": -32000, "message": "Authentication required"})),),
+            (
+                _fails(
+                    Fail(error={"code": acp.AUTH_REQUIRED, "message": "Authentication required"})
+                ),
+            ),
             (Step(say="You are logged in now."), Step(result="end_turn")),
             login=True,
         ),

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from lastword.core.failure.taxonomy import Phase, RetrySafety
+from lastword.core.protocol import acp
 from lastword.kit.agent.scenario import Scenario, Told, turn
 from lastword.kit.agent.scenarios.kinds import T
 from lastword.kit.agent.script import Fail, Repeat, Step, Steps
@@ -73,18 +74,23 @@ SCENARIOS = (
     _error(
         "error_data_null",
         "an error whose data is null",
-        {"code": -32603, "message": "503 Service Unavailable", "data": None},
+        {"code": acp.INTERNAL_ERROR, "message": "503 Service Unavailable", "data": None},
         UNAVAILABLE,
         "data may be missing, null, a text or an object",
     ),
     _error(
         "error_empty",
         "an error with an empty message",
-        {"code": -32603, "message": ""},
+        {"code": acp.INTERNAL_ERROR, "message": ""},
         INTERNAL,
         "without a message show words of your own",
     ),
-    _error("error_without_message", "an error without a message", {"code": -32603}, INTERNAL),
+    _error(
+        "error_without_message",
+        "an error without a message",
+        {"code": acp.INTERNAL_ERROR},
+        INTERNAL,
+    ),
     _error(
         "error_code_text",
         "an error whose code is a text",
@@ -143,7 +149,7 @@ SCENARIOS = (
             raw={
                 "jsonrpc": "2.0",
                 "id": None,
-                "error": {"code": -32603, "message": "503 Service Unavailable"},
+                "error": {"code": acp.INTERNAL_ERROR, "message": "503 Service Unavailable"},
             }
         ),
         Step(silence=True),
@@ -164,7 +170,13 @@ SCENARIOS = (
         "a good answer, then an error and one more to the same prompt",
         ANSWER,
         Step(raw=WELL),
-        Step(raw={"jsonrpc": "2.0", "id": "$id", "error": {"code": -32603, "message": "again"}}),
+        Step(
+            raw={
+                "jsonrpc": "2.0",
+                "id": "$id",
+                "error": {"code": acp.INTERNAL_ERROR, "message": "again"},
+            }
+        ),
         Step(raw=WELL),
         told_v2=STALLED,
         then="the first answer counts",
