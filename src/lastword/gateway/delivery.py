@@ -45,9 +45,19 @@ def lane_of(frame: Frame) -> str:
 class Delivery:
     """The frames of one link that wait."""
 
-    def __init__(self, deliver: Callable[[Frame], Awaitable[None]]) -> None:
-        """Deliver each frame by this, which takes as long as a holder does."""
+    def __init__(
+        self,
+        deliver: Callable[[Frame], Awaitable[None]],
+        failed: Callable[[Frame], Awaitable[None]],
+    ) -> None:
+        """Deliver each frame.
+
+        Args:
+            deliver: What delivers one; it takes as long as a holder does.
+            failed: What answers one whose delivery has raised an error.
+        """
         self._deliver = deliver
+        self._failed = failed
         self._lanes: dict[str, deque[Frame]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames = self._bytes = 0
@@ -85,9 +95,19 @@ class Delivery:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def cancel(self, frame: Frame) -> None:
-        """Deliver `$/cancel_request` behind everything that waits, which may be what it names."""
-        for lane in list(self._lanes):
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether anything is on its way."""
+        return bool(self._lanes)
+
+    def cancel(self, frame: Frame, *, even_alone: bool) -> None:
+        """Deliver `$/cancel_request` behind everything that waits, which may be what it names.
+
+        Args:
+            frame: The cancel.
+            even_alone: Deliver it where nothing waits, too: a holder has not read all it was sent.
+        """
+        for lane in list(self._lanes) or [""] * even_alone:
             if not self._is_full(frame):
                 self._add(lane, frame)
 
@@ -98,6 +118,10 @@ class Delivery:
                 frame = waiting[0]
                 try:
                     await self._deliver(frame)
+                except Exception as error:  # noqa: BLE001 - the frames behind it are to go on
+                    context = {"message": "a frame was not delivered", "exception": error}
+                    asyncio.get_running_loop().call_exception_handler(context)
+                    await self._failed(frame)
                 finally:
                     waiting.popleft()
                     self._frames -= 1

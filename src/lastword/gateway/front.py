@@ -192,9 +192,11 @@ class Front:
         offered = websocket.scope.get("subprotocols", [])
         self._sockets.add(socket)
         tell_of_pings(websocket.scope, self.quality.measured)
-        ending = asyncio.create_task(self._close_in_time(socket)) if grant.expires else None
+        ending = None
         try:
             await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
+            if grant.expires:  # only now: what is not accepted yet cannot be closed
+                ending = asyncio.create_task(self._close_in_time(socket))
             await socket.run()
         finally:
             if ending is not None:

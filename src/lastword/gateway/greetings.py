@@ -50,13 +50,20 @@ class Greetings:
         }
 
     async def _look_for(self, version: int) -> None:
-        """Ask the running agents until one speaks this version."""
-        hello = {"role": Role.OBSERVER.value}
-        for path in self._holders.sockets():
-            with contextlib.suppress(OSError, StartError):
-                upstream = await Upstream.open(path, hello, self._holders)
-                await upstream.close(1000, cause="left")
-                if not upstream.welcome.get("failed"):
-                    self.note(object_of(upstream.welcome.get("initialize")))
-            if version in self._by_version:
-                return
+        """Ask the running agents, of which any may hang, until one speaks this version."""
+        asked = [asyncio.create_task(self._ask(path)) for path in self._holders.sockets()]
+        try:
+            for answered in asyncio.as_completed(asked):
+                await answered
+                if version in self._by_version:
+                    return
+        finally:
+            for task in asked:
+                task.cancel()
+
+    async def _ask(self, path: str) -> None:
+        with contextlib.suppress(OSError, StartError):
+            upstream = await Upstream.open(path, {"role": Role.OBSERVER.value}, self._holders)
+            await upstream.close(1000, cause="left")
+            if not upstream.welcome.get("failed"):
+                self.note(object_of(upstream.welcome.get("initialize")))

@@ -51,6 +51,8 @@ END_SECONDS = 10.0
 SILENT_SECONDS = 8.0
 """A holder that answers nothing for so long hangs: its loop does nothing that takes as long."""
 
+SILENT_LOOKS = 2
+
 OPENING = ".opening"
 """How a link ends that says which holder was asked for a new session, by whom and under which id;
 it leads to no file, but to the mark in a holder's name."""
@@ -184,7 +186,7 @@ class Holders:
             owner = owner_of(self.log_path(session_id))
             if owner is None:
                 return None
-            if owner.run_folder != self.run_folder:
+            if owner.pid and owner.run_folder != self.run_folder:
                 raise StartError(refusals.owned_elsewhere(owner))
             await asyncio.sleep(LOOK_SECONDS)  # it ends, or its run folder has been deleted
             path = self.live(session_id)
@@ -345,21 +347,19 @@ class Holders:
         path = next((each for each in self.sockets() if _mark(each) == mark), None)
         if path is None:
             return False
-        try:
-            async with asyncio.timeout(SILENT_SECONDS):
-                reader, writer = await asyncio.open_unix_connection(
-                    path, limit=wire.LINE_LIMIT_BYTES
-                )
-                try:
-                    writer.write(wire.control(wire.STATUS) + b"\n")
-                    await reader.readline()
-                finally:
-                    writer.close()
-        except (TimeoutError, BlockingIOError):  # nor does it accept: too many wait for it
-            return True
-        except (OSError, ValueError):
+        for _ in range(SILENT_LOOKS):  # of which this process may itself have slept through one
+            try:
+                async with asyncio.timeout(SILENT_SECONDS / SILENT_LOOKS):
+                    await _ask_status(path)
+            except TimeoutError:
+                continue
+            except BlockingIOError:  # nor does it accept: too many wait for it
+                await asyncio.sleep(SILENT_SECONDS / SILENT_LOOKS)
+                continue
+            except (OSError, ValueError):
+                pass
             return False
-        return False
+        return True
 
     def avoid(self, path: str) -> None:
         """Give nobody else a spare that does not answer, nor send it a request again."""
@@ -445,14 +445,26 @@ async def _stop(path: str) -> bool:
     return True
 
 
+async def _ask_status(path: str) -> bytes:
+    """Return the line with which a holder answers how it is.
+
+    Raises:
+        OSError: It is not there.
+        ValueError: The line is too long.
+    """
+    reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
+    try:
+        writer.write(wire.control(wire.STATUS) + b"\n")
+        return await reader.readline()
+    finally:
+        writer.close()
+
+
 async def status(path: str) -> dict[str, Any] | None:
     """Return a holder's status."""
     try:
         async with asyncio.timeout(STATUS_SECONDS):
-            reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
-            writer.write(wire.control(wire.STATUS) + b"\n")
-            line = await reader.readline()
-            writer.close()
+            line = await _ask_status(path)
     except (OSError, TimeoutError, ValueError):
         return None
     word, facts = wire.read_control(line.rstrip(b"\n"))

@@ -10,11 +10,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 
 import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.run_folder import lock_exclusively
+
+LOOKS = 10
+LOOK_SECONDS = 0.002
+"""How often, and at what distance, a lock is tried that nobody keeps."""
 
 
 class LogOwner(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,15 +56,25 @@ class LogLock:
         """
         self.path: str = _path(log_path)
         try:
-            self._number = self._locked()
-        except BlockingIOError:
-            raise LogOwnedError(owner_of(log_path) or LogOwner()) from None
+            self._number = self._locked_from(log_path)
         except OSError as error:
             reason = (error.strerror or "failed").lower()
             raise StoreError(f"{self.path} cannot be written ({reason})") from error
         with contextlib.suppress(OSError):  # of a full disk: the lock counts without its contents
             os.ftruncate(self._number, 0)
             os.pwrite(self._number, msgspec.json.encode(owner), 0)
+
+    def _locked_from(self, log_path: str) -> int:
+        """Return the locked file; `owner_of` has it for the moment of a look, and owns nothing."""
+        for _ in range(LOOKS):
+            try:
+                return self._locked()
+            except BlockingIOError:
+                owner = owner_of(log_path)
+            if owner is not None:
+                break
+            time.sleep(LOOK_SECONDS)
+        raise LogOwnedError(owner or LogOwner())
 
     def _locked(self) -> int:
         while True:

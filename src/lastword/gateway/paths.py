@@ -46,12 +46,18 @@ def within(frame: Frame, root: str) -> Frame:
     method = frame.message.method
     if not root or method is None or method in UNCHECKED or method.startswith(("$/", "_lastword/")):
         return frame
-    message = object_of(jsonrpc.loads(frame.readable))
+    message = jsonrpc.loads(frame.readable)
+    if not isinstance(message, dict):
+        raise OutsideRootError("params")  # nested as deep as the parser goes
     params = object_of(message.get("params"))
-    resolved = resolved_params(params, root)
+    try:
+        resolved = resolved_params(params, root)
+        names_folder = _names_folder(params)
+    except RecursionError:
+        raise OutsideRootError("params") from None
     if method == "session/new" and not isinstance(resolved.get("cwd"), str):
         raise OutsideRootError("cwd")
-    if not _names_folder(params):
+    if not names_folder:
         return frame
     # Encoded from what was checked: of a member that comes twice, parsers choose differently.
     rewritten = jsonrpc.decode(jsonrpc.dumps(message | {"params": resolved}))

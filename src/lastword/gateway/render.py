@@ -17,7 +17,7 @@ from lastword.core.failure import air, ladder
 from lastword.core.failure.error_object import SentError, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
-from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.gateway import wire
@@ -425,8 +425,14 @@ class Renderer:
 
 def with_session(line: bytes, session_id: str) -> bytes:
     """Return the frame with another session's id, if it names one."""
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    params = raw_members(members.get("params"))
+    try:
+        members = msgspec.json.decode(line, type=dict[str, Raw])
+        params = raw_members(members.get("params"))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        message = _decoded(line)
+        named = object_of(message.get("params"))
+        renamed = message | {"params": named | {"sessionId": session_id}}
+        return jsonrpc.dumps(renamed) if "sessionId" in named else line
     if "sessionId" not in params:
         return line
     params["sessionId"] = Raw(msgspec.json.encode(session_id))
@@ -453,12 +459,30 @@ def _with_seq(line: bytes, seq: int) -> bytes:
     return _with_ours(line, seq=seq)
 
 
+def _decoded(line: bytes) -> dict[str, Any]:
+    """Return a message whose members msgspec cannot keep as they are.
+
+    A lone surrogate stays; what is nested too deeply for a parser becomes `null`.
+    """
+    message = jsonrpc.loads(line)
+    if message is None:
+        message = jsonrpc.loads(deep.shallow(line) or b"")
+    return object_of(message)
+
+
 def _with_ours(line: bytes, **numbers: int) -> bytes:
     """Return the frame with lastword's numbers in `params._meta`."""
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    params = raw_members(members.get("params"))
-    meta = raw_members(params.get("_meta"))
-    ours = raw_members(meta.get(META))
+    try:
+        members = msgspec.json.decode(line, type=dict[str, Raw])
+        params = raw_members(members.get("params"))
+        meta = raw_members(params.get("_meta"))
+        ours = raw_members(meta.get(META))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        message = _decoded(line)
+        said = object_of(message.get("params"))
+        others = object_of(said.get("_meta"))
+        numbered = others | {META: object_of(others.get(META)) | numbers}
+        return jsonrpc.dumps(message | {"params": said | {"_meta": numbered}})
     ours.update((name, Raw(b"%d" % number)) for name, number in numbers.items())
     meta[META] = Raw(msgspec.json.encode(ours))
     params["_meta"] = Raw(msgspec.json.encode(meta))

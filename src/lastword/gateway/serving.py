@@ -128,7 +128,7 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         url: the URL of ACP's own transport.
-        token: a controller's token.
+        token: a controller's token, which ends as those of `lastword gateway token` do.
         page: the page's URL.
         link: makes a link to the page that works once.
     """
@@ -261,7 +261,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
         return address(public, links.make(grant))
 
-    token = keeper.token(Grant(Role.CONTROLLER))
+    token = keeper.token(Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS))
     url = f"ws://{host}:{port}{settings.path}"
     ready(Welcome(url=url, token=token, page=page, link=link))
     told = FrontSignals()

@@ -275,6 +275,8 @@ class HeldSession:
 
     def grew(self) -> None:
         """Wake the waiting viewers: the log may have grown."""
+        if self.is_over:
+            return
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
             self.hub.note(_now_ms(), "log_reset", reason="disk", epoch=self._epoch)
@@ -308,9 +310,12 @@ class HeldSession:
                 cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
                 self._holder.agent.send(cancel)
             self.carry_out(self.hub.close(at_ms))
+        for attached in self._attached:  # they leave once they have it all, too late for the log
+            self._detach(attached, code=4410, cause=SESSION_ENDED)
         self.hub.note(at_ms, SESSION_ENDED, cause=word)
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
+        self.disk.finish()
         self.is_over = True
         for attached in self._attached:
             attached.finish(4410, SESSION_ENDED)
@@ -353,6 +358,8 @@ class HeldSession:
 
     def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
         """Note that a viewer is told about missing entries."""
+        if self.is_over:
+            return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
         self.hub.note_of(attachment.viewer, _now_ms(), "gap_told", **facts)
         self.grew()
@@ -371,10 +378,12 @@ class HeldSession:
             self._attached.discard(attached)
             if not self._attached:
                 self._alone_since = time.monotonic()
-            self.hub.detach(
-                attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
-            )
-            self.grew()
+            if not self.is_over:
+                self._detach(attached, code=code, cause=cause)
+                self.grew()
+
+    def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+        self.hub.detach(attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause)
 
     def has_room(self, viewer: Viewer) -> bool:
         """Tell whether one more viewer may come; an observer leaves for a controller."""

@@ -77,6 +77,7 @@ class SqliteLog:
         self.path = path
         self.set_aside: str = ""
         """Where a broken file was put."""
+        self._is_finished = False
         try:
             self._open()
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
@@ -278,12 +279,19 @@ class SqliteLog:
         """The pinned entries of one kind (`pins`)."""
         return self._pins.of(prefix)
 
-    def close(self) -> None:
-        """Close the file cleanly."""
+    def finish(self) -> None:
+        """Write nothing more: from here on, another process may write the file."""
+        if self._is_finished:
+            return
+        self._is_finished = True
         self._checkpoints.close()
         with contextlib.suppress(sqlite3.Error):
             self._remember(clean="1")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file cleanly."""
+        self.finish()
         self._db.close()
 
 

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -50,10 +51,17 @@ HOLDER_LOST = 1012
 
 
 class _Unanswered(NamedTuple):
-    """A request of no session's: who has it, and whether its answer names a new session."""
+    """A request whose answer the front reads.
+
+    Attributes:
+        upstream: who has it.
+        opens: its answer names a new session.
+        closes: the session that is over with its answer; empty for none.
+    """
 
     upstream: Upstream
     opens: bool
+    closes: str = ""
 
 
 class ViewerLink(ABC):
@@ -76,7 +84,7 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
-        self._delivery = Delivery(self._deliver)
+        self._delivery = Delivery(self._deliver, self._failed)
         self._opening: dict[str, asyncio.Task[Upstream]] = {}
         """The connections that are being made, by their holder's socket."""
         self._detached: set[str] = set()
@@ -84,7 +92,7 @@ class ViewerLink(ABC):
         self._own_requests = 0
         """The front's own requests that holders have not answered."""
         self._unanswered: dict[bytes, _Unanswered] = {}
-        """By their ids, requests of no session's: such as the one that opens a session."""
+        """By their ids, such as the one that opens a session."""
         self.met: LinkQuality = front.quality.measured.opened(self.transport)
         """How it is measured."""
         self.code: int = 1006
@@ -245,7 +253,7 @@ class ViewerLink(ABC):
             await self._is_answered_here(frame)
             return
         if is_cancel(frame):
-            self._cancel(frame)
+            await self._cancel_later(frame)
             return
         has_session = frame.message.session_id is not None
         try:
@@ -275,6 +283,9 @@ class ViewerLink(ABC):
             raise ConnectionResetError
         return upstream
 
+    async def _failed(self, frame: Frame) -> None:
+        await self._refuse(frame, refusals.holder_lost())
+
     async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
         message = frame.message
         if message.request_id is not None and message.method is not None:
@@ -282,18 +293,34 @@ class ViewerLink(ABC):
             await self.send(jsonrpc.error(message.request_id, error))
 
     def _cancel(self, frame: Frame) -> None:
-        for each in self._upstreams.values():  # whoever has the request knows its id
+        upstreams = list(self._upstreams.values())
+        for each in upstreams:  # whoever has the request knows its id
             if each.is_ready:
                 each.send(frame.line)
+        is_behind = any(not each.is_ready and not each.writer.is_closing() for each in upstreams)
+        self._delivery.cancel(frame, even_alone=is_behind)
+
+    async def _cancel_later(self, frame: Frame) -> None:
+        """Bring a cancel to the holders, behind what they had not read when it came."""
+        for each in list(self._upstreams.values()):
+            if each.is_ready:
+                each.send(frame.line)
+        for each in list(self._upstreams.values()):
+            if not each.is_ready and not each.writer.is_closing():
+                each.watch(self._front.holders)
+                with contextlib.suppress(OSError):
+                    await each.writer.drain()
+                    each.send(frame.line)
 
     def _hand_over(self, upstream: Upstream, frame: Frame) -> None:
         message = frame.message
         request_id, session_id = message.request_id, message.session_id
         if request_id is not None and message.method is not None:
             upstream.unanswered.add(request_id)
-            opens = message.method in OPENS
-            if opens or session_id is None:
-                self._unanswered[request_id] = _Unanswered(upstream, opens)
+            opens, closes = message.method in OPENS, message.method == acp.CLOSE
+            if opens or closes or session_id is None:
+                of = session_id if closes else None
+                self._unanswered[request_id] = _Unanswered(upstream, opens, of or "")
         if session_id in self._detached:
             self._detached.discard(session_id)
             if message.method not in acp.BRINGS_BACK:
@@ -326,9 +353,8 @@ class ViewerLink(ABC):
                 for each in sessions
             ]
             answer = jsonrpc.result(request_id, {"sessions": listed})
-        elif method == acp.CANCEL_REQUEST and frame.message.session_id is None:
+        elif is_cancel(frame):
             self._cancel(frame)
-            self._delivery.cancel(frame)
             return True
         if answer is not None and request_id is not None:
             await self.send(answer)
@@ -477,7 +503,7 @@ class ViewerLink(ABC):
         if isinstance(item, bytes):
             await self.send_framed(item)
         elif isinstance(item, wire.Control):
-            await self._control(item.word, item.facts)
+            await self._control(upstream, item.word, item.facts)
         else:
             for line in item:
                 self._note(upstream, line)
@@ -489,21 +515,28 @@ class ViewerLink(ABC):
         self._own_requests -= len(lines) - len(theirs)
         return theirs
 
-    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+    async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:
             code, reason = int(facts.get("code", 1011)), str(facts.get("reason", ""))
             session_id = facts.get("session")
             if isinstance(session_id, str):
-                await self._session_ended(session_id, code, reason)
+                await self._session_ended(upstream, session_id, code, reason)
             else:
                 await self.close(code, reason)
 
-    async def _session_ended(self, session_id: str, code: int, reason: str) -> None:
+    async def _session_ended(
+        self, upstream: Upstream, session_id: str, code: int, reason: str
+    ) -> None:
         """Leave a session that has ended; close the connection if it carries no other."""
-        self._by_session.pop(session_id, None)
-        self._by_ask.pop(session_key(session_id), None)
-        if not self._by_session and not self._unanswered:
+        self._leave_session(session_id, upstream)
+        if not (self._by_session or self._unanswered or self._delivery.is_busy):
             await self.close(code, reason)
+
+    def _leave_session(self, session_id: str, upstream: Upstream) -> None:
+        """Forget that this holder has a session, which another may have by now."""
+        for ways, name in ((self._by_session, session_id), (self._by_ask, session_key(session_id))):
+            if ways.get(name) is upstream:
+                del ways[name]
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
@@ -526,6 +559,8 @@ class ViewerLink(ABC):
         if asked is None or asked.upstream is not upstream:
             return
         del self._unanswered[frame.message.request_id or b""]
+        if asked.closes and frame.message.error is UNSET:
+            self._leave_session(asked.closes, upstream)  # who asks for it again has it brought back
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if asked.opens and isinstance(session_id, str):
             self._by_session[session_id] = upstream

@@ -223,7 +223,7 @@ class ViewerStreams(ViewerLink):
         if refused:
             raise CursorError(refused)
 
-    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+    async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
         session_id = str(facts.get("session"))
         if word == wire.EVENTS:
             for event in events_of(facts):
@@ -237,13 +237,19 @@ class ViewerStreams(ViewerLink):
             if waits is not None and not waits.done():
                 waits.set_result(refused)
         else:
-            await super()._control(word, facts)
+            await super()._control(upstream, word, facts)
 
-    async def _session_ended(self, session_id: str, code: int, reason: str) -> None:  # noqa: ARG002
+    async def _session_ended(
+        self,
+        upstream: Upstream,
+        session_id: str,
+        code: int,  # noqa: ARG002
+        reason: str,  # noqa: ARG002
+    ) -> None:
         """End the session's stream; the connection may open others."""
-        self._by_session.pop(session_id, None)
+        self._leave_session(session_id, upstream)
         stream = self._sessions.get(session_id)
-        if stream is not None:
+        if stream is not None and session_id not in self._by_session:
             stream.finish()
 
     async def _queue_event(self, session_id: str, event: StreamEvent) -> None:

@@ -364,12 +364,15 @@ def test_a_bad_variable_of_lastwords_is_a_problem() -> None:
 def test_good_and_unknown_variables_are_told_apart() -> None:
     environment = {"LASTWORD_IDLE_TIMEOUT": "5", "LASTWORD_IDEL_TIMEOUT": "5"}
     environment["LASTWORD_ELSEWHERE"] = "5"
+    environment["LASTWORD_GATEWAY_TOKEN"] = "v1.secret"
     status, told = report("--", *AGENT, "--bare", "healthy", **environment)
     said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
     assert status == 0
     assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
     assert any("Did you mean LASTWORD_IDLE_TIMEOUT?" in text for text in said)
     assert any("LASTWORD_ELSEWHERE is set, but is no option of `lastword run`." in t for t in said)
+    assert any("LASTWORD_GATEWAY_TOKEN is set: `lastword connect`" in text for text in said)
+    assert "v1.secret" not in str(told)
 
 
 def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.gateway import wire
 from lastword.gateway.viewers import Role
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
@@ -236,3 +240,66 @@ def close_elsewhere(gateway: Gateway, session: str) -> None:
     with ViewerClient(gateway) as viewer:
         viewer.load(session, gateway.root)
         assert viewer.result("session/close", {"sessionId": session}) == {}
+
+
+def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(serve_noting: Serve) -> None:
+    gateway = serve_noting(["close", "resume"])
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+        session = viewer.new(gateway.root)
+        for _ in range(3):
+            assert viewer.result("session/close", {"sessionId": session}) == {}
+            viewer.load(session, gateway.root)
+            assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
+
+
+def test_a_link_stays_for_the_session_that_its_viewer_loads_behind_a_close(
+    serve_noting: Serve,
+) -> None:
+    gateway = serve_noting(["close"])
+    with ViewerClient(gateway) as viewer:
+        with ViewerClient(gateway) as other:
+            stays = other.new(gateway.root)
+        closed = viewer.new(gateway.root)
+        viewer.request("session/close", {"sessionId": closed})
+        viewer.load(stays, gateway.root)
+        assert viewer.answer(viewer.prompt(stays))["result"]["stopReason"] == "end_turn"
+
+
+def test_the_log_of_a_closed_session_is_its_next_holders_alone(serve_noting: Serve) -> None:
+    gateway = serve_noting(["close", "fork", "resume"])
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+        session = viewer.new(gateway.root)
+        forking = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        fork = viewer.result("session/fork", forking)["sessionId"]
+        slow = ViewerClient(gateway, receive_bytes=4096)
+        slow.load(session, gateway.root)
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text"}}
+        update["content"] |= {"text": "x" * 60_000}
+        params = {"sessionId": "SESSION", "update": update}
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+        for _ in range(60):
+            viewer.answer(viewer.prompt(session, f"say {json.dumps(frame)}"))
+        viewer.result("session/close", {"sessionId": session})
+        viewer.load(session, gateway.root)  # by another holder: the fork's goes on
+        log = gateway.state / "gateway" / "sessions" / f"{wire.name_of(session)}.db"
+
+        def in_log(query: str) -> str:
+            with contextlib.closing(sqlite3.connect(log)) as db:
+                return str(db.execute(query).fetchone()[0])
+
+        slow.cut()  # whose holder would have noted that
+        time.sleep(1.0)
+        before = int(in_log("SELECT max(last) FROM batches"))
+        viewer.answer(viewer.prompt(session))
+        assert int(in_log("SELECT max(last) FROM batches")) > before
+        viewer.result("session/close", {"sessionId": fork})  # the last one of the first holder
+        until("the holder has ended", lambda: len(with_sessions(gateway)) == 2)
+        time.sleep(1.0)
+        assert in_log("SELECT value FROM facts WHERE name='clean'") == "0"
+
+
+def with_sessions(gateway: Gateway) -> list[dict[str, Any]]:
+    """Return what the holders say of their sessions."""
+    return [each for holder in gateway.holders() for each in holder["sessions"]]

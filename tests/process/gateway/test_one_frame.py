@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from lastword.gateway import wire
 from lastword.gateway.viewers import Role
 from tests.kit.gateway.editor import connected
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 
@@ -428,3 +429,23 @@ def test_no_process_is_left_to_split_what_another_joined(setting: Setting) -> No
         setting.owner.answer(setting.owner.prompt(setting.session, text))
         assert json.loads(noted(setting.path)[-1])["params"]["prompt"][0]["text"] == text
     assert setting.is_settled().count("session/new") == 2
+
+
+def test_a_cancel_behind_a_prompt_that_is_not_read_yet_reaches_the_agent(
+    serve: Callable[..., Gateway], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "noted")
+    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", path]
+    gateway = serve("", command=command)
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        blocks = [{"type": "text", "text": "wait"}, {"type": "text", "text": "x" * 8_000_000}]
+        prompt = viewer.request("session/prompt", {"sessionId": session, "prompt": blocks})
+        viewer.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
+        until("the agent has the cancel", lambda: "cancel" in noted_tail(path))
+
+
+def noted_tail(path: str) -> str:
+    """Return the end of what reached the agent."""
+    with open(path, "rb") as file:
+        return file.read()[-400:].decode(errors="replace")

@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway import wire
+from lastword.gateway import render, wire
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import About, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.framing import text_frames
@@ -381,3 +381,23 @@ def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
     meta = frame["params"]["_meta"] if replay else frame["params"]["update"]["_meta"]
     assert frame["method"] == ("_lastword/at" if replay else "session/update")
     assert meta == {"lastword": {"epoch": "e", "from": 1, "reset": "epoch"}}
+
+
+DEEP = b"[" * 2000 + b"]" * 2000
+
+
+@pytest.mark.parametrize("value", [rb'"\ud83d"', DEEP])
+def test_what_msgspec_cannot_keep_as_it_is_reaches_who_counts(value: bytes) -> None:
+    params = b'{"sessionId":"other","_meta":{"x":1},"update":{"sessionUpdate":"u","y":%b}}' % value
+    line = b'{"jsonrpc":"2.0","method":"session/update","params":%b}' % params
+    renamed = jsonrpc.params_of(_frame(with_session(line, SESSION)))
+    assert (renamed["sessionId"], renamed["_meta"]) == (SESSION, {"x": 1})
+    numbered = jsonrpc.params_of(_frame(render._with_seq(line, 7)))
+    assert numbered["_meta"] == {"x": 1, "lastword": {"seq": 7}}
+    assert with_session(b'{"id":1,"result":%b}' % value, SESSION) == b'{"id":1,"result":%b}' % value
+
+
+def _frame(line: bytes) -> jsonrpc.Frame:
+    frame = jsonrpc.decode(line)
+    assert isinstance(frame, jsonrpc.Frame)
+    return frame

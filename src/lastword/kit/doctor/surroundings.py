@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX = "LASTWORD_"
+GATEWAY_TOKEN = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 PLATFORMS = {"linux": "tested", "darwin": "should work, but is not tested"}
 
 
@@ -52,6 +53,10 @@ def _variables(
     found = []
     for name, value in sorted(environment.items()):
         if not name.startswith(PREFIX) or not value:
+            continue
+        if name == GATEWAY_TOKEN:  # a secret
+            says = f"{name} is set: `lastword connect` uses it as its token."
+            found.append(ok("environment", says, name=name))
             continue
         wrong = complaint(name, value) if name in known else None
         if name not in known:
