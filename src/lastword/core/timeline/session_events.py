@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Group(StrEnum):
-    """What a page's filter leaves."""
+    """A filter of the pages, by its name, which shows the kinds that name it."""
 
     FAILURES = "Failures"
     RETRIES = "Failures and retries"
-    """What failures do not have of these."""
+    """Those that are no failures; the filter shows both."""
     TURNS = "Turns"
     QUESTIONS = "Tools and questions"
     CONNECTIONS = "Connections"
@@ -49,7 +49,7 @@ class EventSpec(msgspec.Struct, frozen=True):
     Attributes:
         label: what a page calls it.
         facts: the facts that it may have.
-        groups: the filters of the pages that leave it.
+        groups: the filters of the pages that show it.
         in_log: a session's log at a gateway has it, too.
         word: its word in the log, on the wire and in metrics, where that is an older one than the
             kind's.
