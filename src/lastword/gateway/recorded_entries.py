@@ -71,7 +71,7 @@ def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | Non
     )
     if kind not in RECORDED:
         return None
-    own = _FACTS | _LEFT if kind is Kind.VIEWER_LEFT else _FACTS
+    own = _LEFT if kind is Kind.VIEWER_LEFT else _FACTS
     facts = {
         name: own[name](about) if name in own else about.facts.get(name) for name in FACTS[kind]
     }
@@ -102,10 +102,10 @@ _FACTS: dict[str, _Reader] = {
 }
 """The facts that are not simply those of the log's entry."""
 
-_LEFT: dict[str, _Reader] = {
+_LEFT: dict[str, _Reader] = _FACTS | {
     "code": lambda about: _number(about.facts.get("code")),
     "cause": lambda about: cause_of(
         _number(about.facts.get("code")), str(about.facts.get("cause", ""))
     ),
 }
-"""Those of a viewer's end, whose text may be the peer's."""
+"""The same of a viewer's end, whose text may be the peer's."""

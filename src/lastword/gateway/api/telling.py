@@ -19,7 +19,7 @@ from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import DEFAULTS
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.core.timeline.entry import Kind, level_of
+from lastword.core.timeline.entry import Kind, Level, level_of
 from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
 from lastword.gateway.entries import LogKind
@@ -35,6 +35,10 @@ MAX_NAME_CHARS = 128
 
 _WORD = re.compile(r"[a-z][a-z_/$]{0,63}", re.IGNORECASE)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+_KINDS = {Kind(kind.value): kind for kind in EventKind}
+_LEVELS = {level: EventLevel(level.value) for level in Level}
+"""Of the record, as the API has them."""
 
 _LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
 """The facts of `life` that may be text beside those of the record: words of ours, and the line that
@@ -52,8 +56,8 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
     is_turn = about.method == acp.PROMPT and entry.kind in {LogKind.IN, LogKind.END}
     return SessionEvent(
         seq=seq,
-        kind=EventKind(kind),
-        level=EventLevel(level_of(kind, facts).value),
+        kind=_KINDS[kind],
+        level=_LEVELS[level_of(kind, facts)],
         at=moment(entry.at_ms),
         at_epoch_ms=entry.at_ms,
         at_seconds=entry.at_ms / 1000,
