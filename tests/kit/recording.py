@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.kinds import problems_of
+from lastword.core.timeline.session_events import problems_of
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits

@@ -21,6 +21,7 @@ import msgspec
 from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.gateway import refusals, reserved_names, wire
 from lastword.gateway.agent import SupervisedAgent, environment, supervised
@@ -222,7 +223,7 @@ class Holder:
         incident = self.record.incident()
         crash = refusals.agent_lost("Send the prompt again.", incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-        session.hub.note(now_ms(), "holder_died", **lost)
+        session.hub.note(now_ms(), Kind.HOLDER_DIED, **lost)
         self.reports.tell("holder", crash["data"]["agent_error"], session_id)
         session.hub.lost_agent(lambda _: crash, now_ms())
         self._add(session)
@@ -231,9 +232,9 @@ class Holder:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
             session.failed = failed.error
-            session.hub.note(now_ms(), "not_restored", **_why(failed.error))
+            session.hub.note(now_ms(), Kind.SESSION_NOT_RESTORED, **_why(failed.error))
         else:
-            session.hub.note(now_ms(), "restored", history=history)
+            session.hub.note(now_ms(), Kind.SESSION_RESTORED, history=history)
         session.suppressed = False
         session.grew()
 
@@ -465,7 +466,9 @@ class Holder:
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
             session.hub.lost_agent(lambda _: error, now_ms())
-            session.hub.note(now_ms(), "agent_ended", status=status, **_exit(status), **left)
+            session.hub.note(
+                now_ms(), Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left
+            )
             session.failed = error  # what comes now reaches nobody
             session.grew()
         for asked in self._openings.take_all():

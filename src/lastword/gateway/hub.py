@@ -16,6 +16,8 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import refusals
 from lastword.gateway.asks import number_of, read_ask_id, session_key
 from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
@@ -23,7 +25,7 @@ from lastword.gateway.pins import MAX_ENDS
 from lastword.gateway.presence import PresenceBounds
 from lastword.gateway.pull import Reader, start
 from lastword.gateway.viewers import Attachment
-from lastword.gateway.waits import WAITS, WaitLines
+from lastword.gateway.waits import WaitLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,7 +193,7 @@ class Hub:
         from_cursor = cursor is not None and reset is None
         back = {"back": True} if from_cursor else {}
         head = self.log.head
-        self.note_of(viewer, now_ms, "viewer_came", **came, **back)
+        self.note_of(viewer, now_ms, Kind.VIEWER_CAME, **came, **back)
         attachment = Attachment(
             viewer,
             Reader(self.log, after),
@@ -223,22 +225,22 @@ class Hub:
             return
         self._attached.remove(attachment)
         facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
-        self.note_of(attachment.viewer, now_ms, "viewer_left", **facts)
+        self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
             self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
 
-    def note(self, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any) -> None:
+    def note(self, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any) -> None:
         """Log an event of the session, or of a viewer, that no frame reports."""
-        about = About(viewer=viewer, word=word, facts=facts)
+        about = About(viewer=viewer, word=WORDS[kind], facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
 
-    def note_of(self, viewer: Viewer, now_ms: int, word: str, /, **facts: Any) -> None:
+    def note_of(self, viewer: Viewer, now_ms: int, kind: Kind, /, **facts: Any) -> None:
         """Log an event of a viewer, unless too many of viewers with its role have been logged."""
-        self.note_bounded(viewer.role.value, now_ms, word, viewer=viewer.id, **facts)
+        self.note_bounded(viewer.role.value, now_ms, kind, viewer=viewer.id, **facts)
 
     def note_bounded(
-        self, source: str, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any
+        self, source: str, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any
     ) -> bool:
         """Log an event, unless its source causes too many; return whether it is logged.
 
@@ -248,7 +250,7 @@ class Hub:
         if left_out is None:
             return False
         more = {"left_out": left_out} if left_out else {}
-        self.note(now_ms, word, viewer=viewer, **facts, **more)
+        self.note(now_ms, kind, viewer=viewer, **facts, **more)
         return True
 
     # What viewers say.
@@ -484,7 +486,7 @@ class Hub:
         effects: list[HubEffect] = []
         line = self._waits.take(now)
         if line:
-            self.note(now_ms, WAITS, text=line)
+            self.note(now_ms, Kind.WAITS, text=line)
         for number, ask in list(self._asks.items()):
             due = self._due(ask)
             if due is None or due > now:
@@ -502,7 +504,7 @@ class Hub:
 
 def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
     """Note a question for which nobody is there who may answer it."""
-    about = About(number=number, method=ask.method, word="question_held")
+    about = About(number=number, method=ask.method, word=WORDS[Kind.QUESTION_HELD])
     return LogEntry(LogKind.LIFE, now_ms, b"", about)
 
 

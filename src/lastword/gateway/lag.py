@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.timeline.entry import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -28,13 +30,13 @@ class LagNote(msgspec.Struct, frozen=True):
 
     Attributes:
         viewer: the viewer's id.
-        word: `viewer_lags` or `viewer_caught_up`.
+        kind: `VIEWER_LAGS` or `VIEWER_CAUGHT_UP`.
         entries: how many entries it is behind.
         bytes: their approximate size.
     """
 
     viewer: str
-    word: str
+    kind: Kind
     entries: int = 0
     bytes: int = 0
 
@@ -89,8 +91,8 @@ class LagMeter:
             if each in self._lagging:
                 if written_bytes - self.bytes_until(pos) <= self._most * CAUGHT_UP_SHARE:
                     self._lagging.discard(each)
-                    yield LagNote(viewer, "viewer_caught_up")
+                    yield LagNote(viewer, Kind.VIEWER_CAUGHT_UP)
             elif written_bytes - self.bytes_until(max(pos, each.live_from)) > self._most:
                 self._lagging.add(each)
                 behind = written_bytes - self.bytes_until(pos)
-                yield LagNote(viewer, "viewer_lags", lag, int(behind))
+                yield LagNote(viewer, Kind.VIEWER_LAGS, lag, int(behind))

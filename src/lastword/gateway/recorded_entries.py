@@ -1,7 +1,7 @@
 """Entries of a session's log as entries of the record, without content.
 
-Owns which of them are recorded, and which facts. A viewer's own text is never recorded; of the
-reason with which it closed its socket, only the close code is.
+Owns how the facts that `core.timeline.session_events` lists are read from a log's entry. A viewer's
+own text is never recorded; of the reason with which it closed its socket, only the close code is.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastword.core.link.entries import short
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.gateway.entries import About, LogEntry, LogKind
+from lastword.core.timeline.session_events import BY_WORD, FACTS, RECORDED
+from lastword.gateway.entries import LogKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Maker: TypeAlias = "Callable[[About, str, float], Entry]"
+    from lastword.gateway.entries import About, LogEntry
+
+_Reader: TypeAlias = "Callable[[About], Any]"
 
 CAUSES = {
     "attached again": "attached_again",
@@ -62,10 +65,17 @@ _HOW = {"viewer": "answered", "lost": "lost", "withdrawn": "withdrawn"}
 
 def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | None:
     """Return the record's entry for a log's entry; `None` for most."""
-    if entry.kind is LogKind.TOLD:
-        return _decided(entry.about, session_id, at_seconds)
-    maker = _MAKERS.get(entry.about.word)
-    return maker(entry.about, session_id, at_seconds) if maker is not None else None
+    about = entry.about
+    kind = (
+        Kind.QUESTION_DECIDED if entry.kind is LogKind.TOLD else BY_WORD.get(about.word, Kind.LIFE)
+    )
+    if kind not in RECORDED:
+        return None
+    own = _LEFT if kind is Kind.VIEWER_LEFT else _FACTS
+    facts = {
+        name: own[name](about) if name in own else about.facts.get(name) for name in FACTS[kind]
+    }
+    return Entry(kind=kind, at_seconds=at_seconds, session_id=session_id, facts=facts)
 
 
 def cause_of(code: int, cause: str) -> str:
@@ -78,175 +88,24 @@ def what_is_asked(method: str) -> str:
     return _WHAT.get(method) or _WHAT_BY_FAMILY.get(method.partition("/")[0], "other")
 
 
-def _came(about: About, session_id: str, at: float) -> Entry:
-    facts = about.facts
-    return Entry(
-        kind=Kind.VIEWER_CAME,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "viewer": about.viewer,
-            "role": facts.get("role"),
-            "client": short(str(facts.get("client", ""))),
-            "back": facts.get("back") or None,
-        },
-    )
-
-
-def _left(about: About, session_id: str, at: float) -> Entry:
-    code = _number(about.facts.get("code"))
-    return Entry(
-        kind=Kind.VIEWER_LEFT,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "viewer": about.viewer,
-            "code": code,
-            "cause": cause_of(code, str(about.facts.get("cause", ""))),
-        },
-    )
-
-
-def _lags(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.VIEWER_LAGS,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "viewer": about.viewer,
-            "entries": about.facts.get("entries"),
-            "bytes": about.facts.get("bytes"),
-        },
-    )
-
-
-def _caught_up(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.VIEWER_CAUGHT_UP,
-        at_seconds=at,
-        session_id=session_id,
-        facts={"viewer": about.viewer},
-    )
-
-
-def _gap(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.GAP_TOLD,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "viewer": about.viewer,
-            "first": about.facts.get("first"),
-            "last": about.facts.get("last"),
-            "reason": about.facts.get("reason"),
-        },
-    )
-
-
-def _held(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.QUESTION_HELD,
-        at_seconds=at,
-        session_id=session_id,
-        facts={"what": what_is_asked(about.method)},
-    )
-
-
-def _decided(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.QUESTION_DECIDED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "viewer": about.viewer,
-            "what": what_is_asked(about.method) if about.method else None,
-            "how": _HOW.get(about.word) or about.facts.get("why"),
-        },
-    )
-
-
-def _died(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.HOLDER_DIED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "open_turns": about.facts.get("open_turns") or None,
-            "incident_id": about.facts.get("incident_id"),
-        },
-    )
-
-
-def _restored(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.SESSION_RESTORED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={"history": about.facts.get("history")},
-    )
-
-
-def _not_restored(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.SESSION_NOT_RESTORED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "type": about.facts.get("type"),
-            "reason": about.facts.get("reason"),
-            "incident_id": about.facts.get("incident_id"),
-        },
-    )
-
-
-def _exited(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.SUPERVISOR_EXITED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={
-            "exit_code": about.facts.get("exit_code"),
-            "exit_signal": about.facts.get("exit_signal"),
-            "open_turns": about.facts.get("open_turns") or None,
-            "incident_id": about.facts.get("incident_id"),
-        },
-    )
-
-
-def _reset(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.LOG_RESET,
-        at_seconds=at,
-        session_id=session_id,
-        facts={"reason": about.facts.get("reason")},
-    )
-
-
-def _ended(about: About, session_id: str, at: float) -> Entry:
-    return Entry(
-        kind=Kind.SESSION_ENDED,
-        at_seconds=at,
-        session_id=session_id,
-        facts={"cause": about.facts.get("cause")},
-    )
-
-
-_MAKERS: dict[str, _Maker] = {
-    "viewer_came": _came,
-    "viewer_left": _left,
-    "viewer_lags": _lags,
-    "viewer_caught_up": _caught_up,
-    "gap_told": _gap,
-    "question_held": _held,
-    "holder_died": _died,
-    "restored": _restored,
-    "not_restored": _not_restored,
-    "agent_ended": _exited,
-    "log_reset": _reset,
-    "session_ended": _ended,
-}
-"""By the word of a `life` entry."""
-
-
 def _number(value: Any) -> int:
     return value if isinstance(value, int) else 0
+
+
+_FACTS: dict[str, _Reader] = {
+    "viewer": lambda about: about.viewer,
+    "client": lambda about: short(str(about.facts.get("client", ""))),
+    "back": lambda about: about.facts.get("back") or None,
+    "open_turns": lambda about: about.facts.get("open_turns") or None,
+    "what": lambda about: what_is_asked(about.method) if about.method else None,
+    "how": lambda about: _HOW.get(about.word) or about.facts.get("why"),
+}
+"""The facts that are not simply those of the log's entry."""
+
+_LEFT: dict[str, _Reader] = _FACTS | {
+    "code": lambda about: _number(about.facts.get("code")),
+    "cause": lambda about: cause_of(
+        _number(about.facts.get("code")), str(about.facts.get("cause", ""))
+    ),
+}
+"""The same of a viewer's end, whose text may be the peer's."""

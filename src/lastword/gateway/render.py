@@ -20,6 +20,8 @@ from lastword.core.failure.taxonomy import RetrySafety
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import LogKind, Numbered
@@ -37,7 +39,7 @@ ENDED = "_lastword/ended"
 AT = "_lastword/at"
 """Notifications of the gateway's own, for viewers that negotiated cursors."""
 
-SESSION_ENDED = "session_ended"
+SESSION_ENDED = WORDS[Kind.SESSION_ENDED]
 """The word of the last entry of a session, which is also why a viewer's connection ends."""
 
 META = "lastword"

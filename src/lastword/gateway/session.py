@@ -18,6 +18,7 @@ import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.gateway import paths, refusals, wire
 from lastword.gateway.api.shapes import ViewerCount
@@ -158,9 +159,9 @@ class HeldSession:
             disk.remember("agents_id", agents_id)
         session = cls(holder, session_id, disk, lock)
         if disk.set_aside:
-            session.hub.note(_now_ms(), "log_reset", reason="damaged", first=disk.head + 1)
+            session.hub.note(_now_ms(), Kind.LOG_RESET, reason="damaged", first=disk.head + 1)
         elif disk.reason not in {"", "new"}:
-            session.hub.note(_now_ms(), "log_reset", reason=disk.reason, first=disk.head + 1)
+            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=disk.reason, first=disk.head + 1)
         return session
 
     def remember(
@@ -279,7 +280,7 @@ class HeldSession:
             return
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
-            self.hub.note(_now_ms(), "log_reset", reason="disk", epoch=self._epoch)
+            self.hub.note(_now_ms(), Kind.LOG_RESET, reason="disk", epoch=self._epoch)
         if self.log.head - self._trimmed_at >= TRIM_EVERY:
             self._trimmed_at = self.log.head
             self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
@@ -312,7 +313,7 @@ class HeldSession:
             self.carry_out(self.hub.close(at_ms))
         for attached in self._attached:  # they leave once they have it all, too late for the log
             self._detach(attached, code=4410, cause=SESSION_ENDED)
-        self.hub.note(at_ms, SESSION_ENDED, cause=word)
+        self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word)
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.disk.finish()
@@ -341,7 +342,7 @@ class HeldSession:
         attached = [each.attachment for each in self._attached]
         for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
             behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
-            self.hub.note(_now_ms(), said.word, viewer=said.viewer, **behind)
+            self.hub.note(_now_ms(), said.kind, viewer=said.viewer, **behind)
             if said.entries:
                 self._tell_lag(said.viewer, said.entries)
             self.grew()
@@ -361,7 +362,7 @@ class HeldSession:
         if self.is_over:
             return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
-        self.hub.note_of(attachment.viewer, _now_ms(), "gap_told", **facts)
+        self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts)
         self.grew()
 
     # Who is there.

@@ -17,11 +17,13 @@ from lastword.core.link.retries import Retrying
 from lastword.core.link.told import ToldRetries
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
-WAITS = "waits"
+WAITS = WORDS[Kind.WAITS]
 """The word of an entry that tells of a wait; its fact `text` is the line."""
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from lastword.core.timeline.entry import GATEWAY, Kind, Level
+from lastword.core.timeline.entry import Kind, Level
+from lastword.core.timeline.session_events import GATEWAY
 from lastword.otel import conventions as names
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.timeline.entry import GATEWAY, Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.session_events import GATEWAY
 from lastword.errors import StoreError
 from lastword.record import store
 from lastword.record.run import Run

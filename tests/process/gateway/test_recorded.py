@@ -71,7 +71,7 @@ def entries(gateway: Gateway, session: str) -> list[dict[str, Any]]:
 def runs(gateway: Gateway, session: str) -> list[dict[str, Any]]:
     """The runs of a session; none before anything of it is recorded."""
     said = lastword(gateway, "log", session, "--json")
-    found: list[dict[str, Any]] = json.loads(said)["runs"] if said else []
+    found: list[dict[str, Any]] = json.loads(said).get("runs", []) if said else []
     return found
 
 

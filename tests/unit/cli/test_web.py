@@ -6,8 +6,6 @@ import re
 
 from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import FOLDER, joined, served_files
-from lastword.core.timeline.entry import Kind
-from lastword.gateway.page_files import FOLDER as PAGE
 from lastword.gateway.page_files import page_files
 
 WHOLE = joined("record_file.js")
@@ -15,7 +13,7 @@ WHOLE = joined("record_file.js")
 
 def test_every_module_stands_in_the_file_once_before_who_needs_it() -> None:
     modules = re.findall(r"^const module_(\w+) = ", WHOLE, re.MULTILINE)
-    assert sorted(modules) == ["cards", "dom", "record", "timeline", "words"]
+    assert sorted(modules) == ["cards", "dom", "record", "session_events", "timeline", "words"]
     for name in modules:
         assert WHOLE.index(f"const module_{name} =") + len("const ") == WHOLE.index(
             f"module_{name}"
@@ -49,17 +47,6 @@ def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
     }
     assert "class RecordLog" in served_files()["record_live.js"].body.decode()
     assert "class RecordLog" not in page_files()["main.js"].body.decode()
-
-
-def test_every_kind_of_the_record_has_words_and_every_filter_names_kinds() -> None:
-    places = (PAGE / "timeline.js", FOLDER / "record.js")
-    texts = [path.read_text(encoding="utf-8") for path in places]
-    named = {word for text in texts for word in re.findall(r'^  (\w+): "', text, re.MULTILINE)}
-    assert set(Kind) <= named
-    filters = texts[1].partition("const FAILURES = ")[2].partition("\n];")[0]
-    words = set(re.findall(r'"([a-z_]+)"', filters))
-    assert "question_held" in words
-    assert words <= set(Kind)
 
 
 def test_nothing_of_them_could_make_text_into_markup_or_code() -> None:

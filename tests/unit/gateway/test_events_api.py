@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.timeline.entry import GATEWAY, Entry, Kind
-from lastword.core.timeline.kinds import problems_of
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.session_events import GATEWAY, RECORDED, problems_of
 from lastword.gateway.api.client_errors import (
     REPORTS,
     ReportCounts,
@@ -177,7 +177,7 @@ def test_an_event_of_a_kind_of_the_records_has_its_level_and_its_facts() -> None
     found = set()
     for entry, kind, _ in TOLD:
         event = event_of(Numbered(5, entry), "s", content=False)
-        if kind in kinds:
+        if kinds[kind] in RECORDED:
             found.add(kind)
             own = {"question", "outcome", "after", "pos", "method"}
             kept = {name: value for name, value in event.facts.items() if name not in own}

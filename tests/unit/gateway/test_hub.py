@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Kind
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import Cursor, LogKind
 from lastword.gateway.hub import MAX_OPEN, Hub, Retell, ToAgent, ToViewer
@@ -315,7 +316,7 @@ def test_who_comes_and_who_leaves_stands_in_the_log() -> None:
     a = play.comes()
     play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
     play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
-    play.hub.note(0, "restored", history="full")
+    play.hub.note(0, Kind.SESSION_RESTORED, history="full")
     assert play.words() == ["viewer_came", "viewer_left", "restored"]
     assert play.log.read(1)[0].entry.about.facts["code"] == 4409
 

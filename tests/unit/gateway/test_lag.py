@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.timeline.entry import Kind
 from lastword.gateway.entries import LogEntry, LogKind
 from lastword.gateway.lag import LAG_SHARE, LagMeter, LagNote
 from lastword.gateway.log import MemoryLog
@@ -48,9 +49,9 @@ def test_a_viewer_that_takes_nothing_lags_once_and_has_caught_up_once() -> None:
     for _ in range(10):
         play.grows(100)
         said += play.look(viewer)
-    assert said == [LagNote("a", "viewer_lags", 300, 300_000)]
+    assert said == [LagNote("a", Kind.VIEWER_LAGS, 300, 300_000)]
     reads_all(viewer)
-    assert play.look(viewer) == [LagNote("a", "viewer_caught_up")]
+    assert play.look(viewer) == [LagNote("a", Kind.VIEWER_CAUGHT_UP)]
     assert play.look(viewer) == []
 
 
@@ -70,7 +71,7 @@ def test_a_viewer_that_left_while_it_lagged_is_said_nothing_more_of() -> None:
     play = Play()
     viewer, other = play.comes(0), play.comes(0)
     play.grows(300)
-    assert [note.word for note in play.look(viewer)] == ["viewer_lags"]
+    assert [note.kind for note in play.look(viewer)] == [Kind.VIEWER_LAGS]
     reads_all(other)
     assert play.look(other) == []
     assert other.reader.lag == 0

@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from lastword.gateway.api.shapes import EventKind
 from lastword.gateway.page_files import FOLDER, LIBRARY, page_files, without_comments
 from tests.kit.places import PROTOCOL, ROOT
 
@@ -93,13 +92,3 @@ def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
             begins, closes, rest = line.partition("*/")
             if closes and begins.lstrip().startswith(("/*", "*")):
                 assert not rest.strip(), (path, line)
-
-
-def test_the_log_has_words_for_every_kind_of_event_and_no_other() -> None:
-    kinds = (FOLDER / "timeline.js").read_text(encoding="utf-8")
-    kinds = kinds.partition("const KINDS = {")[2].partition("};")[0]
-    assert set(re.findall(r"^  (\w+): \"", kinds, re.MULTILINE)) == set(EventKind)
-    text = (FOLDER / "log.js").read_text(encoding="utf-8")
-    filters = text.partition("const FILTERS = [")[2].partition("];")[0]
-    named = {word for each in re.findall(r'", "([\w,]+)"\]', filters) for word in each.split(",")}
-    assert named <= set(EventKind)

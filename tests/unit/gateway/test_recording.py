@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.timeline.entry import GATEWAY, Entry, Kind
-from lastword.core.timeline.kinds import FACTS, problems_of
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.session_events import FACTS, GATEWAY, problems_of
 from lastword.gateway import recording
 from lastword.gateway.entries import About, LogEntry, LogKind
 from lastword.gateway.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lastword.core.timeline.entry import GATEWAY, Kind
-from lastword.core.timeline.kinds import FACTS
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import FACTS, GATEWAY
 from lastword.otel import conventions as names
 from lastword.otel import enabled, gateway_spans
 from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, Teller, Told

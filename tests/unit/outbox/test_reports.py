@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from lastword.core.timeline.entry import Kind
-from lastword.core.timeline.kinds import FACTS as ENTRY_FACTS
+from lastword.core.timeline.session_events import FACTS as ENTRY_FACTS
 from lastword.outbox import otlp, webhook
 from lastword.outbox.report import FACTS, FailureReport, ReportWriter, facts_of
 from lastword.record.sink import StoreSink

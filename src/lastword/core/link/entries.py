@@ -1,8 +1,8 @@
 """Entries that the core records: one for each thing that happened, without anybody's words.
 
 Owns which turn an entry belongs to, and what may be kept of a failure: no other module of the core
-makes an entry. `core.timeline.entry` defines the shape of an entry, and `core.timeline.kinds` the
-facts of each kind.
+makes an entry. `core.timeline.entry` defines the shape of an entry, and
+`core.timeline.session_events` the facts of each kind.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What an entry reports."""
+    """What an entry reports; `core.timeline.session_events` has a row for each."""
 
     CLIENT_ATTACHED = "client_attached"
     CLIENT_DETACHED = "client_detached"
@@ -81,6 +81,19 @@ class Kind(StrEnum):
     LOG_RESET = "log_reset"
     """The numbers of a session's log begin anew, so no position in it counts any more."""
     SESSION_ENDED = "session_ended"
+    # Of a gateway's log alone.
+    UPDATE = "update"
+    """The agent said something else."""
+    REQUEST = "request"
+    """A viewer asked the agent for something that is no prompt."""
+    RESULT = "result"
+    """The agent answered that."""
+    WAITS = "waits"
+    """A line told whoever cannot read retries that the agent waits."""
+    CLIENT_ERROR = "client_error"
+    """A page or a connector reported an error of its own."""
+    LIFE = "life"
+    """Something else happened to the session; `word` says what."""
 
 
 class Level(StrEnum):
@@ -120,21 +133,14 @@ LEVELS: dict[Kind, Level] = {
     Kind.HOLDER_DIED: Level.ERROR,
     Kind.SESSION_NOT_RESTORED: Level.ERROR,
     Kind.LOG_RESET: Level.WARNING,
+    Kind.WAITS: Level.WARNING,
+    Kind.CLIENT_ERROR: Level.ERROR,
+    Kind.UPDATE: Level.DEBUG,
     Kind.FIRST_PROGRESS: Level.DEBUG,
     Kind.RELEASED: Level.DEBUG,
     Kind.STDERR: Level.DEBUG,
 }
 """Every other kind is `INFO`; a process's exit in the middle of something is an error."""
-
-GATEWAY = frozenset(
-    {
-        *(Kind.SESSION_HELD, Kind.SESSION_ENDED, Kind.LOG_RESET, Kind.GAP_TOLD),
-        *(Kind.VIEWER_CAME, Kind.VIEWER_LEFT, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP),
-        *(Kind.QUESTION_HELD, Kind.QUESTION_DECIDED, Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED),
-        *(Kind.SESSION_RESTORED, Kind.SESSION_NOT_RESTORED),
-    }
-)
-"""What a gateway's holder writes down, beside what `lastword run` does in the same run."""
 
 TERMINAL = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CONTEXT_LOST, Kind.CLIENT_GONE, Kind.SHUTDOWN}

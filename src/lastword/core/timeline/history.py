@@ -11,7 +11,8 @@ import msgspec
 
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import number_of
-from lastword.core.timeline.entry import GATEWAY, By, Entry, Kind
+from lastword.core.timeline.entry import By, Entry, Kind
+from lastword.core.timeline.session_events import GATEWAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.scan import EventQuery, Scan, as_facts
 from lastword.gateway.pull import CursorError
@@ -69,7 +70,9 @@ async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
     told = facts.get("facts")
     if session is None or not isinstance(told, dict):
         return {UNKNOWN: True}
-    if not session.hub.note_bounded("client", time.time_ns() // 1_000_000, "client_error", **told):
+    if not session.hub.note_bounded(
+        "client", time.time_ns() // 1_000_000, Kind.CLIENT_ERROR, **told
+    ):
         return {UNKNOWN: True}
     session.grew()
     return {"seq": session.log.head}

@@ -9,13 +9,14 @@ value.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 # msgspec reads annotations when a type is used.
 from lastword.core.failure.taxonomy import Action, ErrorType  # noqa: TC001
+from lastword.core.timeline.session_events import LOG_KINDS
 from lastword.gateway.viewers import Role  # noqa: TC001
 from lastword.record.trends import Period  # noqa: TC001
 
@@ -29,44 +30,13 @@ WORD = "^[a-z][a-z0-9_]{0,63}$"
 _Count = Annotated[int, Meta(ge=0)]
 
 
-class EventKind(StrEnum):
-    """The kind of an event. The first part is also the record's kinds of entries."""
+if TYPE_CHECKING:
+    from lastword.core.timeline.entry import Kind
 
-    PROMPT = "prompt"
-    CANCEL = "cancel"
-    ASKED = "asked"
-    DELEGATED = "delegated"
-    TOOL_STARTED = "tool_started"
-    TOOL_ENDED = "tool_ended"
-    RETRY = "retry"
-    ANSWER = "answer"
-    ERROR = "error"
-    VIEWER_CAME = "viewer_came"
-    VIEWER_LEFT = "viewer_left"
-    VIEWER_LAGS = "viewer_lags"
-    VIEWER_CAUGHT_UP = "viewer_caught_up"
-    GAP_TOLD = "gap_told"
-    QUESTION_HELD = "question_held"
-    QUESTION_DECIDED = "question_decided"
-    HOLDER_DIED = "holder_died"
-    SUPERVISOR_EXITED = "supervisor_exited"
-    SESSION_RESTORED = "session_restored"
-    SESSION_NOT_RESTORED = "session_not_restored"
-    LOG_RESET = "log_reset"
-    SESSION_ENDED = "session_ended"
-
-    UPDATE = "update"
-    """The agent said something else."""
-    REQUEST = "request"
-    """A viewer asked the agent for something that is no prompt."""
-    RESULT = "result"
-    """The agent answered that."""
-    WAITS = "waits"
-    """A line told whoever cannot read retries that the agent waits."""
-    CLIENT_ERROR = "client_error"
-    """A page or a connector reported an error of its own."""
-    LIFE = "life"
-    """Something else befell the session; `facts.word` says what."""
+    EventKind: TypeAlias = Kind
+else:
+    EventKind = StrEnum("EventKind", [(kind.name, kind.value) for kind in LOG_KINDS])
+    EventKind.__doc__ = "The kind of an event; the record has most of them, too."
 
 
 class EventLevel(StrEnum):

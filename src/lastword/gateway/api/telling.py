@@ -19,7 +19,8 @@ from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import DEFAULTS
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.core.timeline.entry import Kind, level_of
+from lastword.core.timeline.entry import Kind, Level, level_of
+from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
 from lastword.gateway.entries import LogKind
 from lastword.gateway.recorded_entries import recorded
@@ -35,18 +36,9 @@ MAX_NAME_CHARS = 128
 _WORD = re.compile(r"[a-z][a-z_/$]{0,63}", re.IGNORECASE)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
-_OWN_LEVELS = {
-    EventKind.UPDATE: EventLevel.DEBUG,
-    EventKind.REQUEST: EventLevel.INFO,
-    EventKind.RESULT: EventLevel.INFO,
-    EventKind.WAITS: EventLevel.WARNING,
-    EventKind.CLIENT_ERROR: EventLevel.ERROR,
-    EventKind.LIFE: EventLevel.INFO,
-}
-"""Of the kinds that the record does not have; it says what the others' are."""
-
-_LIFE = {"waits": EventKind.WAITS, "client_error": EventKind.CLIENT_ERROR}
-"""The words that the record does not have."""
+_KINDS = {Kind(kind.value): kind for kind in EventKind}
+_LEVELS = {level: EventLevel(level.value) for level in Level}
+"""Of the record, as the API has them."""
 
 _LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
 """The facts of `life` that may be text beside those of the record: words of ours, and the line that
@@ -64,8 +56,8 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
     is_turn = about.method == acp.PROMPT and entry.kind in {LogKind.IN, LogKind.END}
     return SessionEvent(
         seq=seq,
-        kind=kind,
-        level=_level(kind, facts),
+        kind=_KINDS[kind],
+        level=_LEVELS[level_of(kind, facts)],
         at=moment(entry.at_ms),
         at_epoch_ms=entry.at_ms,
         at_seconds=entry.at_ms / 1000,
@@ -76,14 +68,6 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
         viewer=about.viewer or None,
         content=jsonrpc.loads(entry.frame) if content and entry.frame else UNSET,
     )
-
-
-def _level(kind: EventKind, facts: Facts) -> EventLevel:
-    """Return its severity; for the record's kinds, the record's own."""
-    own = _OWN_LEVELS.get(kind)
-    if own is not None:
-        return own
-    return EventLevel(level_of(Kind(kind.value), facts).value)
 
 
 def failure_facts(error: AgentError) -> Facts:
@@ -98,24 +82,24 @@ def sentence_of(error: AgentError) -> str:
     return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
 
 
-def _out(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _out(entry: LogEntry) -> tuple[Kind, Facts]:
     frame = jsonrpc.decode(entry.frame)
     message = frame.message if isinstance(frame, jsonrpc.Frame) else None
     update = message.update if message else None
     if update is None:
         method = message.method if message else None
-        return EventKind.UPDATE, {"update": _word(method), "bytes": len(entry.frame)}
+        return Kind.UPDATE, {"update": _word(method), "bytes": len(entry.frame)}
     kind = update.session_update
     if kind in acp.AGENT_RETRY_KINDS:
-        return EventKind.RETRY, _retry(entry)
+        return Kind.RETRY, _retry(entry)
     if kind in acp.TOOL_KINDS:
         known = {"call": _name(update.tool_call_id or "")}
         if update.status in acp.TOOL_ENDS:
-            return EventKind.TOOL_ENDED, known | {"status": update.status}
+            return Kind.TOOL_ENDED, known | {"status": update.status}
         if kind == "tool_call":
             tool = {"tool": update.kind} if update.kind in acp.TOOL_KIND_NAMES else {}
-            return EventKind.TOOL_STARTED, known | tool
-    return EventKind.UPDATE, {"update": _word(kind), "bytes": len(entry.frame)}
+            return Kind.TOOL_STARTED, known | tool
+    return Kind.UPDATE, {"update": _word(kind), "bytes": len(entry.frame)}
 
 
 def _retry(entry: LogEntry) -> Facts:
@@ -131,17 +115,17 @@ def _retry(entry: LogEntry) -> Facts:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _ask(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _ask(entry: LogEntry) -> tuple[Kind, Facts]:
     about = entry.about
     question = {"question": about.number}
     if about.method in acp.ASKS_USER:
         what = "permission" if about.method == acp.PERMISSION else "form"
-        return EventKind.ASKED, {"what": what} | question
+        return Kind.ASKED, {"what": what} | question
     what = "command" if about.method.startswith("terminal/") else "file"
-    return EventKind.DELEGATED, {"what": what, "method": _word(about.method)} | question
+    return Kind.DELEGATED, {"what": what, "method": _word(about.method)} | question
 
 
-def _told(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _told(entry: LogEntry) -> tuple[Kind, Facts]:
     _, facts = _as_recorded(entry)
     facts["question"] = entry.about.number
     answer = object_of(jsonrpc.loads(entry.frame)) if entry.frame else {}
@@ -150,39 +134,39 @@ def _told(entry: LogEntry) -> tuple[EventKind, Facts]:
         facts["outcome"] = "error"
     elif outcome in {"selected", "cancelled"}:
         facts["outcome"] = outcome
-    return EventKind.QUESTION_DECIDED, facts
+    return Kind.QUESTION_DECIDED, facts
 
 
-def _in(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _in(entry: LogEntry) -> tuple[Kind, Facts]:
     method = entry.about.method
     if method == acp.PROMPT:
         params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
         trace = object_of(params.get("_meta")).get("traceparent")
         known = isinstance(trace, str) and _TRACEPARENT.fullmatch(trace)
-        return EventKind.PROMPT, {"traceparent": trace} if known else {}
+        return Kind.PROMPT, {"traceparent": trace} if known else {}
     if method in {acp.CANCEL, acp.CANCEL_REQUEST}:
-        return EventKind.CANCEL, {"by": "user"}
-    return EventKind.REQUEST, {"method": _word(method)}
+        return Kind.CANCEL, {"by": "user"}
+    return Kind.REQUEST, {"method": _word(method)}
 
 
-def _end(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _end(entry: LogEntry) -> tuple[Kind, Facts]:
     about = entry.about
     frame = object_of(jsonrpc.loads(entry.frame))
     method = {} if about.method == acp.PROMPT else {"method": _word(about.method)}
     if about.failure is not None:
-        return EventKind.ERROR, failure_facts(read_payload(about.failure)) | {"by": "agent"}
+        return Kind.ERROR, failure_facts(read_payload(about.failure)) | {"by": "agent"}
     if "error" in frame:
         data = object_of(object_of(frame["error"]).get("data"))
         error = read_payload(object_of(data.get("agent_error")))
-        return EventKind.ERROR, failure_facts(error) | method
+        return Kind.ERROR, failure_facts(error) | method
     if method:
-        return EventKind.RESULT, method
+        return Kind.RESULT, method
     reason = object_of(frame.get("result")).get("stopReason")
     told = {"stop_reason": reason} if reason in acp.STOP_REASONS else {}
-    return EventKind.ANSWER, told | {"by": "agent"}
+    return Kind.ANSWER, told | {"by": "agent"}
 
 
-def _life(entry: LogEntry) -> tuple[EventKind, Facts]:
+def _life(entry: LogEntry) -> tuple[Kind, Facts]:
     about = entry.about
     facts: Facts = {"question": about.number} if about.number else {}
     for name, value in about.facts.items():
@@ -194,13 +178,13 @@ def _life(entry: LogEntry) -> tuple[EventKind, Facts]:
     if kind is not None:
         facts.pop("status", None)  # of an agent's end, as exit_code or exit_signal
         return kind, facts | recorded_facts
-    kind = _LIFE.get(about.word, EventKind.LIFE)
-    if kind is EventKind.LIFE:
+    kind = BY_WORD.get(about.word, Kind.LIFE)
+    if kind is Kind.LIFE:
         facts["word"] = _word(about.word)
     return kind, facts
 
 
-def _as_recorded(entry: LogEntry) -> tuple[EventKind | None, Facts]:
+def _as_recorded(entry: LogEntry) -> tuple[Kind | None, Facts]:
     """Return what the record has of an entry, if anything: its kind and the known facts."""
     told = recorded(entry, "", 0.0)
     if told is None:
@@ -210,7 +194,7 @@ def _as_recorded(entry: LogEntry) -> tuple[EventKind | None, Facts]:
         for name, value in told.facts.items()
         if value is not None and value != ""
     }
-    return EventKind(told.kind.value), facts
+    return told.kind, facts
 
 
 _TOLD = {

@@ -7,25 +7,21 @@ import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js"
 import { mark } from "./cards.js";
 import { LongText, button, clock, download, h, line, plural } from "./dom.js";
 import { sessionNav } from "./session.js";
-import { KINDS, Timeline } from "./timeline.js";
+import { FILTERS, LOG_KINDS } from "./session_events.js";
+import { Timeline } from "./timeline.js";
 
 const MOST = 5000;
 const MOST_EXPORTED = 200_000;
 
-/** What the filter offers: a name, and the kinds that it leaves. */
-/** @type {[string, string][]} */
-const FILTERS = [
-  ["Everything but the conversation", "*"],
-  ["Failures", "error,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
-  ["Failures and retries", "error,retry,waits,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
-  ["Turns", "prompt,answer,error,cancel"],
-  ["Tools and questions", "tool_started,tool_ended,asked,question_held,question_decided,delegated"],
-  ["Connections", "viewer_came,viewer_left,viewer_lags,viewer_caught_up,gap_told,client_error,holder_died,session_restored"],
+/**
+ * What the filter offers, as the gateway is asked for it: a name, and kinds of its log.
+ * @type {[string, string][]}
+ */
+const OFFERED = [
+  ["Everything but the conversation", LOG_KINDS.filter((kind) => kind !== "update").join(",")],
+  ...FILTERS.map(([name, kinds]) => /** @type {[string, string]} */ ([name, kinds.filter((kind) => LOG_KINDS.includes(kind)).join(",")])),
   ["Everything", ""],
 ];
-
-/** What is no part of what was said, as the gateway is asked for it. */
-const NOT_SAID = Object.keys(KINDS).filter((kind) => kind !== "update").join(",");
 
 /**
  * @param {string} id
@@ -34,7 +30,7 @@ const NOT_SAID = Object.keys(KINDS).filter((kind) => kind !== "update").join(","
  */
 export function logView(id, query) {
   const heading = h("h1", {}, line(id, 80));
-  const filter = h("select", { id: "filter" }, ...FILTERS.map(([name], place) => h("option", { value: place }, name)));
+  const filter = h("select", { id: "filter" }, ...OFFERED.map(([name], place) => h("option", { value: place }, name)));
   const content = h("input", { type: "checkbox", id: "content" });
   const says = h("p", { role: "status", class: "quiet" });
   const list = h("div", { class: "log" });
@@ -62,8 +58,7 @@ export function logView(id, query) {
     const mine = asked;
     says.textContent = "Loading.";
     try {
-      const wanted = FILTERS[Number(filter.value)]?.[1] ?? "";
-      const kinds = wanted === "*" ? NOT_SAID : wanted;
+      const kinds = OFFERED[Number(filter.value)]?.[1] ?? "";
       const { session } = await ask(sessionPath(id));
       const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
       const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;
@@ -103,7 +98,6 @@ function timelineOf(id, gone, mayRead) {
     return { buttons: [button("Show the frame", () => showFrame(id, event, place))], place };
   };
   return new Timeline({
-    kinds: KINDS,
     start: gone > 0 ? "Earlier" : "Before the first turn",
     turn: (event, number) => (gone > 0 ? `Turn of ${clock(event.at_epoch_ms)}` : `Turn ${number}`),
     ...(mayRead ? { more: frameOf } : {}),

@@ -4,46 +4,11 @@
  */
 import { TITLES, failureCard, mark } from "./cards.js";
 import { LongText, add, clock, copyButton, facts, h, line, span, when } from "./dom.js";
+import { KINDS } from "./session_events.js";
 import { wordOfClose } from "./words.js";
 
 /**
- * What the kinds of a gateway's entries are called.
- * @type {Record<string, string>}
- */
-export const KINDS = {
-  prompt: "Prompt",
-  cancel: "Cancel",
-  asked: "The agent asks",
-  delegated: "The agent asks the client to act",
-  question_held: "A question is waiting: nobody is there",
-  question_decided: "A question was decided",
-  tool_started: "Tool starts",
-  tool_ended: "Tool ends",
-  retry: "The agent tries again",
-  answer: "The turn ends",
-  error: "Failure",
-  supervisor_exited: "The agent's process ended",
-  holder_died: "The session's process died",
-  session_restored: "The session was restored",
-  session_not_restored: "The session could not be restored",
-  viewer_came: "A viewer connected",
-  viewer_left: "A viewer disconnected",
-  viewer_lags: "A viewer lags",
-  viewer_caught_up: "A viewer has caught up",
-  gap_told: "A viewer was told of a gap",
-  update: "The agent says something",
-  request: "Request",
-  result: "Answer to a request",
-  waits: "Told of a wait",
-  log_reset: "The log begins anew",
-  session_ended: "The session ended",
-  client_error: "A viewer reports an error",
-  life: "News",
-};
-
-/**
  * @typedef {{
- *   kinds: Record<string, string>,
  *   start: string,
  *   turn: (prompt: any, number: number) => string,
  *   more?: (event: any) => {buttons: Node[], place: Node},
@@ -170,7 +135,7 @@ function turnAbout(events) {
  */
 function row(event, about) {
   const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
-  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, about.words?.(event) ?? inWords(event, about.kinds)));
+  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, about.words?.(event) ?? inWords(event)));
   const made = h("details", { class: `row ${event.level}`, "data-incident": event.facts.incident_id ?? null }, summary);
   made.addEventListener("toggle", () => {
     if (made.open && made.children.length === 1) made.append(opened(event, about));
@@ -181,11 +146,10 @@ function row(event, about) {
 /**
  * What happened, in a line.
  * @param {any} event
- * @param {Record<string, string>} kinds
  */
-function inWords(event, kinds) {
+function inWords(event) {
   const { kind, facts: about } = event;
-  const what = kinds[kind] ?? kind;
+  const what = KINDS[kind] ?? kind;
   switch (kind) {
     case "error":
       return `${TITLES[about.type] ?? what}. ${about.sentence ?? ""}`;

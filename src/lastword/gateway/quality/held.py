@@ -17,6 +17,8 @@ import msgspec
 
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.entries import LogKind
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts
@@ -152,14 +154,14 @@ class CountedLog(RecordedLog):
                 add(table.ERRORS, 1, str(about.failure.get("type")))
         elif entry.kind is LogKind.LIFE:
             add(table.EVENTS, 1, about.word)
-            self._came_or_left(about.word, about.viewer, about.facts)
+            self._came_or_left(BY_WORD.get(about.word, Kind.LIFE), about.viewer, about.facts)
 
-    def _came_or_left(self, word: str, viewer: str, facts: dict[str, Any]) -> None:
-        if word == "viewer_left" and facts.get("cause") != AGAIN:
+    def _came_or_left(self, kind: Kind, viewer: str, facts: dict[str, Any]) -> None:
+        if kind is Kind.VIEWER_LEFT and facts.get("cause") != AGAIN:
             self._gone[viewer] = str(facts.get("code"))
             if len(self._gone) > MAX_GONE:
                 self._gone.popitem(last=False)
-        elif word == "viewer_came":
+        elif kind is Kind.VIEWER_CAME:
             unseen = table.UNKNOWN_CODE if facts.get("back") is True else None
             code = self._gone.pop(viewer, unseen)
             if code is not None:

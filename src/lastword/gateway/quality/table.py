@@ -14,6 +14,7 @@ from itertools import product
 import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.timeline.session_events import RECORDED, WORDS
 from lastword.gateway.recorded_entries import CAUSE_OF_CODE, CAUSES
 
 OTHER = "other"
@@ -222,14 +223,7 @@ EVENTS = _counter(
     "events",
     "{event}",
     "What befell sessions.",
-    Label(
-        "event",
-        (
-            *("viewer_came", "viewer_left", "session_ended", "holder_died", "agent_ended"),
-            *("restored", "not_restored", "log_reset", "gap_told", "question_held"),
-            *("viewer_lags", "viewer_caught_up"),
-        ),
-    ),
+    Label("event", tuple(word for kind, word in WORDS.items() if kind in RECORDED)),
 )
 RESERVED = _counter(
     "frames.reserved",

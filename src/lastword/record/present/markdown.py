@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import CANCELLED_BY, plain
 from lastword.core.redact.printable import one_line
-from lastword.core.timeline.entry import GATEWAY, Kind
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import GATEWAY
 from lastword.core.timeline.summary import QUOTED
 from lastword.record.present.endings import how_it_ended
 from lastword.record.present.stories import sentences_of, summary_of

@@ -3,56 +3,22 @@
  * @module
  */
 import { add, h, plural, span } from "./dom.js";
-import { KINDS, Timeline } from "./timeline.js";
+import { FILTERS, KINDS, RECORD_KINDS } from "./session_events.js";
+import { Timeline } from "./timeline.js";
 
-/** @type {Record<string, string>} */
-const OWN_KINDS = {
-  client_attached: "The client came",
-  client_detached: "The client said goodbye",
-  client_gone: "The client is gone",
-  shutdown: "lastword was told to stop",
-  agent_started: "The agent's process began",
-  agent_ready: "The agent is ready",
-  agent_exited: "The agent's process ended",
-  agent_restarted: "The agent was restarted",
-  session_created: "The session began",
-  session_held: "The gateway holds the session",
-  session_resumed: "The session was restored",
-  context_lost: "The session could not be restored",
-  user_answered: "Answer to a question",
-  first_progress: "First sign of work",
-  first_output: "First output",
-  silence: "Silence",
-  stderr: "The agent's stderr",
-  frame_dropped: "A message was kept back",
-  frame_repaired: "A message was mended",
-  quarantined: "The agent still works on a turn that was ended for it",
-  released: "The agent has finished that turn",
-  omitted: "Entries left out",
-};
-
-const FAILURES = ["error", "agent_exited", "supervisor_exited", "holder_died", "context_lost", "session_not_restored", "log_reset", "client_gone"];
-
-/** What the filter offers: a name, and the kinds that it leaves; all of them without. */
+/** What the filter offers: a name, and the kinds that it shows; all of them without. */
 /** @type {[string, string[]][]} */
-const FILTERS = [
-  ["Everything", []],
-  ["Failures", FAILURES],
-  ["Failures and retries", [...FAILURES, "retry", "silence", "agent_restarted"]],
-  ["Turns", ["prompt", "answer", "error", "cancel"]],
-  ["Tools and questions", ["tool_started", "tool_ended", "asked", "user_answered", "question_held", "question_decided", "delegated"]],
-  ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told"]],
-];
+const OFFERED = [["Everything", []], ...FILTERS];
 
 /**
  * What happened, in a line, of a kind that only the record has; null of all others.
  * @param {any} event
  */
 function ownWords({ kind, facts: about }) {
-  const what = OWN_KINDS[kind];
-  if (!what) return null;
+  if (!RECORD_KINDS.includes(kind)) return null;
+  const what = KINDS[kind];
   const known = ownAbout(kind, about);
-  return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+  return known ? `${what}: ${String(known).replaceAll("_", " ")}` : (what ?? null);
 }
 
 /**
@@ -92,7 +58,7 @@ export class RecordLog {
     this.filter = h(
       "select",
       { id: "filter", onchange: () => this.#show() },
-      ...FILTERS.map(([name], place) => h("option", { value: place }, name)),
+      ...OFFERED.map(([name], place) => h("option", { value: place }, name)),
     );
     this.says = h("p", { role: "status", class: "quiet" });
     this.place = h("div", { class: "log" });
@@ -128,9 +94,8 @@ export class RecordLog {
   }
 
   #newTimeline() {
-    const kinds = FILTERS[Number(this.filter.value)]?.[1] ?? [];
+    const kinds = OFFERED[Number(this.filter.value)]?.[1] ?? [];
     return new Timeline({
-      kinds: { ...KINDS, ...OWN_KINDS },
       start: "Before the first turn",
       turn: (event, number) => `Turn ${event.turn ?? number}`,
       words: ownWords,

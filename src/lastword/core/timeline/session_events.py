@@ -1,0 +1,465 @@
+"""Events of sessions: one table of what may happen, for the record, the API, metrics and pages.
+
+Owns the kinds' labels, groups and facts, and the check of an entry against them. What needs no
+more than a kind's name or level takes it from `core.timeline.entry`. A fact that is not known is
+left out, so a fact is never `None`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from lastword.core.timeline.entry import Entry
+
+
+class Group(StrEnum):
+    """A filter of the pages, by its name, which shows the kinds that name it."""
+
+    FAILURES = "Failures"
+    RETRIES = "Failures and retries"
+    """Those that are no failures; the filter shows both."""
+    TURNS = "Turns"
+    QUESTIONS = "Tools and questions"
+    CONNECTIONS = "Connections"
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One fact.
+
+    Attributes:
+        of: the JSON type of its value.
+        meaning: what it says.
+        unit: what it counts or measures.
+    """
+
+    of: type
+    meaning: str
+    unit: str = ""
+
+
+class EventSpec(msgspec.Struct, frozen=True):
+    """One kind of event.
+
+    Attributes:
+        label: what a page calls it.
+        facts: the facts that it may have.
+        groups: the filters of the pages that show it.
+        in_log: a session's log at a gateway has it, too.
+        word: its word in the log, on the wire and in metrics, where that is an older one than the
+            kind's.
+    """
+
+    label: str
+    facts: dict[str, Fact]
+    groups: tuple[Group, ...] = ()
+    in_log: bool = False
+    word: str = ""
+
+
+_SECONDS = "seconds"
+
+_PEER = {
+    "name": Fact(str, "its name for itself, at most 128 characters"),
+    "version": Fact(str, "its version, at most 128 characters"),
+    "protocol_version": Fact(int, "the version of ACP that it asked for, or chose"),
+}
+
+_FAILURE = {
+    "type": Fact(str, "what went wrong: `core.failure.taxonomy.ErrorType`"),
+    "message": Fact(str, "the agent's own sentence for the user; with --record-text alone"),
+    "detail": Fact(dict, "what the provider or the process said, redacted; with --record-text"),
+    "retryable": Fact(bool, "would the same request help later?"),
+    "retry_after_seconds": Fact(int, "how long to wait, rounded up", _SECONDS),
+    "reset_at_epoch_ms": Fact(int, "when a limit is reset", "milliseconds since 1970 UTC"),
+    "source": Fact(str, "the provider"),
+    "reason": Fact(str, "what exactly, as a word of low cardinality"),
+    "origin": Fact(str, "whose fault: `Origin`"),
+    "phase": Fact(str, "where in the turn: `Phase`"),
+    "retry_safety": Fact(str, "would sending the prompt again do harm? `RetrySafety`"),
+    "action": Fact(str, "what the user can do: `Action`"),
+    "http_status": Fact(int, "the provider's HTTP status"),
+    "provider_code": Fact(str, "the provider's own word for it"),
+    "request_id": Fact(str, "the provider's id of the model call"),
+    "attempts": Fact(int, "how often the model call was tried", "tries"),
+    "exit_code": Fact(int, "the agent's exit status"),
+    "exit_signal": Fact(str, "the signal that ended the agent, by name"),
+    "incident_id": Fact(str, "what a user can quote; begins with the run's id"),
+}
+"""The members of the payload (`core.failure.taxonomy.AgentError`)."""
+
+_VIEWER = {"viewer": Fact(str, "the gateway's id of a viewer, over all its sockets")}
+_QUESTION = Fact(str, "`permission`, `form`, `file`, `command` or `other`")
+_LOST = {
+    "open_turns": Fact(int, "turns that ended with it; left out where none was open", "turns"),
+    "incident_id": _FAILURE["incident_id"],
+}
+
+_METHOD = Fact(str, "the request's, or `other`")
+
+_RUN = {
+    Kind.CLIENT_ATTACHED: EventSpec(
+        "The client came",
+        _PEER | {"reads": Fact(list, "what it can be told by: `typed`, `retry`, `notices`, `air`")},
+        groups=(Group.CONNECTIONS,),
+    ),
+    Kind.CLIENT_DETACHED: EventSpec("The client said goodbye", {}, groups=(Group.CONNECTIONS,)),
+    Kind.CLIENT_GONE: EventSpec(
+        "The client is gone", {}, groups=(Group.FAILURES, Group.CONNECTIONS)
+    ),
+    Kind.SHUTDOWN: EventSpec(
+        "lastword was told to stop",
+        {"signal": Fact(str, "the signal that told us to stop, by name")},
+    ),
+    Kind.AGENT_STARTED: EventSpec(
+        "The agent's process began",
+        {"program": Fact(str, "the agent's program, its base name alone")},
+    ),
+    Kind.AGENT_READY: EventSpec("The agent is ready", _PEER),
+    Kind.AGENT_EXITED: EventSpec(
+        "The agent's process ended",
+        {
+            "exit_code": _FAILURE["exit_code"],
+            "exit_signal": _FAILURE["exit_signal"],
+            "reason": _FAILURE["reason"],
+            "open_turns": Fact(int, "turns that were open then; left out where none was", "turns"),
+        },
+        groups=(Group.FAILURES,),
+    ),
+    Kind.AGENT_RESTARTED: EventSpec(
+        "The agent was restarted",
+        {"attempt": Fact(int, "which life of the agent's begins, from 2")},
+        groups=(Group.RETRIES,),
+    ),
+    Kind.SESSION_CREATED: EventSpec(
+        "The session began",
+        {"how": Fact(str, "the method's last part: `new`, `load`, `resume`, …")},
+    ),
+    Kind.SESSION_RESUMED: EventSpec("The session was restored", {}),
+    Kind.CONTEXT_LOST: EventSpec(
+        "The session could not be restored",
+        {
+            "why": Fact(str, "`agent_cannot`, `refused`, `timeout` or `id_taken`"),
+            "said": Fact(str, "what the agent said to that, redacted; with --record-text alone"),
+        },
+        groups=(Group.FAILURES,),
+    ),
+    Kind.PROMPT: EventSpec(
+        "Prompt",
+        {
+            "traceparent": Fact(str, "the client's span, in W3C's form, at most 128 characters"),
+        },
+        groups=(Group.TURNS,),
+        in_log=True,
+    ),
+    Kind.FIRST_PROGRESS: EventSpec("First sign of work", {}),
+    Kind.FIRST_OUTPUT: EventSpec("First output", {}),
+    Kind.TOOL_STARTED: EventSpec(
+        "Tool starts",
+        {
+            "call": Fact(str, "the tool call's id, at most 128 characters"),
+            "tool": Fact(str, "its kind, as ACP names it; left out where it has none of those"),
+            "side_effects": Fact(
+                bool, "may it change something? As a handler in this process says"
+            ),
+        },
+        groups=(Group.QUESTIONS,),
+        in_log=True,
+    ),
+    Kind.TOOL_ENDED: EventSpec(
+        "Tool ends",
+        {
+            "call": Fact(str, "the tool call's id, at most 128 characters"),
+            "status": Fact(str, "how it ended, as ACP names it, or `other`"),
+        },
+        groups=(Group.QUESTIONS,),
+        in_log=True,
+    ),
+    Kind.DELEGATED: EventSpec(
+        "The agent asks the client to act",
+        {"what": Fact(str, "`file` or `command`")},
+        groups=(Group.QUESTIONS,),
+        in_log=True,
+    ),
+    Kind.ASKED: EventSpec(
+        "The agent asks",
+        {"what": Fact(str, "`permission` or `form`")},
+        groups=(Group.QUESTIONS,),
+        in_log=True,
+    ),
+    Kind.USER_ANSWERED: EventSpec(
+        "Answer to a question",
+        {
+            "outcome": Fact(str, "the kind of the option that was chosen, never its words"),
+        },
+        groups=(Group.QUESTIONS,),
+    ),
+    Kind.RETRY: EventSpec(
+        "The agent tries again",
+        {
+            "type": Fact(str, "what the last try failed of: `ErrorType`"),
+            "attempt": Fact(float, "the number of the try that comes next; the first was 1"),
+            "max_attempts": Fact(float, "how many there will be at most", "tries"),
+            "wait_seconds": Fact(float, "how long from now", _SECONDS),
+            "source": Fact(
+                str, "where that was seen: `wire`, `stderr`, `log`, `events` or `journal`"
+            ),
+        },
+        groups=(Group.RETRIES,),
+        in_log=True,
+    ),
+    Kind.SILENCE: EventSpec(
+        "Silence",
+        {"silent_seconds": Fact(int, "since when nothing has been seen", _SECONDS)},
+        groups=(Group.RETRIES,),
+    ),
+    Kind.STDERR: EventSpec(
+        "The agent's stderr",
+        {
+            "bytes": Fact(int, "what came since it was last told of", "bytes"),
+            "tail": Fact(str, "the end of it, redacted; with --record-text alone"),
+        },
+    ),
+    Kind.CANCEL: EventSpec(
+        "Cancel",
+        {
+            "by": Fact(str, "whose wish: `core.timeline.entry.By`"),
+            "type": Fact(str, "what the watchdog found: `ErrorType`"),
+            "reason": Fact(str, "which limit, as a word of low cardinality"),
+        },
+        groups=(Group.TURNS,),
+        in_log=True,
+    ),
+    Kind.ANSWER: EventSpec(
+        "The turn ends",
+        {
+            "stop_reason": Fact(str, "as the client was told; left out where the agent gave none"),
+            "by": Fact(str, "who answered: `agent` or `lastword`"),
+            "cancelled": Fact(
+                bool, "the user had cancelled, though the stop reason says otherwise"
+            ),
+        },
+        groups=(Group.TURNS,),
+        in_log=True,
+    ),
+    Kind.ERROR: EventSpec(
+        "Failure",
+        _FAILURE
+        | {
+            "by": Fact(str, "`agent`, where it told the client so itself"),
+            "method": Fact(str, "of a request that is no prompt, at most 128 characters"),
+            "rule": Fact(str, "which row of the classifier decided"),
+            "redactions": Fact(dict, "how often each rule took something out, by the rule's name"),
+        },
+        groups=(Group.FAILURES, Group.TURNS),
+        in_log=True,
+    ),
+    Kind.FRAME_DROPPED: EventSpec(
+        "A message was kept back",
+        {
+            "side": Fact(str, "whose frame it was: `client` or `agent`"),
+            "reason": Fact(str, "why it was kept back, as a word of low cardinality"),
+        },
+    ),
+    Kind.FRAME_REPAIRED: EventSpec(
+        "A message was mended", {"reason": Fact(str, "what was wrong with it")}
+    ),
+    Kind.QUARANTINED: EventSpec("The agent still works on a turn that was ended for it", {}),
+    Kind.RELEASED: EventSpec("The agent has finished that turn", {}),
+    Kind.OMITTED: EventSpec(
+        "Entries left out",
+        {
+            "count": Fact(int, "how many entries are missing", "entries"),
+            "kinds": Fact(dict, "how many of each kind"),
+        },
+    ),
+}
+"""What `lastword run`, or a guard, records."""
+
+_HOLDER = {
+    Kind.SESSION_HELD: EventSpec(
+        "The gateway holds the session",
+        {
+            "name": Fact(str, "the gateway's id of it, where that is not the agent's"),
+        },
+    ),
+    Kind.QUESTION_DECIDED: EventSpec(
+        "A question was decided",
+        _VIEWER
+        | {
+            "what": _QUESTION,
+            "how": Fact(
+                str,
+                "`answered`, `expired` or `rejected` for want of anybody, `withdrawn` by the "
+                "agent, `lost` with it",
+            ),
+        },
+        groups=(Group.QUESTIONS,),
+        in_log=True,
+    ),
+}
+"""What a holder records of its sessions, beside `life`."""
+
+_LIFE = {
+    Kind.VIEWER_CAME: EventSpec(
+        "A viewer connected",
+        _VIEWER
+        | {
+            "role": Fact(str, "`controller` or `observer`"),
+            "client": Fact(str, "its name for itself, at most 128 characters"),
+            "back": Fact(bool, "it goes on where it was"),
+        },
+        groups=(Group.CONNECTIONS,),
+    ),
+    Kind.VIEWER_LEFT: EventSpec(
+        "A viewer disconnected",
+        _VIEWER
+        | {
+            "code": Fact(int, "the close code of its socket"),
+            "cause": Fact(str, "what ended it, as a word of low cardinality"),
+        },
+        groups=(Group.CONNECTIONS,),
+    ),
+    Kind.VIEWER_LAGS: EventSpec(
+        "A viewer lags",
+        _VIEWER
+        | {
+            "entries": Fact(int, "how many it has not taken", "entries"),
+            "bytes": Fact(int, "how large they are", "bytes"),
+        },
+        groups=(Group.CONNECTIONS,),
+    ),
+    Kind.VIEWER_CAUGHT_UP: EventSpec(
+        "A viewer has caught up", _VIEWER, groups=(Group.CONNECTIONS,)
+    ),
+    Kind.GAP_TOLD: EventSpec(
+        "A viewer was told of a gap",
+        _VIEWER
+        | {
+            "first": Fact(int, "the number of the first entry that is no more"),
+            "last": Fact(int, "the number of the last"),
+            "reason": Fact(str, "`trimmed`"),
+        },
+        groups=(Group.CONNECTIONS,),
+    ),
+    Kind.QUESTION_HELD: EventSpec(
+        "A question is waiting: nobody is there",
+        {"what": _QUESTION},
+        groups=(Group.QUESTIONS,),
+    ),
+    Kind.HOLDER_DIED: EventSpec(
+        "The session's process died",
+        _LOST,
+        groups=(Group.FAILURES, Group.CONNECTIONS),
+    ),
+    Kind.SESSION_RESTORED: EventSpec(
+        "The session was restored",
+        {
+            "history": Fact(str, "what the agent knows of the past: `full` or `none`"),
+        },
+        groups=(Group.CONNECTIONS,),
+        word="restored",
+    ),
+    Kind.SESSION_NOT_RESTORED: EventSpec(
+        "The session could not be restored",
+        {name: _FAILURE[name] for name in ("type", "reason", "incident_id")},
+        groups=(Group.FAILURES,),
+        word="not_restored",
+    ),
+    Kind.SUPERVISOR_EXITED: EventSpec(
+        "The agent's process ended",
+        _LOST | {name: _FAILURE[name] for name in ("exit_code", "exit_signal")},
+        groups=(Group.FAILURES,),
+        word="agent_ended",
+    ),
+    Kind.LOG_RESET: EventSpec(
+        "The log begins anew",
+        {
+            "reason": Fact(str, "`damaged`, `restored`, `rebooted` or `disk`"),
+        },
+        groups=(Group.FAILURES,),
+    ),
+    Kind.SESSION_ENDED: EventSpec(
+        "The session ended",
+        {
+            "cause": Fact(str, "`closed`, `left`, `idle` or `stopped`"),
+        },
+    ),
+}
+"""What a holder writes into a session's log as `life`, and records."""
+
+_LOG = {
+    Kind.UPDATE: EventSpec(
+        "The agent says something",
+        {
+            "update": Fact(str, "its kind, or its method, as ACP names it, or `other`"),
+            "bytes": Fact(int, "how large its frame is", "bytes"),
+        },
+    ),
+    Kind.REQUEST: EventSpec("Request", {"method": _METHOD}),
+    Kind.RESULT: EventSpec("Answer to a request", {"method": _METHOD}),
+    Kind.WAITS: EventSpec(
+        "Told of a wait", {"text": Fact(str, "the line, in our words")}, groups=(Group.RETRIES,)
+    ),
+    Kind.CLIENT_ERROR: EventSpec(
+        "A viewer reports an error",
+        {
+            "source": Fact(str, "the program that reports: `page` or `connect`"),
+            "word": Fact(str, "what failed, as a word of low cardinality"),
+            "code": Fact(int, "a close code"),
+            "status": Fact(int, "an HTTP status"),
+            "tries": Fact(int, "how often it tried", "tries"),
+            "lasted_ms": Fact(int, "how long that lasted", "milliseconds"),
+        },
+        groups=(Group.FAILURES, Group.CONNECTIONS),
+    ),
+    Kind.LIFE: EventSpec("News", {"word": Fact(str, "what happened, as a word")}),
+}
+"""What only a gateway's log has, and the record does not."""
+
+SESSION_EVENTS: dict[Kind, EventSpec] = _RUN | _HOLDER | _LIFE | _LOG
+
+FACTS = {kind: spec.facts for kind, spec in SESSION_EVENTS.items()}
+
+GATEWAY = frozenset({*_HOLDER, *_LIFE})
+"""What a gateway's holder records, beside what `lastword run` does in the same run."""
+
+RECORDED = GATEWAY | _RUN.keys()
+
+WORDS = {kind: spec.word or kind.value for kind, spec in _LIFE.items()} | {
+    kind: kind.value for kind in (Kind.WAITS, Kind.CLIENT_ERROR)
+}
+"""Of a `life` entry: its word in the log and on the wire; in metrics, if it is recorded."""
+
+BY_WORD = {word: kind for kind, word in WORDS.items()}
+"""The kind of a `life` entry; any other is `Kind.LIFE`."""
+
+LOG_KINDS = tuple(
+    kind for kind, spec in SESSION_EVENTS.items() if spec.in_log or kind in _LIFE or kind in _LOG
+)
+"""What a gateway's log has, and its API and its page show."""
+
+
+def problems_of(entry: Entry) -> list[str]:
+    """Return what this entry says that no entry of its kind may say."""
+    known = FACTS[entry.kind]
+    found = []
+    for name, value in entry.facts.items():
+        fact = known.get(name)
+        if fact is None:
+            found.append(f"{entry.kind.value} has no fact {name!r}")
+        elif not _is_a(value, fact.of):
+            found.append(f"{entry.kind.value}: {name} is {value!r}, and no {fact.of.__name__}")
+    return found
+
+
+def _is_a(value: object, of: type) -> bool:
+    if isinstance(value, bool):
+        return of is bool
+    # Whole numbers are numbers.
+    return isinstance(value, (int, float) if of is float else of)
