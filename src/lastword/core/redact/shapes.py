@@ -213,7 +213,8 @@ CARRIERS = (
         "named_secret",
         "value:",
         rf"(\bname:[ \t]{{0,4}}[\"']?{_VARIABLE}[\"']?[ \t]{{0,4}}"
-        rf"(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,32}}value:[ \t]{{0,4}}[\"'\\]{{0,4}}){_NEW}[^\s\"'\\]{{3,}}",
+        rf"(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,32}}value:[ \t]{{0,4}}[\"'\\]{{0,4}})"
+        rf"{_NEW}[^\s\"'\\]{{3,}}",
         rf"\1{REDACTED}",
     ),
     # kubeconfig, Docker's and npm's files: base64 behind a name
