@@ -274,7 +274,8 @@ def _text(report: Report) -> str:
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
         for row in report.rows:
-            forced = ", set by LASTWORD_FALLBACK" if row.forced else ""
+            where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
+            forced = f", set by {where}" if row.forced else ""
             page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
         page.line()
     if report.is_well:

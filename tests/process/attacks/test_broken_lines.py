@@ -162,6 +162,26 @@ SAID = (
 ENDED = HEAD + '"result":{"stopReason":"end_turn"}}\n'
 
 
+BEHIND = {
+    "the end of a colour": "\x1b[0m",
+    "NUL bytes": "\x00\x00",
+    "words": " (done in 3 s)",
+    "a form feed": "\f",
+}
+
+
+@pytest.mark.parametrize("noise", BEHIND.values(), ids=BEHIND)
+@pytest.mark.parametrize("front", ["", "Loading... "], ids=["alone", "and in front"])
+def test_a_turn_ends_with_the_answer_that_stands_in_front_of_other_output(
+    attack: Attack, front: str, noise: str
+) -> None:
+    turn = [["raw", SAID], ["raw", f"{front}{ENDED.strip()}{noise}\n"]]
+    with attack.run({"session/prompt": [turn]}) as client:
+        client.open()
+        answer = client.turn()
+        assert answer.get("result") == END_TURN, client.story("not its answer")
+
+
 @pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
 def test_a_turn_ends_with_the_answer_that_stands_behind_other_output(
     attack: Attack, noise: str

@@ -386,3 +386,38 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
     with_file = loaded()
     assert heavy <= with_file
     assert not {"argparse", "lastword.cli.gateway.parsers"} & with_file
+
+
+# --- commands that start a `lastword run` of their own
+
+
+@pytest.mark.parametrize("text", ["[run]\nfallback = 'text'\nretry = 0\n", "[run\n"])
+def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
+    start: Start, desk: ConfigDesk, text: str
+) -> None:
+    desk.user.write_text(text)
+    desk.project.write_text("[run]\nfirst-update-timeout = '0.1s'\n")
+    client = sidecar(start, desk, [*LASTWORD, "agent", "rate_limit"], "--passthrough")
+    client.open()
+    error = client.turn("x").error
+    assert error["type"] == "rate_limit"
+    client.end()
+
+
+@pytest.mark.parametrize("text", ["[run]\nfallback = 'text'\n", "[run\n"])
+def test_the_demo_shows_what_the_defaults_do_whatever_the_files_say(
+    desk: ConfigDesk, text: str
+) -> None:
+    plain = desk.run("demo")
+    desk.user.write_text(text)
+    done = desk.run("demo")
+    assert done.returncode == plain.returncode == 0
+    knows = "A client that reads lastword's errors knows:"
+    assert done.stdout.count(knows) == plain.stdout.count(knows) > 0
+
+
+def test_doctor_names_the_file_that_sets_how_failures_reach_a_client(desk: ConfigDesk) -> None:
+    desk.user.write_text("[run]\nfallback = 'text'\n")
+    done = desk.run("doctor", "--", *agent("healthy"))
+    assert "set by your files" in " ".join(done.stdout.split())
+    assert "LASTWORD_FALLBACK" not in done.stdout

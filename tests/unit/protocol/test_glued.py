@@ -64,10 +64,50 @@ def test_several_frames_behind_a_text_are_all_found() -> None:
     assert lines_of(parts) == [UPDATE, UPDATE, ANSWER]
 
 
+TAILS = {
+    b"\x1b[0m": False,
+    b"\x00\x00": False,
+    b"\r\x1b[2K": False,
+    b"\x1b[38;5;1m\x1b[K ": False,
+    b"!": False,
+    b" (sent)": True,
+    b" done at 12:30, well": True,
+}
+"""What may stand behind a frame, and whether there are words in it."""
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("noise", [b"", b"noise ", b"\x1b[32m"])
+def test_a_frame_in_front_of_other_output_is_found(noise: bytes, tail: bytes) -> None:
+    for front in (b"", UPDATE):
+        parts = decode_parts(noise + front + ANSWER + tail, may_quote=True)
+        assert lines_of(parts) == [line for line in (front, ANSWER) if line]
+        assert [part.line for part in parts if isinstance(part, Malformed)] == [
+            text for text in (noise, tail) if text.strip(b"\x00")
+        ]
+
+
+@pytest.mark.parametrize(("tail", "has_words"), TAILS.items())
+def test_a_log_with_words_behind_a_frame_sends_it_no_second_time(
+    tail: bytes,
+    has_words: bool,
+) -> None:
+    sent = decode_parts(UPDATE + tail, may_quote=True)
+    assert lines_of(sent) == ([] if has_words else [UPDATE])
+    assert lines_of(decode_parts(UPDATE + tail, may_quote=False)) == [UPDATE]
+
+
+def test_a_frame_behind_text_that_is_nested_too_deep_is_found() -> None:
+    assert lines_of(decode_parts(b"}" * 500_000 + ANSWER, may_quote=True)) == [ANSWER]
+
+
 NO_FRAMES = {
     "an object without the envelope": b'noise {"id":3,"result":{}}',
     "an envelope without an end": b"noise " + ANSWER[:-1],
-    "an envelope with a tail": b"noise " + ANSWER + b"!",
+    "an item of a list": b"[" + ANSWER + b"]",
+    "items of a list": b"[" + UPDATE + b"," + ANSWER + b"]",
+    "an envelope that goes on": b"noise " + ANSWER + b', "x": 1',
+    "an envelope with a quote behind it": b"noise " + ANSWER + b' "',
     "another version": b"noise " + ANSWER.replace(b"2.0", b"1.0"),
     "neither request nor answer": b'noise {"jsonrpc":"2.0","id":3}',
     "no message": b'noise {"jsonrpc":"2.0"}',
@@ -98,10 +138,13 @@ def test_a_log_that_quotes_what_an_agent_sends_sends_it_no_second_time(label: st
 
 @pytest.mark.parametrize("label", ["recv: ", "received ", "<- ", "< ", "stdin: ", "← "])
 def test_a_log_that_quotes_an_answer_of_the_clients_answers_nothing(label: str) -> None:
-    assert lines_of(decode_parts(label.encode() + ANSWER, may_quote=True)) == []
+    line = label.encode() + b'{"jsonrpc":"2.0","id":3,"result":{"outcome":{}}}'
+    assert lines_of(decode_parts(line, may_quote=True)) == []
 
 
-@pytest.mark.parametrize("label", ["", "sent: ", "> ", "-> ", "Name: ", "logged in"])
+@pytest.mark.parametrize(
+    "label", ["", "<- ", "got: ", "sent: ", "> ", "-> ", "Name: ", "logged in"]
+)
 def test_an_answer_counts_wherever_it_stands(label: str) -> None:
     line = (label or "x").encode() + ANSWER
     assert lines_of(decode_parts(line, may_quote=True)) == [ANSWER]

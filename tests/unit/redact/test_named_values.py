@@ -151,6 +151,47 @@ def test_hashes_of_lock_files_and_honest_lines_stay() -> None:
     assert [line for line in lines if redact_text(line) != line and "@" not in line] == []
 
 
+CODE = (
+    "interface A { apiKey: string; password?: string }",
+    "secret: Secret<String>, password: Option<SecretString>",
+    "apiKey: Optional[str] = None",
+    'api_key=os.environ["OPENAI_API_KEY"]',
+    'api_key=os.getenv("OPENAI_API_KEY")',
+    "apiKey: process.env.OPENAI_API_KEY,",
+    "token = get_token(user)",
+    "token = self._token",
+    "password = getpass.getpass()",
+    'password = request.getParameter("password");',
+    "password=$DB_PASSWORD password: ${DB_PASSWORD}",
+    "git@github.com:acme/widgets.git",
+    "ENV NODE_ENV production",
+    "set -euo pipefail",
+    "- name: LANG\n  value: en_GB.UTF-8",
+    "src/token/key.py:12: max_tokens=4096",
+    "token SemicolonToken, password AuthenticationFilter",
+    "type ApiKey = string;",
+)
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_that_only_speaks_of_secrets_stays(text: str) -> None:
+    assert redact_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: {}. You can find yours",
+        "API key '{}' is invalid",
+        'token "{}" expired',
+        "the password is {}",
+        "password {} rejected",
+    ],
+)
+def test_a_value_that_a_sentence_quotes_is_removed(text: str) -> None:
+    assert redact_text(text.format("qTzu8jzPde0IgxLd")) == text.format(REDACTED)
+
+
 def test_a_value_is_found_once_and_what_is_around_it_stays() -> None:
     text = f"A_TOKEN=abcd B_TOKEN={fake(20)}, c_token_token: {fake(20)}."
     redacted, found = redact_named(text, text.lower())

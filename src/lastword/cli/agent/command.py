@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.cli.agent import scenarios
+from lastword.cli.config.places import OFF_VARIABLE, VARIABLE
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
@@ -209,6 +210,9 @@ def _behind_lastword(options: list[str], played: list[str]) -> int:
 
     # Failures on purpose belong on nobody's dashboard.
     os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+    # A scenario is the same for everybody, unless somebody names a file to see what that does.
+    if not os.environ.get(VARIABLE):
+        os.environ[OFF_VARIABLE] = "1"
     with tempfile.TemporaryFile(buffering=0) as lives:
         os.set_inheritable(lives.fileno(), True)  # noqa: FBT003  (its only form)
         # -P: a module in the client's working directory is not to be taken for one of ours.

@@ -1,4 +1,4 @@
-"""Lines that hold more than one frame: several in a row, or a frame behind other output.
+"""Lines that hold more than one frame: several in a row, or a frame beside other output.
 
 Owns the separation of such a line, which two threads without a lock write, or a program that prints
 text without a line end. Each frame is then handled as if it had come alone.
@@ -24,8 +24,14 @@ MAX_BRACES = 4_000_000
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
 _TOKEN = rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\)))*+"|["{}]'
 _GAP = rb"[\s\x00]*+"
+_STYLE = rb"\x1b\[[0-?]*+[ -/]*+[@-~]"
+_TAIL = rb"(?!\s*+[,:])(?:%s|[^\"{}\[\]])*+\Z" % _STYLE
+"""What may stand behind the last frame: the end of a colour, NUL bytes, words. With quotes, braces
+or brackets it may be the rest of a frame, or of a list, that is broken."""
+_WORDS = rb"(?:%s|[\W_])*+\w" % _STYLE
 _OPENING, _CLOSING = ord("{"), ord("}")
 
+_BLANKS = b" \t\r\n\x00"
 _LABEL_BYTES = 64
 _ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
 _LABEL = rb"(?i)(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW
@@ -62,27 +68,35 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
             stream that the frames go to? Such a quotation does not count as a frame.
 
     Returns:
-        First what stands in front of the frames, if anything does. Alone the line itself, if it has
-        no frame at its end.
+        First what stands in front of the frames, and last what stands behind them, if anything
+        does. Alone the line itself, if it has no frame.
     """
-    line = malformed.line
     whole: list[Frame | Malformed] = [malformed]
+    end = malformed.line.rfind(b"}") + 1
+    tail = malformed.line[end:]
+    if not end or not re.match(_TAIL, tail):
+        return whole
+    line = malformed.line[:end]
     starts = _objects(line)
     if not starts:
         return whole
+    behind = [Malformed(tail, jsonrpc.MALFORMED_JSON)] if tail.strip(_BLANKS) else []
     ends = [*starts[1:], len(line)]
     found = [
-        jsonrpc.decode(line[start:end].strip(b" \t\r\n\x00"))
+        jsonrpc.decode(line[start:end].strip(_BLANKS))
         for start, end in zip(starts, ends, strict=True)
     ]
+    last = found[-1]
+    if behind and not _ends_in(last, tail, may_quote=may_quote):
+        return whole
     if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
-        return found if len(found) > 1 else whole
+        return [*found, *behind] if found[1:] or isinstance(last, Frame) else whole
     for number, part in enumerate(found):
         if isinstance(part, Frame) and _says_json_rpc(part):
             noise = line[: starts[number]]
             if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
                 return whole
-            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:]]
+            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:], *behind]
     return whole
 
 
@@ -111,8 +125,10 @@ def _objects(line: bytes) -> list[int]:
             if depth == 0 and byte == _OPENING:
                 at = ends
                 break
-            if depth > MAX_DEPTH or braces > MAX_BRACES:
+            if braces > MAX_BRACES:
                 return []
+            if depth > MAX_DEPTH:
+                return starts[::-1]
         else:
             return starts[::-1]
         starts.append(len(line) - at)
@@ -120,6 +136,14 @@ def _objects(line: bytes) -> list[int]:
 
 def _is_broken(part: Frame | Malformed) -> bool:
     return isinstance(part, Malformed) and part.reason == jsonrpc.MALFORMED_JSON
+
+
+def _ends_in(part: Frame | Malformed, tail: bytes, *, may_quote: bool) -> bool:
+    """Return whether the frame in front of other output is one, and no log's quotation."""
+    if not isinstance(part, Frame) or not _says_json_rpc(part):
+        return False
+    is_answer = part.message.method is None
+    return is_answer or not may_quote or re.match(_WORDS, tail) is None
 
 
 def _says_json_rpc(part: Frame) -> bool:
@@ -146,11 +170,11 @@ def _quotes(label: bytes, part: Frame) -> bool:
     """Return whether the frame is quoted by a log of what the agent receives or sends.
 
     A quoted answer to the client is used all the same: the link drops what nobody waits for, and
-    without its answer a turn has no end.
+    without its answer a turn has no end. Only agents send a stop reason, whatever the log calls it.
     """
     method = part.message.method
     if method is None:
-        return re.search(_RECEIVED, label) is not None
+        return b'"stopReason"' not in part.line and re.search(_RECEIVED, label) is not None
     for_agents = method == acp.INITIALIZE or method in acp.LOGIN or method.startswith("session/")
     if for_agents and method not in _SENT_BY_AGENTS:
         return True

@@ -128,17 +128,27 @@ def is_denied(name: object, value: object) -> bool:
     return pattern is not None and pattern.match(value) is not None
 
 
-_QUOTE = r"[\"'\\]{0,4}"
+_QUOTE = r"(?:[\"'\\]|&quot;|&#3[49];|(?<=\\)u002[27]){0,4}"
+_STYLE = r"(?:(?:\x1b|\\{1,4}u001b|\\{1,4}x1b)\[[\d;]{0,12}m){0,2}"
 _ASSIGNMENT = re.compile(
     r"(?:token|secret|passw(?:or)?d|passphrase|pass|pwd|pw|key(?:[-_]?id|_base)?|credentials?|creds"
     r"|pat|auth|dsn|cookie|connection[-_]?string)(?:_?\d{1,2})?"
-    rf"{_QUOTE}\s{{0,2}}(?::=|=>|[:=]|%3d)\s{{0,2}}{_QUOTE}"
+    rf"{_STYLE}{_QUOTE}(?:[ \t]{{0,24}}|\s{{0,2}})(?::=|=>|[:=]|%3d)[ \t]{{0,24}}"
+    rf"(?:[|>][+-]?(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,16}}|\r?\n[ \t]?)?{_STYLE}"
+    rf"(?:some\((?=[\"'\\])|\$(?='))?{_QUOTE}{_STYLE}"
 )
 """The end of a name in small letters, and what stands between it and its value."""
 
 _HINTS = ("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn", "cookie", "pw")
 
 _NOT_A_SENTENCE = r"(?!\(|permission denied|(?:my|your|the|an?) )"
+_NOT_CODE = (
+    r"(?!(?:string|str|bool|boolean|number|bytes)(?![\w.-])"
+    r"|(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|self|this|request|getpass)[.(\[]"
+    r"|(?:option|optional|secret|secretstr|secretstring|maybe|box|arc|list|vec)[<\[]"
+    r"|[a-z]+_[a-z_]+\(|\$\{?(?-i:[A-Z_]{2,})\b)"
+)
+"""A type, an expression, or a variable's name is no value."""
 _NOT_REDACTED = r"(?!\(redacted\)|\{\w*\}|\$\{?[A-Z_]{2,}\b|%\w+%)"
 _NOT_A_NUMBER = r"(?!\d[\d.,_]{0,16}(?:[A-Za-z%]{0,3}|/\w{1,3})(?![\w@!#$*+=/-]))"
 _NOT_A_WORD = (
@@ -154,7 +164,9 @@ _MIXED = (
 _PLAIN_VALUE = value_of(4, r"[^\s\"'\\;&}<>]")
 _VALUES = {
     # "/etc/passwd: permission denied" names a file, and holds no secret.
-    Naming.SECRET: re.compile(_NOT_A_SENTENCE + value_of(6, r"[^\s\"'\\,;&}<>()]"), re.IGNORECASE),
+    Naming.SECRET: re.compile(
+        _NOT_A_SENTENCE + _NOT_CODE + value_of(6, r"[^\s\"'\\,;&}<>()]"), re.IGNORECASE
+    ),
     Naming.VARIABLE: re.compile(_NOT_REDACTED + _NOT_A_NUMBER + _NOT_A_WORD + _PLAIN_VALUE),
     Naming.PASSWORD: re.compile(_NOT_REDACTED + _NOT_A_WORD + _PLAIN_VALUE),
     Naming.PERHAPS: re.compile(rf"{_NOT_REDACTED}{_NOT_A_NUMBER}(?![/~.])(?:{_MIXED})"),
@@ -206,7 +218,7 @@ def _value_of(text: str, match: re.Match[str]) -> re.Pattern[str] | None:
         # "GITHUB_TOKEN: not set" is a sentence.
         naming = Naming.PERHAPS if naming is Naming.VARIABLE else Naming.SECRET
     if naming is Naming.PERHAPS and name.lower() in _PASSWORDS:
-        return _MIXED_PASSWORD if is_assigned else None
+        return _MIXED_PASSWORD if "=" in text[end : match.end()] else None
     return _VALUES.get(naming)
 
 

@@ -77,6 +77,12 @@ _TELLTALE_NAME = (
     r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string)"
 )
 
+_VARIABLE = (
+    r"[A-Z][A-Z0-9_]{0,64}?(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|CREDS|PAT|AUTH"
+    r"|DSN)(?:_ID)?"
+)
+"""The name of a variable with a secret."""
+
 CARRIERS = (
     # A PEM or PGP block, even if its end was cut off.
     _shape(
@@ -119,7 +125,7 @@ CARRIERS = (
     _shape(
         "authorization",
         "bearer basic",
-        r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
+        r"(?:\b|(?<=%20))(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
         rf"\1\2{REDACTED}",
         flags=re.IGNORECASE,
     ),
@@ -169,13 +175,98 @@ CARRIERS = (
     # Commands whose option of one letter is a password.
     _shape(
         "option",
-        "sshpass mongo login redis-cli ldap zip sqlcmd",
-        r"(\b(?:(?:sshpass|mongo[a-z]{0,7}|(?:docker|podman|helm\s+registry)\s+login)\b"
+        "sshpass mongo login twine redis-cli ldap zip sqlcmd",
+        r"(\b(?:(?:sshpass|mongo[a-z]{0,7}|(?:docker|podman|helm\s+registry|az)\s+login|twine\s+upload)\b"
         r"(?:(?!\b(?:sshpass|mongo|docker|podman|helm))[^|\r\n]){0,200}?[\"'\s]-p"
         r"|redis-cli\b(?:(?!\bredis-cli)[^|\r\n]){0,200}?\s-a"
         r"|ldap[a-z]{3,8}\b(?:(?!\bldap)[^|\r\n]){0,200}?\s-w"
         r"|(?:zip|sqlcmd)\b(?:(?!\b(?:zip|sqlcmd))[^|\r\n]){0,200}?\s-P)"
         rf"[\"',\s]{{0,4}}){_NEW}(?:(?<=\")[^\"\r\n]+|(?<=')[^'\r\n]+|[^\s\"'\\,\-][^\s\"',]*)",
+        rf"\1{REDACTED}",
+    ),
+    # .netrc: login NAME password VALUE
+    _shape(
+        "option",
+        "password",
+        rf"(\b(?:login|account)\s{{1,8}}\S{{1,128}}\s{{1,8}}password\s{{1,8}}){_NEW}\S{{3,}}",
+        rf"\1{REDACTED}",
+    ),
+    # ENV NAME VALUE, setx NAME VALUE, set -gx NAME VALUE, and what PowerShell has for it
+    _shape(
+        "named_secret",
+        "env setx set",
+        r"((?<![\w-])(?i:ENV|setx|set(?:\s{1,2}-[a-z-]{1,12}){1,3}|setenv"
+        r"|set-item\s{1,2}(?:-path\s{1,2})?env:|setenvironmentvariable\()\s{0,4}[\"'\\]{0,4}"
+        rf"{_VARIABLE}[\"'\\]{{0,4}}(?:\s{{1,4}}|,\s{{0,2}})(?:-Value\s{{1,2}})?[\"'\\]{{0,4}}){_NEW}"
+        r"(?![/~$=-])[^\s\"',\\]{4,}",
+        rf"\1{REDACTED}",
+    ),
+    _shape(
+        "named_secret",
+        "securestring",
+        r"(\bConvertTo-SecureString\s{1,2}(?:-String\s{1,2})?[\"'\\]{1,4})(?!\()[^\"'\\\r\n]{3,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # - name: NAME, and its value in the next line, as Kubernetes has them
+    _shape(
+        "named_secret",
+        "value:",
+        rf"(\bname:[ \t]{{0,4}}[\"']?{_VARIABLE}[\"']?[ \t]{{0,4}}"
+        rf"(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,32}}value:[ \t]{{0,4}}[\"'\\]{{0,4}})"
+        rf"{_NEW}[^\s\"'\\]{{3,}}",
+        rf"\1{REDACTED}",
+    ),
+    # kubeconfig, Docker's and npm's files: base64 behind a name
+    _shape(
+        "named_secret",
+        "client-key-data auth",
+        r"((?:\bclient-key-data:\s{0,2}|[\"']auth[\"'\\]{1,4}\s{0,2}:\s{0,2}|(?<!\w)_auth\s{0,2}=\s{0,2})"
+        r"[\"'\\]{0,4})[A-Za-z0-9+/]{8,}={0,2}",
+        rf"\1{REDACTED}",
+    ),
+    # scheme%3A%2F%2Fuser%3Apassword%40host
+    _shape(
+        "url_credentials",
+        "%3a%2f%2f",
+        r"(%3A%2F%2F)[\w.~+-]{0,128}(?:%3A|:)[^\s&%]{1,128}(?:%(?!40|2F)[^\s&%]{1,128}){0,16}%40",
+        rf"\1{REDACTED}%40",
+        flags=re.IGNORECASE,
+    ),
+    # ("x-api-key", "VALUE"), as lists of headers are written
+    _shape(
+        "named_secret",
+        "api-key apikey",
+        r"([\"'][\w-]{0,24}api-?key[\"']\s{0,2}[,:]\s{0,2}(?:\[\s{0,2})?b?[\"'])(?!\()[^\"'\s]{6,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # <add key="Password" value="VALUE"/>
+    _shape(
+        "named_secret",
+        "value=",
+        r"(\bkey=[\"'\\]{1,4}[\w.:-]{0,64}?(?:password|api[-_]?key|secret|token|connectionstring)[\"'\\]{1,4}"
+        r"\s{1,4}value=[\"'\\]{1,4})(?!\()[^\"'\\\r\n]{3,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # npm config set NAME VALUE, aws configure set NAME VALUE
+    _shape(
+        "named_secret",
+        "config",
+        r"(\bconfig(?:ure)?\s{1,2}set\s{1,2}[^\s=]{0,128}?(?:_authToken|_password|_auth|access_key"
+        rf"|_token|password|api_key)[\s=]{{1,2}}[\"']?){_NEW}[^\s\"']{{6,}}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # API key provided: VALUE; token "VALUE" expired; password VALUE rejected
+    _shape(
+        "named_secret",
+        "key token password secret",
+        r"\b((?i:api[ _-]?key|access key|token|password|secret)(?: (?:provided|is|was))?:? ?"
+        r"[\"'`]?)(?<=[ \"'`])"
+        r"(?=[A-Za-z~+=-]{0,64}\d)(?=[a-z\d~+=-]{0,64}[A-Z])(?=[A-Z\d~+=-]{0,64}[a-z])"
+        r"[\w~+=-]{12,}(?!\w|[./(]\w)",
         rf"\1{REDACTED}",
     ),
 )
@@ -186,7 +277,8 @@ SHAPES = (
     _shape(
         "named_secret",
         "token",
-        rf"(?<!nexpected )\b(token{_SEPARATOR})(?=[\w.~+/=-]{{0,64}}[\d_.~+/=-])[\w.~+/=-]{{8,}}",
+        rf"(?<!nexpected )\b(token{_SEPARATOR})(?!self\.|this\.|[a-z]+_[a-z_]+\()"
+        rf"(?=[\w.~+/=-]{{0,64}}[\d_.~+/=-])[\w.~+/=-]{{8,}}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
@@ -271,7 +363,9 @@ SHAPES = (
         rf"{START}(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
     ),
     _shape(
-        "email", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"
+        "email",
+        "@",
+        r"(?<![\w.+-])(?!git@[\w.-]+:)[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b",
     ),
     # /home/NAME, and where others mount it: /var/home, /export/home, /mnt/c/Users
     _shape(

@@ -128,4 +128,5 @@ def _defaults() -> dict[str, str]:
     It is in nobody's record, and nobody's dashboard: its failures would be told of as the user's.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")}
-    return kept | {"LASTWORD_NO_RECORD": "1", "OTEL_SDK_DISABLED": "true"}
+    own = {"LASTWORD_NO_CONFIG": "1", "LASTWORD_NO_RECORD": "1", "OTEL_SDK_DISABLED": "true"}
+    return kept | own
