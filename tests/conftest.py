@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -57,9 +58,19 @@ REAL = ("process", "interop")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that starts programs is run once more if it fails."""
     again = pytest.mark.flaky(reruns=1)
+    folders = tuple(f"{TESTS / folder}{os.sep}" for folder in REAL)
     for item in items:
-        if any(item.path.is_relative_to(TESTS / folder) for folder in REAL):
+        if str(item.path).startswith(folders):
             item.add_marker(again)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not walk it again and again.
+
+    In a run of the unit tests that is a tenth of the time.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

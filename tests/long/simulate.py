@@ -21,7 +21,7 @@ recorded; the rate is by the time of the processor.
 A promise that breaks ends the run with status 1 (with `--until-failure` at once, else after all
 links), the number of the first failing link, and the shortest schedule found that breaks the same
 promise, as the text of a test. To keep it: paste it into
-`tests/unit/link/test_found_by_simulation.py` (with `from tests.kit.simulation.links import
+`tests/unit/link/test_connection_simulated.py` (with `from tests.kit.simulation.links import
 replay`), give it the sentence that should hold as its name, mend the core, and see it pass.
 `--link K` plays link K of the seed alone, and shows its trace.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HERE = Path(__file__).resolve().parent
+HERE = f"{Path(__file__).resolve().parent}{os.sep}"
 FORBIDDEN = frozenset(
     {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
     | {"socket.bind", "socket.connect"}
@@ -31,7 +32,7 @@ sys.addaudithook(_look)
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Look while a test of this folder runs; this hook is called for every other, too."""
-    if HERE in item.path.parents:
+    if str(item.path).startswith(HERE):
         RUNNING[:] = [item.nodeid]
     try:
         return (yield)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.protocol import acp
-from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, nodes_of, tree_of
+from tests.kit.sources import (
+    FILES,
+    MODULES,
+    ROOT,
+    imports_of,
+    module_of,
+    nodes_of,
+    text_of,
+    tree_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -142,7 +151,7 @@ def test_coming_back_to_a_gateway_needs_the_standard_library_alone(file: Path) -
 
 @each(FILES)
 def test_no_file_is_longer_than_six_hundred_lines(file: Path) -> None:
-    assert len(file.read_text().splitlines()) <= 600
+    assert len(text_of(file).splitlines()) <= 600
 
 
 @each(FILES)
@@ -171,7 +180,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_only_one_module_knows_protocol_versions() -> None:
     for file in FILES:
         if "core" in file.parts and file.stem not in {"acp", "handshake"}:
-            assert "protocolVersion" not in file.read_text(), file
+            assert "protocolVersion" not in text_of(file), file
 
 
 ERROR_CODES = {

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.kit.places import ROOT
-from tests.kit.sources import MODULES, nodes_of
+from tests.kit.sources import MODULES, statements, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,9 @@ ROW = re.compile(r"^\| `([\w.]+)` \| `([\w.]+)` \| [\d.]+ \| \S", re.MULTILINE)
 def _late_imports() -> Iterator[tuple[str, str]]:
     """Each module with an import inside a function, and the module that it loads."""
     for importer, path in MODULES.items():
-        for function in nodes_of(path):
+        for function in statements(tree_of(path).body):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                for node in ast.walk(function):
+                for node in statements(function.body):
                     if isinstance(node, ast.Import | ast.ImportFrom):
                         for imported in _modules(node):
                             yield importer, imported

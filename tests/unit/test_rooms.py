@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, nodes_of
+from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, statements, tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def test_rooms_form_no_circle() -> None:
 def test_a_class_name_is_defined_once() -> None:
     homes = defaultdict(list)
     for file in FILES:
-        for node in nodes_of(file):
+        for node in statements(tree_of(file).body):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(module_of(file))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}

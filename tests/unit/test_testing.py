@@ -121,6 +121,12 @@ def limited(times: int, wait: str | None = "20", **limits: Any) -> SdkAgent:
     return SdkAgent(work)
 
 
+@pytest.fixture
+def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that does nothing is taken to do nothing further after a fifth of the real time."""
+    monkeypatch.setattr(waits, "QUIET_SECONDS", 0.05)
+
+
 def test_a_turn_that_ends_well_has_its_text_its_stop_reason_and_its_frames() -> None:
     turn = taken(SdkAgent(greet), prompt="Hi")
     assert (turn.outcome, turn.stop_reason, turn.error) == (Outcome.OK, "end_turn", None)
@@ -181,9 +187,9 @@ def test_skipped_waits_count_against_the_budget() -> None:
 
 def test_with_real_waits_a_wait_takes_its_time() -> None:
     began = time.monotonic()
-    turn = taken(limited(1, "0.3", first_wait_seconds=0), real_waits=True)
+    turn = taken(limited(1, "0.05", first_wait_seconds=0), real_waits=True)
     assert turn.outcome == "ok"
-    assert time.monotonic() - began >= 0.3
+    assert time.monotonic() - began >= 0.05
 
 
 @pytest.mark.parametrize("seconds", [5, 30])
@@ -194,6 +200,7 @@ def test_a_cancel_in_the_middle_of_a_skipped_wait_comes_at_its_moment(seconds: f
     assert seconds <= turn.duration_seconds < seconds + patient(AT_ONCE_SECONDS)
 
 
+@pytest.mark.usefixtures("soon_quiet")
 def test_a_cancel_comes_while_the_agent_does_nothing() -> None:
     began = time.monotonic()
     assert taken(SdkAgent(hang), cancel_after=3600).outcome == "cancelled"
@@ -213,6 +220,7 @@ def test_a_cancel_can_come_with_an_update() -> None:
     assert (turn.outcome, turn.text) == ("cancelled", "one")
 
 
+@pytest.mark.usefixtures("soon_quiet")
 def test_a_limit_on_silence_that_the_test_sets_passes_at_once() -> None:
     began = time.monotonic()
     turn = taken(SdkAgent(hang), options=Options(first_update_timeout_seconds=600))
@@ -222,6 +230,7 @@ def test_a_limit_on_silence_that_the_test_sets_passes_at_once() -> None:
     assert turn.duration_seconds >= 600
 
 
+@pytest.mark.usefixtures("soon_quiet")
 def test_a_handler_that_takes_a_moment_is_not_stopped_by_a_limit_that_nobody_set() -> None:
     async def think(agent: SdkAgent, _: str) -> None:
         await asyncio.sleep(3 * waits.QUIET_SECONDS)  # the agent's own time
@@ -232,6 +241,7 @@ def test_a_handler_that_takes_a_moment_is_not_stopped_by_a_limit_that_nobody_set
     assert turn.duration_seconds < patient(AT_ONCE_SECONDS)
 
 
+@pytest.mark.usefixtures("soon_quiet")
 def test_of_a_cancel_and_a_limit_the_earlier_one_ends_the_turn() -> None:
     options = Options(first_update_timeout_seconds=60)
     assert taken(SdkAgent(hang), cancel_after=30, options=options).outcome == "cancelled"
@@ -255,6 +265,7 @@ def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None
     assert [retry.wait_seconds for retry in turn.retries] == [20, 20]
 
 
+@pytest.mark.usefixtures("soon_quiet")
 @pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
 def test_methods_that_hang_are_cancelled_and_limited(run: Any) -> None:
     async def work(_: Any) -> None:
@@ -367,8 +378,8 @@ def test_an_agent_that_opens_no_session_is_an_exception_by_its_type() -> None:
 
 
 def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
-    with pytest.raises(TimeoutError, match=r"did not end within 0\.2 s"):
-        taken(SdkAgent(hang), fuse_seconds=0.2)
+    with pytest.raises(TimeoutError, match=r"did not end within 0\.05 s"):
+        taken(SdkAgent(hang), fuse_seconds=0.05)
 
 
 def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:

@@ -426,3 +426,11 @@ def is_typed(answer: dict[str, Any]) -> dict[str, Any]:
     """The failure that an answer tells."""
     payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
     return payload
+
+
+def play(seed: str, steps: int = 150) -> None:
+    """One schedule: whatever was cut, all is well at its end."""
+    link = begun(seed)
+    for _ in range(steps):
+        link.step()
+    link.rests()

@@ -68,7 +68,7 @@ def _apart(schedule: list[Event]) -> list[Event]:
 
 
 def as_test(options: dict[str, Any], events: list[Event], broken: Exception) -> str:
-    """Text that can be pasted into `tests/unit/link/test_found_by_simulation.py`."""
+    """Text that can be pasted into `tests/unit/link/test_connection_simulated.py`."""
     shown = pprint.pformat(events, width=100, sort_dicts=False)
     body = "\n".join(f"    {line}" for line in shown.splitlines())
     return (

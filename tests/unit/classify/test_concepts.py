@@ -68,7 +68,7 @@ def test_the_tables_are_in_the_spelling_that_they_are_compared_in() -> None:
 )
 def test_a_megabyte_of_such_words_is_quick(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    classify_text(text)
+    classify_text(text[:10_000])  # what is made once
     start = time.process_time()
     classify_text(text)
     assert time.process_time() - start < 0.1

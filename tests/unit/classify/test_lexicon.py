@@ -124,7 +124,7 @@ def test_the_weights_name_types_that_a_text_may_have() -> None:
 @pytest.mark.parametrize("unit", ["quota credit ", "https://", "a", "4", "\u9650", "401 "])
 def test_a_megabyte_of_words_is_weighed_quickly(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    classify_text(text)
+    classify_text(text[:10_000])  # what is made once
     start = time.process_time()
     classify_text(text)
     assert time.process_time() - start < 0.1

@@ -8,7 +8,7 @@ import math
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.core.classify import (
@@ -304,7 +304,6 @@ verdicts = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(verdicts, st.none() | st.sampled_from(RetrySafety), st.none() | st.integers(0, 10**9))
 def test_any_verdict_gives_words_that_keep_the_rules(
     verdict: Verdict, safety: RetrySafety | None, attempts: int | None

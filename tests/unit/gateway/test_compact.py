@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.gateway.compact import MAX_JOINED_BYTES, joined
@@ -147,7 +147,6 @@ def shown(frames: Sequence[bytes]) -> list[tuple[str, str]]:
     return views
 
 
-@settings(max_examples=300)
 @given(
     entries=LOGS,
     later=LOGS,

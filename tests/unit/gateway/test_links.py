@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from lastword.errors import StoreError
+from lastword.gateway import links as links_module
 from lastword.gateway.links import LINK_SECONDS, MAX_LINKS, Links, address
 from lastword.gateway.tokens import Grant, Keeper, TokenError
 from lastword.gateway.viewers import Role
@@ -67,15 +68,20 @@ def test_a_code_is_in_no_name_and_no_file_and_nobody_else_reads_them(tmp_path: P
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_links_that_nobody_follows_do_not_gather(tmp_path: Path) -> None:
+def test_links_that_nobody_follows_do_not_gather(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 20  # of a thousand, each is a file, and looks at all the others
+    assert most < MAX_LINKS
+    monkeypatch.setattr(links_module, "MAX_LINKS", most)
     clock = Clock()
     links = Links(str(tmp_path), clock, KEEPER)
     for _ in range(3):
         links.make(GRANT)
     for each in (tmp_path / "links").iterdir():
         os.utime(each, (1, 1))
-    kept = [links.make(GRANT) for _ in range(MAX_LINKS + 5)]
-    assert len(list((tmp_path / "links").iterdir())) == MAX_LINKS
+    kept = [links.make(GRANT) for _ in range(most + 5)]
+    assert len(list((tmp_path / "links").iterdir())) == most
     assert links.take(kept[-1]) == GRANT
 
 

@@ -183,13 +183,17 @@ def test_without_a_process_for_it_a_session_goes_on_unrecorded(
 ) -> None:
     record, _ = keep()
 
+    refused = []
+
     def refuses(*_: object) -> Carrier:
+        refused.append(1)
         raise BlockingIOError
 
     monkeypatch.setattr(recording, "SpawnedRecorder", refuses)
     record.committed("s1", [PROMPT, life("session_ended", cause="idle")])
     record.flush()
     record.close()
+    assert refused
 
 
 def test_an_entry_of_every_kind_keeps_to_the_table_of_facts(

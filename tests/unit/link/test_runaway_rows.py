@@ -10,7 +10,7 @@ import pytest
 from lastword.core.link.runaway import MAX_REPEATS
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import chunk, update
-from tests.unit.link.test_rare_frames import in_turn
+from tests.unit.link.test_connection_rare_frames import in_turn
 
 if TYPE_CHECKING:
     from tests.kit.wire import Wire

@@ -6,12 +6,12 @@ import json
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.core.protocol import deep, jsonrpc
 from tests.kit.wire import Wire
-from tests.unit.link.test_rare_frames import in_turn
+from tests.unit.link.test_connection_rare_frames import in_turn
 
 DEPTHS = [deep.LAYER - 3, deep.LAYER - 2, deep.LAYER - 1, 2 * deep.LAYER, 1000, 9990]
 
@@ -81,7 +81,6 @@ def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> N
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list('[]{}",:x1 \\')), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
     place: int, byte: str, instead: bool
 ) -> None:

@@ -216,3 +216,11 @@ def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> 
     broken = decode(b"\x00\x00" + ANSWER[:-3] + b",}")
     effects = link.receive(Side.AGENT, broken, 1.0)
     assert any(getattr(effect, "request_id", None) == b"3" for effect in effects)
+
+
+def test_a_long_line_of_glued_frames_costs_its_length_and_not_its_square() -> None:
+    frames = 100_000
+    begun = time.process_time()
+    parts = decode_parts(b'{"jsonrpc":"2.0","method":"x"} ' * frames, may_quote=True)
+    assert len(parts) == frames
+    assert time.process_time() - begun < 3

@@ -24,19 +24,19 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", ["hunter", PLAIN, "letters-alone", "p@ss!w0rd#", "(odd)value"])
 @pytest.mark.parametrize(
     "form", ["{}={}", "export {}={}; run", "{}='{}'", 'env {}="{}" agent', "failed:\\n{}={}\\nx"]
 )
 def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
-    name: str, value: str, form: str
+    value: str, form: str
 ) -> None:
-    redacted = redact_text(form.format(name, value))
-    assert name in redacted
-    if name == "APIKEY" or "SECRET" in name or "PASS" in name:
-        value = value.replace("(odd)value", PLAIN)  # "password (odd)" is a sentence
-    assert value not in redacted or value == PLAIN
+    for name in NAMES:
+        redacted = redact_text(form.format(name, value))
+        assert name in redacted
+        if value == "(odd)value" and (name == "APIKEY" or "SECRET" in name or "PASS" in name):
+            continue  # "password (odd)" is a sentence
+        assert value not in redacted, name
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.core.redact.named_values import is_denied_name
@@ -23,7 +23,6 @@ from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import CANARIES, PLAIN
 
 
-@pytest.mark.parametrize("kind", CANARIES)
 @pytest.mark.parametrize(
     "frame",
     [
@@ -36,11 +35,11 @@ from tests.kit.canaries import CANARIES, PLAIN
         "https://host.example/v1?x=1&y={}#end",
     ],
 )
-def test_a_key_of_any_known_shape_disappears_from_prose(kind: str, frame: str) -> None:
-    canary = CANARIES[kind]
-    redacted = redact_text(frame.format(canary))
-    assert canary not in redacted
-    assert canary[6:-2] not in redacted
+def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
+    for kind, canary in CANARIES.items():
+        redacted = redact_text(frame.format(canary))
+        assert canary not in redacted, kind
+        assert canary[6:-2] not in redacted, kind
 
 
 @pytest.mark.parametrize(
@@ -278,7 +277,6 @@ def _seconds_to_redact(text: str) -> float:
     return time.process_time() - start
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(), st.sampled_from(sorted(CANARIES)), st.text())
 def test_a_key_between_any_two_texts_disappears(before: str, kind: str, after: str) -> None:
     canary = CANARIES[kind]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 ALL = (*CARRIERS, *SHAPES, *KEY_SHAPES, *SERVICE_KEYS, *ASSIGNED_SHAPES)
 
+FEW_HONEST = service_keys.HONEST[:10] + service_keys.HONEST[10::6]
+"""Every short text that looks like a secret, and of the sixty long ones each sixth."""
+
 CONTEXT = r"""(?i)[\w.-]{0,50}?(?:acme)(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
 CONTEXT += r"""(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(%s)(?:[\x60'"\s;]|\\[nr]|$)"""
 
@@ -33,7 +36,9 @@ def made_of(regex: str, **members: str) -> tuple[list[Any], list[Any], dict[str,
     """What the maker gives for one rule."""
     rule = {"id": "acme", "regex": regex} | members
     lines = [f"{name} = '''{value}'''" for name, value in rule.items()]
-    return service_keys.rows_of("[[rules]]\nkeywords = ['acme']\n" + "\n".join(lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service_keys, "HONEST", FEW_HONEST)
+        return service_keys.rows_of("[[rules]]\nkeywords = ['acme']\n" + "\n".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,7 @@ def test_every_key_of_the_table_disappears_from_a_sentence(shape: Any) -> None:
 
 def _pictures() -> Iterator[str]:
     """Real PNGs, small, with much of one colour."""
-    for seed in range(60):
+    for seed in range(0, 60, 3):
         dice = random.Random(seed)
         row = b"\0" + bytes(dice.choice((0, 0, 0, dice.randrange(256))) for _ in range(96))
         pixels = zlib.compress(row * 8 + dice.randbytes(seed * 40), level=seed % 10)
@@ -116,7 +121,7 @@ def test_pictures_hashes_and_ids_stay() -> None:
     for picture in _pictures():
         for text in (f"data:image/png;base64,{picture}", re.sub("(.{76})", r"\1\n", picture)):
             assert redact_text(text) == text
-    for text in service_keys.HONEST:
+    for text in FEW_HONEST:
         assert redact_text(text[:8000]) == text[:8000]
     for text in (
         "heroku[router]: request_id=550e8400-e29b-41d4-a716-446655440000",

@@ -8,7 +8,7 @@ import pytest
 
 from lastword.gateway.entries import About, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.pull import Pulled
-from lastword.gateway.quality import table
+from lastword.gateway.quality import held, table
 from lastword.gateway.quality.held import CountedLog, HolderQuality
 from lastword.gateway.recording import HolderRecord
 from lastword.gateway.sqlite_log import SqliteLog
@@ -85,10 +85,11 @@ def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
 
 
 def test_viewers_that_never_come_back_are_forgotten_beyond_a_number(
-    log: CountedLog, quality: HolderQuality
+    log: CountedLog, quality: HolderQuality, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log.append([life("viewer_left", f"v{number}", code=1006) for number in range(2000)])
-    log.append([life("viewer_came", "v0"), life("viewer_came", "v1999")])
+    monkeypatch.setattr(held, "MAX_GONE", 20)
+    log.append([life("viewer_left", f"v{number}", code=1006) for number in range(40)])
+    log.append([life("viewer_came", "v19"), life("viewer_came", "v20")])
     assert counted(quality, table.RECONNECTS, "1006") == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from lastword.core.link.connection import Side
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import Wire, cancel, permission, prompt, result, second_version
-from tests.unit.link.test_rare_frames import ask, in_turn
+from tests.unit.link.test_connection_rare_frames import ask, in_turn
 from tests.unit.restart.crashing import Link
 
 BROKEN = b'{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn",}}'

@@ -7,7 +7,7 @@ import pytest
 from lastword.core.timeline import summary
 from lastword.core.timeline.entry import tells_of_cancel
 from tests.kit.wire import cancel, result
-from tests.unit.link.test_rare_frames import in_turn
+from tests.unit.link.test_connection_rare_frames import in_turn
 
 
 def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> None:

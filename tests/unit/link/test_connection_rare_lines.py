@@ -11,8 +11,7 @@ from lastword.core.classify import Verdict
 from lastword.core.failure import error_object, wording
 from lastword.core.failure.taxonomy import AgentError, ErrorType, Phase, RetrySafety
 from lastword.core.link.connection import Side
-from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.glued import decode_parts
+from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, decode
 from lastword.core.redact import known_secrets
 from lastword.core.redact.redactor import REDACTED, Redactor
@@ -55,7 +54,7 @@ def test_a_block_with_a_value_over_two_lines_is_not_split() -> None:
 
 @pytest.mark.parametrize("line", [b"no frame", FRAME + b" and then prose", FRAME + b"[1]"])
 def test_a_line_that_holds_anything_else_than_objects_is_not_taken_apart(line: bytes) -> None:
-    assert decode_parts(line, may_quote=True) == [decode(line)]
+    assert glued.decode_parts(line, may_quote=True) == [decode(line)]
 
 
 def test_a_text_of_many_pieces_may_have_a_character_where_one_ends() -> None:

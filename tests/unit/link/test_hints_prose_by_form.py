@@ -171,11 +171,15 @@ def passes(answer: str, question: str, name: str) -> bool:
     return wire.answers() == [result()]
 
 
-@pytest.mark.parametrize("name", ["an-agent-of-ours", "codex-acp", "claude-code-acp"])
+AGENTS = ("an-agent-of-ours", "codex-acp", "claude-code-acp")
+
+
+@pytest.mark.parametrize("name", AGENTS)
 def test_a_thousand_honest_answers_that_speak_of_errors_pass(name: str) -> None:
     answers = honest_answers()
     assert len(answers) >= 1000
-    for _, answer in answers:
+    # Each from one agent; from every agent: tests/contract/test_honest_answers.py.
+    for _, answer in answers[AGENTS.index(name) :: len(AGENTS)]:
         # Whatever was asked: what is asked here says nothing for them.
         assert passes(answer, "Add a dark mode.", name), answer
 

@@ -23,7 +23,7 @@ from tests.kit.wire import (
     second_version,
     update,
 )
-from tests.unit.link.test_rare_frames import in_turn
+from tests.unit.link.test_connection_rare_frames import in_turn
 
 LIMITED = AgentError(type=ErrorType.RATE_LIMIT, message="Wait.", retryable=True)
 
