@@ -2,7 +2,8 @@
 
 Owns the ways: pip in a virtual environment or for the system, pipx, uv, a clone that is not
 installed. An extra comes from where lastword itself came: a folder, an address, or an index only if
-it was installed by its name. Loaded where a package is missing.
+it was installed by its name. Loaded where a package or the program itself
+is missing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ def command_for(extra: str) -> str:
         if command := of_tool(extra):
             return command
     return _pip(extra)
+
+
+def lasting_commands() -> tuple[str, str]:
+    """Return the commands of uv and pipx that put lastword on PATH, from where it came itself."""
+    source = shlex.join(_source([]))
+    return f"uv tool install {source}", f"pipx install {source}"
 
 
 def _uv_tool(extra: str) -> str:
@@ -92,7 +99,7 @@ def _is_active() -> bool:
 
 def _source(extras: list[str]) -> list[str]:
     """Return where lastword came from, with extras, as the arguments of an install command."""
-    named = f"[{','.join(dict.fromkeys(extras))}]"
+    named = f"[{','.join(dict.fromkeys(extras))}]" if extras else ""
     origin = _origin()
     url = str(origin.get("url", ""))
     if not url:

@@ -44,8 +44,8 @@ ROOMS = {
     "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
     "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
     "conformance": {"core", "kit"},
-    "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}
-    | {"quirks", "record", "sidecar"},
+    "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
+    | {"outbox", "posix", "quirks", "record", "sidecar"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

@@ -156,7 +156,7 @@ def _other(command: str, rest: list[str]) -> int:
         from lastword.cli.completion.command import main as completion  # noqa: PLC0415
 
         return completion(rest)
-    if command in {"-V", "--version"}:
+    if command in {"-V", "--version", "version"}:
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
     from lastword.cli.commands import help_parser, unknown, usage  # noqa: PLC0415

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 
+AT_A_TERMINAL = (
+    "lastword connect: this speaks ACP on stdin and stdout, and is meant to be started by an "
+    "editor; it connects to {url} at the editor's first message. Ctrl-D ends it.\n"
+)
+
 _TOKEN = ("token", "token-file")
 """The options of the file that count only where neither the command line nor the environment has a
 token."""
@@ -70,6 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
         return _complain(str(error))
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)
     status = StatusLine(sys.stderr)
     asyncio.run(ConnectShell(connector, url, tokens, status).run())

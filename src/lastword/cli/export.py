@@ -57,7 +57,7 @@ and the names of you and your machine are taken out.
 
 examples:
   lastword export 1                     the latest session, into this folder
-  lastword export 3f2a                  the one whose id begins so
+  lastword export 3f2a                  the session whose id begins with 3f2a
   lastword export --last -o report.zip
   lastword export 3f2a -o -             the summary alone, on stdout
   lastword export --last --html         a page, to open in a browser
@@ -140,7 +140,7 @@ def _check_target(target: str, *, force: bool) -> None:
     if not force:
         raise UnusableError(f"{target} exists; --force writes over it, or name another file")
     if not stat.S_ISREG(os.stat(target, follow_symlinks=False).st_mode):
-        raise UnusableError(f"{target} is no ordinary file; name another")
+        raise UnusableError(f"{target} is not an ordinary file; name another")
 
 
 def _write(

@@ -109,7 +109,7 @@ def parser() -> CommandParser:
         "--redirect",
         metavar="OLD",
         help="send reports that wait for another address to --report-to: OLD is that address as"
-        f" `lastword outbox` shows it, or `{ALL}`",
+        f" `lastword outbox` shows it, or `{ALL}` (default: none)",
     )
     does.add_argument(
         "--clear-dead", action="store_true", help="remove the reports that were refused for good"
@@ -168,7 +168,7 @@ def _test(target: ReportTarget) -> int:
         if fate is Fate.DELIVERED:
             sys.stdout.write(f"a test report was taken at {target.place}\n")
             return 0
-    sys.stderr.write(f"lastword outbox: no report is taken at {target.place}: {said}\n")
+    sys.stderr.write(f"lastword outbox: {target.place} accepted no report: {said}\n")
     return 1
 
 
@@ -196,7 +196,9 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
         return 0
     page = Page()
     if status is None:
-        page.line(f"There is no outbox at {outbox.path}: nothing has failed since --report-to.")
+        page.line(
+            f"There is no outbox at {outbox.path}: no failure has been reported with --report-to."
+        )
     else:
         _lines(page, status, current)
     for path in aside:

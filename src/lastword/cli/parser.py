@@ -170,7 +170,7 @@ class CommandParser(argparse.ArgumentParser):
             return f"{needed} is missing; {see}"
         extra = message.removeprefix("unrecognized arguments: ")
         if extra != message:
-            return f"nothing is known to do with {shown(extra)}; {see}"
+            return f"one argument too many: {shown(extra)}; {see}"
         found = _OF_ONE.fullmatch(message)
         if found is None:
             return message

@@ -80,7 +80,7 @@ def moment(text: str) -> int:
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         said = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
-        raise argparse.ArgumentTypeError(f"no moment: {text!r}; {said}") from None
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {said}") from None
 
 
 def whole_number(text: str) -> int:

@@ -59,7 +59,7 @@ def wrapped(
     """Return the text in lines of at most this many columns; none if there is nothing to see.
 
     Args:
-        text: What to wrap. Leading and inner spaces stay.
+        text: What to wrap. Leading and inner spaces stay where there is room.
         columns: The maximum width of a line.
         first: What the first line begins with.
         rest: What the others begin with.
@@ -73,6 +73,8 @@ def wrapped(
         if filled and not fits(line + gap + whole, columns):
             lines.append(line)
             line, gap = rest, ""
+        if not filled and not fits(line + gap + whole[:1], columns):
+            gap = ""  # leading space that leaves no room for a character
         line += gap
         word = whole
         while not keeps_words and not fits(line + word, columns):

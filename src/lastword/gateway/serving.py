@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import signal
 import socket
@@ -280,6 +281,14 @@ class _FrontServer(uvicorn.Server):
         yield
 
 
+class _NoFalseAlarm(logging.Filter):
+    """Drops what uvicorn logs of each upgrade that was refused by an HTTP status, as it may be."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a line is logged."""
+        return record.msg != "ASGI callable returned without completing handshake."
+
+
 class _LoopComplaints:
     """What failed in the event loop, as asyncio says it, but for a lack of descriptors.
 
@@ -329,6 +338,7 @@ async def _serve(
         backlog=BACKLOG,
     )
     server = _FrontServer(config)
+    logging.getLogger("uvicorn.error").addFilter(_NoFalseAlarm())
     told.take()
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.

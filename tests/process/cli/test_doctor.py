@@ -370,7 +370,7 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     assert status == 0
     assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
     assert any("Did you mean LASTWORD_IDLE_TIMEOUT?" in text for text in said)
-    assert any("LASTWORD_ELSEWHERE is set, but is no option of `lastword run`." in t for t in said)
+    assert any("LASTWORD_ELSEWHERE is set, but is not an option of" in text for text in said)
     assert any("LASTWORD_GATEWAY_TOKEN is set: `lastword connect`" in text for text in said)
     assert "v1.secret" not in str(told)
 

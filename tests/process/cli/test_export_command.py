@@ -157,7 +157,7 @@ def test_no_word_of_somebody_else_becomes_markdown(state: Path) -> None:
         (["nonsense"], 2, "no session begins with 'nonsense'"),
         (["session", "-o", "there.txt"], 2, "there.txt exists; --force writes over it"),
         (["session", "-o", "no/such/x.zip"], 2, "there is no folder no/such; make it first"),
-        (["session", "-o", "/dev/null", "--force"], 2, "/dev/null is no ordinary file"),
+        (["session", "-o", "/dev/null", "--force"], 2, "/dev/null is not an ordinary file"),
         (["session", "-o", "-", "--json"], 2, "leave --json out"),
     ],
 )

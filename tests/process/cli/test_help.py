@@ -16,7 +16,7 @@ from tests.kit.patience import FUSE_SECONDS
 
 UNITS = {
     "SIZE": r"\d+MiB",
-    "TIME": r"\d+ ?[smhd]\b|so long|how long|default: 0",
+    "TIME": r"\d+ ?[smhd]\b|this long|this time|how long|default: 0",
 }
 """What the help of an option says that has such a value."""
 

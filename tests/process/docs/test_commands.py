@@ -64,7 +64,7 @@ OTHERS = re.compile(
 
 def ours() -> list[str]:
     """The lines in which a command of lastword's is run."""
-    return [line for line in LINES if re.match(r"(echo .*\| *)?lastword\b", line)]
+    return [line for line in LINES if re.match(r"(echo .*\| *|\(umask 077; )?lastword\b", line)]
 
 
 def words(line: str) -> list[str]:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from lastword._installation import command_for
 from lastword.gateway.serving import GatewaySettings, run_folder_of
@@ -54,7 +56,7 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("--listen", "192.0.2.1:7780", "--", "true"), "--behind-proxy"),
         (("--listen", "nowhere", "--", "true"), "HOST:PORT"),
         (("--listen", "127.0.0.1:70000", "--", "true"), "HOST:PORT"),
-        (("--root", "/nowhere/at/all", "--", "true"), "no folder"),
+        (("--root", "/nowhere/at/all", "--", "true"), "not a folder"),
         (("--path", "acp", "--", "true"), "begins with /"),
         (("--sessions", "0", "--", "true"), "from 1 up"),
         (("--proxy-address", "proxy.example", "--", "true"), "--proxy-address"),
@@ -96,6 +98,71 @@ def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
         done = run(*words, "--help")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"usage: {' '.join(('lastword gateway', *words))}")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["stop", "--help"], ["--root", ".", "-h"]])
+def test_help_needs_no_extra(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED.format(module="uvicorn", words=words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: lastword gateway")
+
+
+def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+    gateway.kill_front()
+    ours, theirs = os.openpty()
+    front = subprocess.Popen(
+        [*GATEWAY, "--listen", f"127.0.0.1:{gateway.port}", "--", *agent("healthy")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=gateway.environment,
+    )
+    said = b""
+    try:
+        os.close(theirs)
+        while b"Ctrl-C" not in said:
+            said += os.read(ours, 4096)
+        front.send_signal(signal.SIGINT)
+        front.wait(FUSE_SECONDS)
+        while b"stop --agents" not in said:
+            said += os.read(ours, 4096)
+    finally:
+        front.kill()
+        front.wait(FUSE_SECONDS)
+        os.close(ours)
+    assert b"stopped; 1 agent keeps running" in said
+    assert f"stop --agents --port {gateway.port}`".encode() in said
+    ended = gateway.tell("stop", "--agents")
+    assert (ended.returncode, ended.stdout) == (0, "1 agent is stopping\n")
+
+
+def test_stop_says_what_it_ends_and_what_it_leaves(serve: Serve) -> None:
+    gateway = serve("healthy")
+    assert "agents: none is running" in gateway.tell("status").stdout
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+        pid = gateway.front.pid
+        said = gateway.tell("stop").stdout
+        assert said.startswith(f"gateway: process {pid} is stopping\n")
+        assert "--agents ends them, too" in said
+
+
+def test_a_refused_upgrade_leaves_no_line_of_the_server_in_the_log(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with pytest.raises(InvalidStatus):
+        connect(gateway.url, additional_headers={"Authorization": "Bearer wrong"})
+    assert gateway.tell("stop").returncode == 0
+    gateway.front.wait(FUSE_SECONDS)
+    assert "ASGI" not in gateway.stderr()
 
 
 def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:

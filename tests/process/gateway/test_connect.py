@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from acp.schema import AllowedOutcome, RequestPermissionResponse
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import until
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -25,6 +28,43 @@ TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 def _hello(capabilities: dict[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": 1, "clientCapabilities": capabilities}
+
+
+def test_a_person_at_a_terminal_learns_what_it_waits_for() -> None:
+    ours, theirs = os.openpty()
+    url = "http://127.0.0.1:9"
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "lastword", "connect", url, "--token", "x"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        os.write(ours, b"\x04")
+        _, said = process.communicate(timeout=FUSE_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 0
+    assert b"started by an editor" in said
+    assert url.encode() in said
+
+
+def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(
+    tmp_path: Path,
+) -> None:
+    words = ["connect", "http://127.0.0.1:9", "--token-file", str(tmp_path / "token")]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lastword", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.returncode == 2
+    assert f"{tmp_path / 'token'}: no such file" in done.stderr
+    assert "lastword gateway token" in done.stderr
 
 
 def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(

@@ -267,5 +267,5 @@ def test_an_address_that_is_none_ends_the_start_and_is_not_repeated() -> None:
         timeout=FUSE_SECONDS,
     )
     assert done.returncode == 2
-    assert "--report-to is no address that can be used" in done.stderr
+    assert "--report-to is not an address that can be used" in done.stderr
     assert "hunter22" not in done.stderr

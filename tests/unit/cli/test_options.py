@@ -239,7 +239,7 @@ def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
 
 def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
     said = refusal("--report-to", "htp://ada:hunter22@c", "--", "agent")
-    assert said.startswith("--report-to is no address that can be used")
+    assert said.startswith("--report-to is not an address that can be used")
     assert "hunter22" not in said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lastword.cli.wrapping import fits, head, shortened, text_width, wrapped
@@ -13,6 +13,7 @@ from lastword.cli.wrapping import fits, head, shortened, text_width, wrapped
 PLAIN = st.text("abc  \u6f22\u0301/-.9s")
 
 
+@example(text=" \u6f22", columns=4, first=2, rest=0)
 @given(PLAIN, st.integers(4, 40), st.integers(0, 2), st.integers(0, 2))
 def test_no_line_is_too_long_and_no_character_is_lost(
     text: str, columns: int, first: int, rest: int

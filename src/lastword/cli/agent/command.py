@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from lastword.kit.agent.script import Script
 
 DESCRIPTION = """\
-An ACP agent on stdin and stdout that fails on purpose, each time in the way of
-its scenario: every type of failure, at every stage of a turn, and what befalls
-a process. No model, no key, no network. It speaks protocol version 1, and 2 to
-a client that asks for 2.
+An ACP agent on stdin and stdout that fails on purpose, in the way that its
+scenario says: every type of failure, at every stage of a turn, and crashes and
+hangs of its process. It needs no model, no key and no network. It speaks
+protocol version 1, and version 2 to a client that asks for it.
 
 The agent itself knows nothing of lastword, which is put in front of it as
 `lastword run` is. So a client sees what it would see of any agent behind

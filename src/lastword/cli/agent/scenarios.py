@@ -20,7 +20,7 @@ INDENT = 4
 
 FOOT = (
     (
-        "[type] is what a client is told once lastword is in front, as it is unless --bare leaves "
+        "[type] is what a client gets once lastword is in front, as it is unless --bare leaves "
         'it out. "sees" is what comes then; in the last group, what comes without.'
     ),
     "~ needs a process of its own; every other one can be asked for in a prompt: /scenario NAME",

@@ -39,10 +39,10 @@ leaves this machine but what the agent itself sends.
 EPILOG = """\
 An agent needs a model for its turns. lastword has one that fails on demand, on
 this machine; --preset or --provider-env points the agent to it. An agent that
-fails by itself when it is told to is driven with --scenario-prompts. Without
-any of them, what needs a failing provider is not reached (n/r).
-In a TEMPLATE stand {openai}, {anthropic}, {key} and {model}.
-What fails is played again; what fails only sometimes says how often.
+fails on request is driven with --scenario-prompts. Without any of them, the
+checks that need a failing provider are not reached (n/r).
+A TEMPLATE may contain {openai}, {anthropic}, {key} and {model}.
+A check that fails is played again; one that fails only sometimes says how often.
 
 examples:
   lastword check --preset opencode -- opencode acp

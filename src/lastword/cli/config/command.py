@@ -47,7 +47,7 @@ examples:
   lastword config check .lastword.toml
 
 exit status: 0, 1 when check found something wrong, 2 for arguments or a file
-of yours that cannot be used.
+that cannot be used.
 """
 
 _SOURCES = {USER: "your file", PROJECT: "project's file"}

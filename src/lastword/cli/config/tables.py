@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RECORD = (
     Option("state-dir", "folder", "the folder of the record and of what the gateway keeps", ""),
-    Option("record-days", "days", "how long the record is kept; 0 for ever", "30"),
+    Option("record-days", "days", "how many days the record is kept; 0 means for ever", "30"),
     Option("record-mib", "count", "how large the record may become, in MiB; 0 without limit", 256),
 )
 """The options of `[record]`, which the commands that use the record take from the environment."""

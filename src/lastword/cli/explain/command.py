@@ -43,7 +43,7 @@ examples:
   lastword explain rate_limit
   lastword explain --status 429 --header 'Retry-After: 20' body.json
 
-exit status: 0, 1 when a line of --jsonl is no JSON object, 2 for arguments
+exit status: 0, 1 when a line of --jsonl is not a JSON object, 2 for arguments
 that cannot be used.
 """
 
@@ -145,9 +145,9 @@ def _case(options: argparse.Namespace) -> Case:
         named = case_of_name(options.file, os.environ)
         if named is None:
             raise UnusableInputError(
-                f"there is no file {shown_word(options.file)}, and it is not an error that is "
-                "known: explain takes a FILE, a status such as 429, a type such as rate_limit, an "
-                "incident, or what the error said, in quotes"
+                f"there is no file {shown_word(options.file)}, and it is not an error that "
+                "lastword knows: explain takes a FILE, a status such as 429, a type such as "
+                "rate_limit, an incident, or what the error said, in quotes"
             )
         return named
     data = _read(options.file)

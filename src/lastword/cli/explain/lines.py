@@ -54,7 +54,7 @@ def _answer(line: bytes | None, number: int) -> dict[str, Any]:
         named = _ID.match(text)
         sample = {"id": named.group(1) if named else None, "message": text}
     if not isinstance(sample, dict):
-        return _refusal(number, "is no JSON object")
+        return _refusal(number, "is not a JSON object")
     name = sample.get("id")
     verdict = decide(gather.from_record(sample))
     return {

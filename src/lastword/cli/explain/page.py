@@ -90,7 +90,7 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     _row(page, "whose fault", _whose(error))
     _row(page, "what to do", _advice(error.action) if error.action else "")
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
-    _row(page, "told by", _told_by(error))
+    _row(page, "source", _source_of(error))
     page.line()
     page.line("why", "bold")
     page.line(f"Read as {explanation.form}. {basis_of(explanation.rule)}.")
@@ -159,7 +159,7 @@ def _safe(error: AgentError) -> str:
     return _SAFE[error.retry_safety or RetrySafety.ASK]
 
 
-def _told_by(error: AgentError) -> str:
+def _source_of(error: AgentError) -> str:
     parts = [error.source or ""]
     if error.http_status:
         parts.append(f"HTTP {error.http_status}")

@@ -14,10 +14,18 @@ import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.user_file import use
-from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
+from lastword.cli.gateway.parsers import (
+    WORDS,
+    parser,
+    reload_parser,
+    status_parser,
+    stop_parser,
+    token_parser,
+)
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
@@ -35,11 +43,13 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Serve, or send a command to a running gateway; return the exit status."""
     word = arguments[0] if arguments else ""
+    own = arguments[: list(arguments).index("--")] if "--" in arguments else arguments
+    if {"-h", "--help"} & {*own}:  # needs neither the extra nor a file
+        WORDS.get(word, parser)().parse_args(["--help"])
     try:
         if word in _WORDS:
-            if not {"-h", "--help"} & {*arguments}:
-                # A gateway that starts anew with a file that is wrong would be gone.
-                use((), "gateway" if word == "reload" else "")
+            # A gateway that starts anew with a file that is wrong would be gone.
+            use((), "gateway" if word == "reload" else "")
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
@@ -64,15 +74,49 @@ def _serve(arguments: Sequence[str]) -> int:
     settings = read(arguments, use(arguments, "gateway"))
     if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
         _look_for(settings.command[0])
+    port = settings.port
+
+    def ready(welcome: Welcome) -> None:
+        nonlocal port
+        port = urlsplit(welcome.url).port or port
+        _ready(welcome)
+
     try:
-        serve(settings, _ready)
+        serve(settings, ready)
     except (ServingError, StoreError) as error:
         reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.tell("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
         return _complain(str(error))
+    if sys.stderr.isatty():
+        sys.stderr.write(f"lastword: stopped{_what_stays(settings, port)}\n")
     return 0
+
+
+def _what_stays(settings: GatewaySettings, port: int) -> str:
+    """Return the end of a sentence about the agents that a gateway leaves running, if any."""
+    from lastword.gateway.serving import run_folder_of  # noqa: PLC0415
+
+    count = len(_agents(run_folder_of(settings, port)))
+    if not count:
+        return ""
+    keep = "keeps" if count == 1 else "keep"
+    end = f"lastword gateway stop --agents{'' if port == _USUAL_PORT else f' --port {port}'}"
+    return (
+        f"; {counted(count, 'agent')} {keep} running, for the next gateway here, or until `{end}`"
+    )
+
+
+def _agents(run_folder: str) -> list[dict[str, Any]]:
+    """Return what each process that keeps an agent says of itself."""
+    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
+    from lastword.gateway.holders import Holders  # noqa: PLC0415
+
+    if not os.path.isdir(run_folder):
+        return []
+    template = HolderSettings(name="", run_folder=run_folder, log_folder="", command=[])
+    return asyncio.run(Holders(template).statuses())
 
 
 def _look_for(program: str) -> None:
@@ -92,6 +136,7 @@ def _ready(welcome: Welcome) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
+        sys.stderr.write("lastword: Ctrl-C ends the gateway, and leaves its agents running\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
@@ -163,6 +208,8 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
         sys.stderr.write(f"lastword: you have no gateway running on port {options.port}{where}\n")
         return 1
     os.kill(pid, number)
+    doing = "reloading" if number == signal.SIGHUP else "stopping"
+    sys.stdout.write(f"gateway: process {pid} is {doing}\n")
     return 0
 
 
@@ -175,21 +222,28 @@ def _stop(arguments: Sequence[str]) -> int:
     status = _signal(options, signal.SIGTERM)
     if options.agents and os.path.isdir(folder):
         template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
-        told = asyncio.run(Holders(template).stop_all())
-        status = 0 if told else status
+        count = asyncio.run(Holders(template).stop_all())
+        if count:
+            are = "is" if count == 1 else "are"
+            sys.stdout.write(f"{counted(count, 'agent')} {are} stopping\n")
+            status = 0
+    elif status == 0:
+        sys.stdout.write(f"agents: {_left_running(folder)}\n")
     return status
+
+
+def _left_running(run_folder: str) -> str:
+    count = len(_agents(run_folder))
+    return f"{count} still running; --agents ends them, too" if count else "none is running"
 
 
 def _status(arguments: Sequence[str]) -> int:
     from lastword.cli import envelope  # noqa: PLC0415
     from lastword.cli.page import Page  # noqa: PLC0415
-    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
-    from lastword.gateway.holders import Holders  # noqa: PLC0415
 
     options = status_parser().read(arguments)
     folder = _run_folder(options)
-    template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
-    found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
+    found = _agents(folder)
     front = pid_of(folder)
     others = _other_ports(options)
     if options.json:
@@ -201,6 +255,8 @@ def _status(arguments: Sequence[str]) -> int:
         page.line(f"gateway: not running on port {options.port}{_elsewhere(others)}")
     else:
         page.line(f"gateway: process {front}{_elsewhere(others)}")
+        if not found:
+            page.line("agents: none is running; the first session starts one")
     for holder in found:
         agent, pid = holder.get("agent_pid"), holder.get("pid")
         page.line(f"agent: process {agent}, kept by process {pid}")
@@ -220,4 +276,5 @@ def _holder(told: dict[str, Any]) -> dict[str, Any]:
     return told | {"sessions": sessions}
 
 
+_USUAL_PORT = 7780
 _WORDS = {"token": _token, "status": _status, "reload": _reload, "stop": _stop}

@@ -37,7 +37,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     """
     made = parser()
     if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
-        raise UsageError(f"did you mean `lastword gateway {meant}`? Only options stand before --")
+        raise UsageError(f"did you mean `lastword gateway {meant}`? Only options come before --")
     own, agent = made.split(
         arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
     )
@@ -50,7 +50,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     # Each agent's `lastword run` reads the files itself, with the project's of where it works.
     run = parse([*rest, "--", *agent], os.environ)
     if not os.path.isdir(known.root):
-        raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
+        raise UsageError(f"--root cannot be {known.root!r}: that is not a folder")
     host, port = known.listen
     return GatewaySettings(
         host=host,

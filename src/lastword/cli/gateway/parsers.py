@@ -145,28 +145,28 @@ def _sessions(made: CommandParser) -> None:
         type=positive_seconds,
         default="7d",
         metavar="TIME",
-        help="end a session that has had no viewer and no turn for so long (default: %(default)s)",
+        help="end a session after this long without a viewer or a turn (default: %(default)s)",
     )
     add(
         "--detach-grace",
         type=seconds,
         default="0",
         metavar="TIME",
-        help="end a session so long after its last viewer left (default: 0, which is never)",
+        help="end a session this long after its last viewer leaves (default: 0, which is never)",
     )
     add(
         "--log-age",
         type=seconds,
         default="7d",
         metavar="TIME",
-        help="keep the log of a session for so long after its end (default: %(default)s)",
+        help="keep the log of a session for this long after it ends (default: %(default)s)",
     )
     add(
         "--log-limit",
         type=size,
         default="64MiB",
         metavar="SIZE",
-        help="keep at most so much of a session's log, the latest (default: %(default)s)",
+        help="keep at most this much of a session's log, the latest part (default: %(default)s)",
     )
 
 
@@ -184,7 +184,7 @@ def _unattended(made: CommandParser) -> None:
         type=positive_seconds,
         default="1d",
         metavar="TIME",
-        help="with hold: answer no after so long (default: %(default)s)",
+        help="with hold: answer no after this long (default: %(default)s)",
     )
 
 
@@ -195,7 +195,7 @@ def _connections(made: CommandParser) -> None:
         type=positive_seconds,
         default="20s",
         metavar="TIME",
-        help="send a ping to each viewer so often; lower it where a proxy cuts idle connections "
+        help="ping each viewer at this interval; lower it where a proxy cuts idle connections "
         "sooner (default: %(default)s)",
     )
     add(
@@ -203,7 +203,7 @@ def _connections(made: CommandParser) -> None:
         type=positive_seconds,
         default="20s",
         metavar="TIME",
-        help="close a connection whose pong does not come for so long (default: %(default)s)",
+        help="close a connection whose pong takes longer than this (default: %(default)s)",
     )
     add(
         "--frame-limit",
@@ -250,7 +250,7 @@ def token_parser() -> CommandParser:
         "--expires",
         type=seconds,
         metavar="TIME",
-        help="it is valid for this long, and connections that came with it end with it; 0 for ever "
+        help="how long it is valid; connections opened with it end with it; 0 means for ever "
         f"(default: {TOKEN_SECONDS // HOUR_SECONDS}h)",
     )
     made.add_argument(

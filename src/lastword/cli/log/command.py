@@ -60,7 +60,7 @@ _EPILOG = """\
 examples:
   lastword log                     the latest sessions, numbered
   lastword log 1                   the timeline of the first in that list
-  lastword log 3f2a                that of the session whose id begins so
+  lastword log 3f2a                the session whose id begins with 3f2a
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
   lastword log --web 1             the same in a browser, by a one-time link
@@ -104,7 +104,7 @@ def _add_filters(group: argparse._ArgumentGroup) -> None:
         "--limit",
         type=whole_number,
         metavar="N",
-        help=f"show at most so many sessions (default: {DEFAULT_SESSIONS}), failures (default: "
+        help=f"show at most this many sessions (default: {DEFAULT_SESSIONS}), failures (default: "
         f"{DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})",
     )
     group.add_argument(

@@ -138,7 +138,7 @@ def _value(option: Option, text: str, where: str) -> float | str:
     value = option.read(text)
     if value is None and option.kind == "url":
         # What was meant for one may hold a password.
-        raise UsageError(f"{where} is no address that can be used: it takes {option.expects}")
+        raise UsageError(f"{where} is not an address that can be used: it takes {option.expects}")
     if value is None and option.words:
         raise UsageError(_no_word(where, text, option.words))
     if value is None:

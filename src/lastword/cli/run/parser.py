@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("first_update_timeout", "idle_timeout", "tool_timeout", "turn_timeout"),
         *("cancel_grace", "stderr_limit", "line_limit"),
     ),
-    "what the client is told": ("fallback", "silent_success", "warn_after", "show_retries"),
+    "what the client sees": ("fallback", "silent_success", "warn_after", "show_retries"),
     "where causes are looked for": ("evidence",),
     "restarts and retries": ("restart", "retry", "retry_wait_limit"),
     "the record of sessions, for lastword log": ("record", "no_record", "record_text"),

@@ -269,7 +269,7 @@ def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSett
     if not words:
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
-            f"agent anew, as in `lastword setup {request.editor.name} claude`"
+            f"agent from scratch, as in `lastword setup {request.editor.name} claude`"
         )
     return file, settings, words
 

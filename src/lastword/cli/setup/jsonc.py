@@ -202,7 +202,7 @@ class _Reader:
         if _NUMBER.fullmatch(token.text):
             return (token.text,)
         self._at -= 1
-        raise self.error(f"{token.text!r} is no value")
+        raise self.error(f"{token.text!r} is not a value")
 
     def _object(self, depth: int) -> Value:
         start = self.take().start

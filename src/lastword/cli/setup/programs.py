@@ -12,11 +12,12 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lastword._installation import lasting_commands
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 OURS = "lastword"
-_INSTALL = "`uv tool install lastword` or `pipx install lastword` puts it on PATH for good."
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|tsx|ruby|perl|php|(?:ba|z|da)?sh")
 """Programs whose first argument is the script that they run."""
 
@@ -76,7 +77,8 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         told = f"{words[0]} is an installation that may be deleted at any time."
     else:
         told = "lastword is not on the PATH that editors have, so the settings name its whole path."
-    return NamedCommand(words, f"{told} {_INSTALL}")
+    uv, pipx = lasting_commands()
+    return NamedCommand(words, f"{told} `{uv}` or `{pipx}` puts it on PATH for good.")
 
 
 def agent_command(

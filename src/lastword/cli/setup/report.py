@@ -32,7 +32,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
         envelope.write(_list_document(environment))
         return
     page = Page(keeps_words=True)
-    page.line("editors, and where each is told of its agents:", "bold")
+    page.line("editors, and where each one's agents are set up:", "bold")
     for editor in editors.ROWS:
         lead = f"  {editor.name:{_NAME_COLUMNS}}"
         if editor.is_json:
@@ -76,8 +76,10 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
 
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return what the user does next, as a sentence."""
-    if outcome.action in {"removed", "absent"}:
-        return f"No entry of {request.editor.title} starts lastword under that name any more."
+    if outcome.action == "removed":
+        return f"{request.editor.title} no longer offers it. A session that is open goes on."
+    if outcome.action == "absent":
+        return "If the entry has another name there, give it as --name NAME."
     return request.editor.next_step.replace("NAME", outcome.name)
 
 
@@ -107,10 +109,10 @@ def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
     if outcome.action == "print":
         return f"For {editor.title}, add this to {path}; --write does it for you:"
     return {
-        "written": f"{path} has {name} now:",
-        "replaced": f"{path} has another {name} now:",
-        "unchanged": f"{path} needs no change: {name} is there as it should be.",
-        "wrapped": f"{path} has lastword in front of {name} now:",
+        "written": f"{path} now has {name}:",
+        "replaced": f"{path} had {name} already; it is now:",
+        "unchanged": f"{path} needs no change: {name} is already set up like this.",
+        "wrapped": f"{path} now has lastword in front of {name}:",
         "unwrapped": f"{path} has {name} without lastword again.",
         "removed": f"{name} is no longer in {path}.",
         "absent": f"{path} has no {name or 'entry with lastword'}: there is nothing to remove.",

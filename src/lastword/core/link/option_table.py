@@ -151,14 +151,14 @@ OPTIONS = (
     Option(
         "first-update-timeout",
         "seconds",
-        "end a turn that shows nothing at all for so long; raise it for slow models",
+        "end a turn that has shown nothing at all after this time; raise it for slow models",
         900.0,
         project_safe=True,
     ),
     Option(
         "idle-timeout",
         "seconds",
-        "end a turn that falls silent for so long between two outputs",
+        "end a turn that is silent for this long between two outputs",
         900.0,
         project_safe=True,
     ),
@@ -172,14 +172,14 @@ OPTIONS = (
     Option(
         "turn-timeout",
         "seconds",
-        "end every turn after so long, whatever it does",
+        "end every turn after this time, whatever it is doing",
         0.0,
         project_safe=True,
     ),
     Option(
         "warn-after",
         "seconds",
-        "tell the user of a silence after so long, if the client can",
+        "warn the user after this much silence, if the client can show it",
         45.0,
         project_safe=True,
     ),
@@ -187,7 +187,7 @@ OPTIONS = (
     Option(
         "stderr-limit",
         "bytes",
-        "end the turn of an agent that floods stderr: more than this and nothing for the client",
+        "end the turn of an agent that floods stderr with more than this and sends nothing else",
         16 * MIB,
     ),
     Option(
@@ -203,14 +203,15 @@ OPTIONS = (
     Option(
         "silent-success",
         "error|pass",
-        "what becomes of a turn that ends well and has shown nothing: an error, or left as it is",
+        "how to treat a turn that ends as a success but has shown nothing: make it an error, "
+        "or let it pass",
         "error",
     ),
     Option(
         "evidence",
         "auto|wire",
-        "where to look for the cause of a failure: auto reads the agent's logs and events too, "
-        "wire its output alone",
+        "where to look for the cause of a failure: auto also reads the agent's logs and events, "
+        "wire only its output",
         "auto",
     ),
     Option(
@@ -224,19 +225,19 @@ OPTIONS = (
     Option(
         "restart",
         "on-crash|never",
-        "start an agent that died again, when it is next needed, and resume its sessions",
+        "restart a dead agent when it is next needed, and resume its sessions",
         "on-crash",
     ),
     Option(
         "retry",
         "count",
-        "send a prompt again, up to so many times, if it failed before anything happened",
+        "send a prompt again, up to this many times, if it failed before anything happened",
         0,
     ),
     Option(
         "retry-wait-limit",
         "seconds",
-        "do not wait longer than this before such a retry; 0 waits however long",
+        "do not wait longer than this before such a retry; with 0 there is no limit",
         300.0,
     ),
     Option(

@@ -24,6 +24,7 @@ DEFAULT_PATH = "/acp"
 TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 MAX_FRAME_BYTES = 80 * 1024 * 1024
 CLOSE_SECONDS = 2.0
+PRINTS = "`lastword gateway token` prints one on the gateway's machine"
 
 
 class AddressError(Exception):
@@ -91,7 +92,8 @@ class TokenSource(msgspec.Struct, frozen=True):
                 token = file.read(64 * 1024).strip()
         except OSError as error:
             why = (error.strerror or "failed").lower()
-            raise AddressError(f"the token cannot be read from {self.path}: {why}") from None
+            hint = f"; {PRINTS}" if isinstance(error, FileNotFoundError) else ""
+            raise AddressError(f"the token cannot be read from {self.path}: {why}{hint}") from None
         if not token or not token.isprintable() or " " in token:
             raise AddressError(f"there is no token in {self.path}")
         return token
@@ -107,7 +109,7 @@ def token_source(token: str, path: str, environment: Mapping[str, str]) -> Token
     if not chosen and not path:
         raise AddressError(
             "a token is missing: --token-file FILE, --token TOKEN, or the variable"
-            f" {TOKEN_VARIABLE}; `lastword gateway token` prints one on the gateway's machine"
+            f" {TOKEN_VARIABLE}; {PRINTS}"
         )
     if chosen and (not chosen.isprintable() or " " in chosen):
         raise AddressError("the token has characters that no token has")

@@ -413,7 +413,7 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
     if not talk.hooks.can_play(scenario):
         raise UnreachedError(
             "a failing provider could not be played; point the agent to the kit's (--preset, "
-            "--provider-env), or say how it is told to fail (--scenario-prompts)"
+            "--provider-env), or say which prompt makes it fail (--scenario-prompts)"
         )
 
 

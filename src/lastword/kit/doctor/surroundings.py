@@ -72,7 +72,7 @@ def _variables(
 def _unknown(name: str, known: list[str]) -> str:
     words = [own.removeprefix(PREFIX) for own in known]
     like = difflib.get_close_matches(name.removeprefix(PREFIX), words, n=1, cutoff=0.75)
-    says = f"{name} is set, but is no option of `lastword run`"
+    says = f"{name} is set, but is not an option of `lastword run`"
     return f"{says}. Did you mean {PREFIX}{like[0]}?" if like else f"{says}."
 
 

@@ -60,6 +60,16 @@ def test_an_installation_for_one_run_is_said_to_go(
     assert "may be deleted" in found.note
 
 
+def test_what_puts_lastword_on_path_comes_from_where_it_came_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {"PATH": str(tmp_path)}
+    clone = {"url": "file:///home/ada/lastword", "dir_info": {}}
+    monkeypatch.setattr("lastword._installation._origin", lambda: clone)
+    note = programs.own_command(environment, whole=False).note
+    assert "`uv tool install /home/ada/lastword` or `pipx install /home/ada/lastword`" in note
+
+
 def test_an_agent_is_named_as_it_was_given_unless_its_path_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

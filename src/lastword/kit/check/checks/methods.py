@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.durations import counted
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.checks.shapes import worst
@@ -142,7 +143,10 @@ def session_burst(acts: Sequence[Transcript]) -> Finding:
         bad = next((a for a in answers if a is None or "result" not in (a.frame or {})), None)
         return failed(f"of {len(answers)} sessions opened at once, {len(opened)} opened", bad)
     if len(set(opened)) < len(opened):
-        return failed(f"{len(opened)} sessions have {len(set(opened))} ids", *answers)
+        return failed(
+            f"{len(opened)} sessions, but only {counted(len(set(opened)), 'different id')}",
+            *answers,
+        )
     for number, turn in enumerate(act.turns):
         if turn.answer is None:
             return failed(f"a prompt in session {number + 1} was not answered")
