@@ -167,7 +167,13 @@ def test_what_cannot_be_exported_is_answered_in_a_sentence(
     monkeypatch.chdir(state.parent)
     Path("there.txt").write_text("mine")
     done = lastword("export", *arguments, state=state)
-    assert (done.returncode, done.stdout) == (status, "")
+    assert done.returncode == status
+    if "--json" in arguments:
+        error = json.loads(done.stdout)["error"]
+        assert words in error["message"]
+        assert error["exit_status"] == status
+    else:
+        assert done.stdout == ""
     assert words in done.stderr
     assert Path("there.txt").read_text() == "mine"
     assert sorted(os.listdir()) == ["state", "there.txt"]

@@ -224,3 +224,9 @@ def test_a_long_line_of_glued_frames_costs_its_length_and_not_its_square() -> No
     parts = decode_parts(b'{"jsonrpc":"2.0","method":"x"} ' * frames, may_quote=True)
     assert len(parts) == frames
     assert time.process_time() - begun < 3
+
+
+@pytest.mark.parametrize("front", [b'{"id":3,"result":{}}', b'{"a":1}'])
+def test_output_behind_what_is_not_json_rpc_separates_nothing(front: bytes) -> None:
+    line = front + b" and words"
+    assert decode_parts(line, may_quote=True) == [decode(line)]
