@@ -48,7 +48,7 @@ def setup(home: Path, *words: str) -> None:
 
 def test_a_silent_end_behind_the_settings_that_were_written_is_an_error(tmp_path: Path) -> None:
     agent = [*LASTWORD, "agent", "silent_success", "--bare"]
-    setup(tmp_path, "--write", "--name", "Silent", "--", *agent)
+    setup(tmp_path, "--write", "--create", "--name", "Silent", "--", *agent)
     behind = acpx(tmp_path, "silent", "exec", "hi")
     assert "[error] RUNTIME: The agent ended the turn without an answer" in behind.stdout
     assert behind.returncode == 1

@@ -22,8 +22,8 @@ def wait_until_recorded(state: Path, turns: int) -> None:
     """Wait until the record has so many turns that have ended."""
 
     def ended() -> bool:
-        listed = lastword("log", "--json", state=state).stdout or '{"sessions": []}'
-        found = [each for shown in json.loads(listed)["sessions"] for each in shown["turns"]]
+        listed = json.loads(lastword("log", "--json", state=state).stdout).get("sessions", [])
+        found = [each for shown in listed for each in shown["turns"]]
         return sum(each["outcome"] != "open" for each in found) >= turns
 
     until(f"{turns} turns are recorded", ended)

@@ -80,7 +80,12 @@ def meant_words(command: Sequence[str]) -> list[str]:
         split = shlex.split(words[0])
     except ValueError:
         return words
-    sys.stderr.write(redacted(f"lastword: {words[0]!r} is taken as: -- {shlex.join(split)}\n"))
+    # Loaded where a command was written in another way than it has to be.
+    from lastword.core.redact.printable import one_line  # noqa: PLC0415
+
+    given, meant = one_line(words[0]), one_line(shlex.join(split))
+    note = redacted(f"lastword: '{given}' is run as: {meant}")
+    sys.stderr.write(f"{note}\n")
     return split
 
 

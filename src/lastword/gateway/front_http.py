@@ -118,6 +118,7 @@ class HttpTransport:
         finally:
             if answer is None:
                 self._over(connection, slot)
+                await connection.leave()  # its agent may still be starting
         if answer is None:
             return Response(status_code=408)  # for nobody to read
         self._connections[connection.connection_id] = connection

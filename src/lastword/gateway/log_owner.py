@@ -66,6 +66,7 @@ class LogLock:
 
     def _locked_from(self, log_path: str) -> int:
         """Return the locked file; `owner_of` has it for the moment of a look, and owns nothing."""
+        owner = None
         for _ in range(LOOKS):
             try:
                 return self._locked()

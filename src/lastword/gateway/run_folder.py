@@ -38,8 +38,9 @@ def make_private(folder: str) -> None:
         status = os.stat(folder)
         if status.st_uid != os.getuid():
             raise StoreError(f"{folder} is another user's; set XDG_RUNTIME_DIR to one of yours")
-        if stat.S_IMODE(status.st_mode) != _FOLDER_MODE:
-            os.chmod(folder, _FOLDER_MODE)
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & ~_FOLDER_MODE:  # what its user has withdrawn is not given back
+            os.chmod(folder, mode & _FOLDER_MODE)
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise StoreError(f"{folder} cannot be used ({reason})") from error

@@ -104,7 +104,7 @@ def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
         sessions = gateway.state / "gateway" / "sessions"
-        sessions.parent.mkdir(parents=True, exist_ok=True)
+        sessions.rmdir()  # which the gateway made at its start
         sessions.touch()  # a file where the folder should be
         params = {"cwd": str(gateway.root), "mcpServers": []}
         refused = viewer.answer(viewer.request("session/new", params))

@@ -86,13 +86,13 @@ def test_no_member_of_a_request_names_a_folder_outside_of_the_root(noting: Gatew
     assert not noted(noting, "_x/open")
 
 
-def test_of_a_member_that_comes_twice_the_agent_is_sent_what_was_checked(noting: Gateway) -> None:
+def test_a_request_with_a_folder_twice_is_refused(noting: Gateway) -> None:
     root = str(noting.root)
     with ViewerClient(noting) as viewer:
         text = json.dumps({"cwd": root, "mcpServers": []})
         twice = f'{{"cwd":"/etc",{text[1:]}'
         viewer._socket.send(f'{{"jsonrpc":"2.0","id":77,"method":"session/new","params":{twice}}}')
-        assert "result" in viewer.answer(77)
+        assert viewer.answer(77)["error"]["code"] == -32600
     assert b"/etc" not in (noting.folder / "notes").read_bytes()
 
 
@@ -164,7 +164,7 @@ def test_the_root_is_not_named_to_who_may_not_open_sessions(noting: Gateway) -> 
             answer = guest.answer(
                 guest.request("session/fork", {"sessionId": session, "cwd": "/", "mcpServers": []})
             )
-            assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root"
+            assert answer["error"]["data"]["agent_error"]["reason"] == "one_session"
             assert str(noting.folder) not in json.dumps(answer)
         answer = viewer.answer(viewer.request("session/new", {"cwd": "/", "mcpServers": []}))
         assert str(noting.root) in answer["error"]["message"]

@@ -93,10 +93,13 @@ def test_a_run_that_is_killed_is_reported_by_its_holder(serve: Callable[..., Gat
 
 
 def test_an_agent_that_cannot_be_started_is_reported_by_its_run(
-    serve: Callable[..., Gateway],
+    serve: Callable[..., Gateway], tmp_path: Path
 ) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text("#!/no/such/interpreter\n")
+    agent.chmod(0o755)
     with Collector() as collector:
-        gateway = serve("--report-to", collector.url, command=["lastword-no-such-agent"])
+        gateway = serve("--report-to", collector.url, command=[str(agent)])
         with pytest.raises(AssertionError, match="could not be started"):
             ViewerClient(gateway)
         came = collector.expect(1)

@@ -93,7 +93,7 @@ def record_all(folder: Path, *options: str) -> Path:
 
 def until_on_disk(state: Path) -> None:
     deadline = time.monotonic() + FUSE_SECONDS
-    while json.loads(lastword("stats", "--json", state=state).stdout or "{}") == {}:
+    while "error" in json.loads(lastword("stats", "--json", state=state).stdout):
         assert time.monotonic() < deadline, "nothing was recorded"
 
 
