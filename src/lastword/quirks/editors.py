@@ -200,7 +200,7 @@ BY_ALIAS = EDITORS | {alias: row for row in ROWS for alias in row.aliases}
 """By every name that means one of them."""
 
 _PLUGINS = ("codecompanion AGENT", "avante AGENT")
-INSTEAD = {
+INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "neovim": ("Neovim takes agents through a plugin", _PLUGINS),
     "nvim": ("Neovim takes agents through a plugin", _PLUGINS),
     "vim": ("no plugin of Vim takes agents, as far as is known; two of Neovim do", _PLUGINS),
