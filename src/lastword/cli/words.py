@@ -12,6 +12,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.core.redact.printable import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -80,9 +82,6 @@ def meant_words(command: Sequence[str]) -> list[str]:
         split = shlex.split(words[0])
     except ValueError:
         return words
-    # Loaded where a command was written in another way than it has to be.
-    from lastword.core.redact.printable import one_line  # noqa: PLC0415
-
     given, meant = one_line(words[0]), one_line(shlex.join(split))
     note = redacted(f"lastword: '{given}' is run as: {meant}")
     sys.stderr.write(f"{note}\n")

@@ -105,7 +105,7 @@ def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
     assert client.turn("Hi").answer["result"]["stopReason"] == "end_turn"
     assert client.end() == 0
     assert client.said.startswith("lastword: ")
-    assert "is taken as: -- " in client.said.partition("\n")[0]
+    assert "is run as: " in client.said.partition("\n")[0]
     assert run("doctor", "--", agent).returncode == 0
     shown = json.loads(run("setup", "--json", "zed", "--", agent).stdout)
     assert shown["entry"]["args"][-2:] == ["--bare", "healthy"]
@@ -113,7 +113,7 @@ def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
     spaced.write_text("#!/bin/sh\nexit 7\n")
     spaced.chmod(0o755)
     done = run("run", "--", "my agent", cwd=tmp_path, state=tmp_path)
-    assert "is taken as" not in done.stderr
+    assert "is run as" not in done.stderr
     assert run("run", "--", "./my agent", cwd=tmp_path, state=tmp_path).returncode == 7
 
 
