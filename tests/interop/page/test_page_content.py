@@ -52,7 +52,7 @@ That is all.
 """
 DIFF = {
     "type": "diff",
-    "path": "/work/src/parser.py",
+    "path": "/home/user/src/parser.py",
     "oldText": "".join(f"line {number}\n" for number in range(40)),
     "newText": "".join(
         f"line {number}\n" if number != 20 else "a new line\nand another\n" for number in range(40)
