@@ -90,7 +90,7 @@ def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Ser
     page = " ".join(lastword(gateway, "log", session).split())
     assert "its tab or program was closed (1001)" in page
     ended = {"cause": "tab_closed"}
-    assert Metrics(gateway)("connections_ended_total", **ended) == 1
+    until("it is counted", lambda: Metrics(gateway)("connections_ended_total", **ended) == 1)
     assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0
 
 
@@ -125,4 +125,4 @@ def test_both_pages_of_the_record_are_in_the_order_of_time(serve: Serve, tmp_pat
         told = json.loads(web.ask(f"/record/session?name={name}").body)["events"]
     served = [event["at_epoch_ms"] for event in told]
     assert served == sorted(served)
-    assert set(served) == set(exported)
+    assert set(exported) <= set(served)  # the viewer's leaving may have been written since
