@@ -50,13 +50,13 @@ ASSIGNMENT = re.compile(
 NAME = re.compile(r"(?:\(\?i\)|\[\\w\.-\]\{0,50\}\?\(\?i:)?\[\\w\.-\]\{0,50\}\?")
 
 MIN_LITERALS = 4
-"""A key that begins with so many fixed characters gives itself away, whatever stands before it."""
+"""A key with a fixed prefix of this length is recognised, whatever stands in front of it."""
 
 LONG_WORD = re.compile(r"[\w.~=+/-]+")
 """What `core.redact.redactor` looks into for the beginnings of keys."""
 
 MIN_OPEN_CHARS = 20
-"""A key whose beginning gives it away is one from so many characters on."""
+"""A key with such a prefix has at least this many characters."""
 
 EXAMPLES = 24
 UNUSED = {

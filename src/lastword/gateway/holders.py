@@ -49,7 +49,7 @@ END_SECONDS = 10.0
 """How long an agent without a session may take to end."""
 
 SILENT_SECONDS = 8.0
-"""A holder that answers nothing for so long hangs: its loop does nothing that takes as long."""
+"""A holder that answers nothing for this long hangs: nothing in its loop takes as long."""
 
 SILENT_LOOKS = 2
 

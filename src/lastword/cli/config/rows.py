@@ -291,7 +291,7 @@ def _has_choice(parts: Any) -> bool:
 
 _REPEATS, _ATOMIC = {"MAX_REPEAT", "MIN_REPEAT"}, {"ATOMIC_GROUP", "POSSESSIVE_REPEAT"}
 MAX_CLOSED_REPEAT = 16
-"""A repeat of at most so many is tried again quickly."""
+"""A repeat of at most this many is tried again quickly."""
 
 MANY = 1000
 

@@ -148,7 +148,7 @@ _NOT_CODE = (
     r"|(?:option|optional|secret|secretstr|secretstring|maybe|box|arc|list|vec)[<\[]"
     r"|[a-z]+_[a-z_]+\(|\$\{?(?-i:[A-Z_]{2,})\b)"
 )
-"""A type, an expression, or a variable's name is no value."""
+"""A type, an expression or a variable's name is not a value."""
 _NOT_REDACTED = r"(?!\(redacted\)|\{\w*\}|\$\{?[A-Z_]{2,}\b|%\w+%)"
 _NOT_A_NUMBER = r"(?!\d[\d.,_]{0,16}(?:[A-Za-z%]{0,3}|/\w{1,3})(?![\w@!#$*+=/-]))"
 _NOT_A_WORD = (

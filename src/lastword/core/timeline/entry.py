@@ -85,7 +85,7 @@ class Kind(StrEnum):
     UPDATE = "update"
     """The agent said something else."""
     REQUEST = "request"
-    """A viewer asked the agent for something that is no prompt."""
+    """A viewer sent the agent a request that is not a prompt."""
     RESULT = "result"
     """The agent answered that."""
     WAITS = "waits"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REPORTS = 60
 WITHIN_SECONDS = 60.0
-"""So many of one address, with one token, within so long."""
+"""How many from one address, with one token, within what time."""
 
 MAX_SENDERS = 4096
 MAX_BODY_BYTES = 4096
