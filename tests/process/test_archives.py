@@ -13,7 +13,7 @@ import pytest
 
 from lastword import __version__
 from lastword.cli.web import scripts as record_page
-from lastword.gateway.page_files import FOLDER
+from lastword.gateway.front.page_files import FOLDER
 from tests.kit.places import ROOT, TESTS
 
 if TYPE_CHECKING:

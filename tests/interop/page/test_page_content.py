@@ -9,7 +9,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from lastword.gateway.page_files import page_files
+from lastword.gateway.front.page_files import page_files
 from tests.interop.page.test_page import NO_SCROLL, holds_for_all, new_session
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import TYPED, ViewerClient

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.client.display import TITLES
-from lastword.gateway.page_files import FOLDER, LIBRARY
+from lastword.gateway.front.page_files import FOLDER, LIBRARY
 from tests.interop import toolchain
 from tests.interop.page.library import library
 from tests.kit.installs import require_node_packages

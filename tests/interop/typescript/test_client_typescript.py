@@ -14,7 +14,7 @@ import pytest
 
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.gateway.page_files import FOLDER as PAGE
+from lastword.gateway.front.page_files import FOLDER as PAGE
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, SAMPLES
 from tests.kit.reader_samples import (

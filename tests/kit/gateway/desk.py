@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front_link import FrontLink
-    from lastword.gateway.viewers import Viewer
+    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.viewing.attachment import Viewer
     from tests.kit.gateway.referee import Referee
 
     Pick = Callable[[int], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.entries import About, LogEntry, LogKind
+from lastword.gateway.log.entries import About, LogEntry, LogKind
 
 SESSION = "s1"
 

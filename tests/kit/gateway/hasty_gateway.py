@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from lastword.cli import main
-from lastword.gateway import abortable, viewer_socket
+from lastword.gateway.front import abortable
+from lastword.gateway.front import socket as viewer_socket
 
 if __name__ == "__main__":
     viewer_socket.STALL_SECONDS = viewer_socket.INITIALIZE_SECONDS = 1.0

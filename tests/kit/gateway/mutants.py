@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from lastword.client.reconnect import TRIES, Signal
-from lastword.gateway.compact import joined
-from lastword.gateway.entries import MAX_SEQ, LogKind
-from lastword.gateway.hub import Hub
-from lastword.gateway.openings import Openings
+from lastword.gateway.holder.hub import Hub
+from lastword.gateway.holder.openings import Openings
+from lastword.gateway.log.entries import MAX_SEQ, LogKind
+from lastword.gateway.viewing.compact import joined
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
-    from lastword.gateway.entries import Cursor, LogEntry, Numbered
-    from lastword.gateway.front_link import FrontLink
-    from lastword.gateway.pull import Reset
-    from lastword.gateway.render import Renderer
-    from lastword.gateway.viewers import Attachment, Viewer
+    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
+    from lastword.gateway.viewing.attachment import Attachment, Viewer
+    from lastword.gateway.viewing.reader import Reset
+    from lastword.gateway.viewing.render import Renderer
     from tests.kit.gateway.referee import Referee
 
 

@@ -17,20 +17,20 @@ from lastword.client.reconnect import GiveUp
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway.compact import joined
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.effects import Greeted, NotGreeted, ToEditor, ToGateway
-from lastword.gateway.front_link import _is_compact, _wanted
-from lastword.gateway.hub import Hub, ToAgent, ToViewer
-from lastword.gateway.log import MemoryLog
-from lastword.gateway.pull import CursorError
-from lastword.gateway.render import Renderer
-from lastword.gateway.viewers import Viewer
+from lastword.gateway.holder.connection import _is_compact, _wanted
+from lastword.gateway.holder.hub import Hub, ToAgent, ToViewer
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.attachment import Viewer
+from lastword.gateway.viewing.compact import joined
+from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.render import Renderer
 
 if TYPE_CHECKING:
     from lastword.gateway.connecting.effects import ConnectEffect
-    from lastword.gateway.hub import HubEffect
-    from lastword.gateway.viewers import Attachment
+    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.viewing.attachment import Attachment
 
 SESSION = "s1"
 CRASH = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}

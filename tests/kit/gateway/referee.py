@@ -11,14 +11,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from lastword.gateway.entries import LogKind
+from lastword.gateway.log.entries import LogKind
 from tests.kit.gateway.returning import MOST_CONNECTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.entries import Cursor, LogEntry
-    from lastword.gateway.viewers import Viewer
+    from lastword.gateway.log.entries import Cursor, LogEntry
+    from lastword.gateway.viewing.attachment import Viewer
 
 _TAG = re.compile(r"<([0-9]+)>")
 _TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.gateway.tokens import Grant, Keeper
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

@@ -17,16 +17,16 @@ from lastword.client import reconnect
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.compact import joined
-from lastword.gateway.entries import Cursor
-from lastword.gateway.events import LogPlace, events_line, read_id
-from lastword.gateway.events import events_of as read_events
-from lastword.gateway.hub import Hub, ToAgent, ToViewer
-from lastword.gateway.log import MemoryLog
-from lastword.gateway.openings import Openings
-from lastword.gateway.pull import CursorError
-from lastword.gateway.render import Form, Renderer
-from lastword.gateway.viewers import Role, Viewer
+from lastword.gateway.holder.hub import Hub, ToAgent, ToViewer
+from lastword.gateway.holder.openings import Openings
+from lastword.gateway.log.entries import Cursor
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.compact import joined
+from lastword.gateway.viewing.event_frames import LogPlace, events_line, read_id
+from lastword.gateway.viewing.event_frames import events_of as read_events
+from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.render import Form, Renderer
 from tests.kit.gateway.desk import Desk, Door
 from tests.kit.gateway.referee import Referee
 from tests.kit.gateway.returning import CODES, Returning
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
-    from lastword.gateway.entries import LogEntry
-    from lastword.gateway.hub import HubEffect
-    from lastword.gateway.pull import Pulled
-    from lastword.gateway.viewers import Attachment
+    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Pulled
 
 SESSION = "s1"
 BESIDE = "beside"

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from lastword.gateway.viewers import Role
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS

@@ -17,8 +17,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
-from lastword.gateway.serving import GatewaySettings, run_folder_of
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.process import GatewaySettings, run_folder_of
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in

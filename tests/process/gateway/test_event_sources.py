@@ -20,11 +20,11 @@ from lastword.gateway.api.scan import EventQuery, whole_page
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.source import NoSessionError, SessionSource
 from lastword.gateway.api.stored import reading, view_in
-from lastword.gateway.entries import About, LogEntry, LogKind
-from lastword.gateway.holder import HolderSettings
-from lastword.gateway.holders import Holders
-from lastword.gateway.pull import CursorError
-from lastword.gateway.sqlite_log import SqliteLog
+from lastword.gateway.front.holders import Holders
+from lastword.gateway.holder.process import HolderSettings
+from lastword.gateway.log.entries import About, LogEntry, LogKind
+from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.viewing.reader import CursorError
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

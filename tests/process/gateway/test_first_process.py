@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.tokens import Grant, Keeper
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import GATEWAY, agent, is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.installs import give_up
@@ -131,7 +131,7 @@ def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Co
         viewer.answer(viewer.prompt(session))
         # What a holder that is killed leaves behind is the first process' to bury.
         held = "import os, sys; os.kill(int(sys.argv[1]), 9)"
-        holders = contained.inside("pgrep", "-f", "lastword.gateway.holder").split()
+        holders = contained.inside("pgrep", "-f", "lastword.gateway.holder.process").split()
         contained.inside(sys.executable, "-c", held, holders[0])
         until(
             "nobody is left unburied",

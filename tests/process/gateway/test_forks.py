@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from lastword.gateway.viewers import Role
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.process.gateway.test_http import EVENTS, Caller, next_message

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.sqlite_log import SqliteLog
+from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 WRITER = """
 import sys
-from lastword.gateway.sqlite_log import SqliteLog
+from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.entries_made import out
 log = SqliteLog(sys.argv[1])
 print(log.epoch, flush=True)
@@ -36,8 +36,8 @@ while True:
 """
 FULL = """
 import resource, signal, sys
-from lastword.gateway.pull import Reader
-from lastword.gateway.sqlite_log import LastingLog, SqliteLog
+from lastword.gateway.viewing.reader import Reader
+from lastword.gateway.log.sqlite import LastingLog, SqliteLog
 from tests.kit.gateway.entries_made import out
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = LastingLog(SqliteLog(sys.argv[1]))

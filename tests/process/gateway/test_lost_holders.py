@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.holder import HolderSettings
-from lastword.gateway.holders import Holders, StartError
+from lastword.gateway.front.holders import Holders, StartError
+from lastword.gateway.holder.process import HolderSettings
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 

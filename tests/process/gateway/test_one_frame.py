@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from websockets.sync.client import connect
 
 from lastword.gateway import wire
-from lastword.gateway.viewers import Role
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient

@@ -13,8 +13,8 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from lastword.gateway.doorkeeper import FORWARDED
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.doorkeeper import FORWARDED
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS

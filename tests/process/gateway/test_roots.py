@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.viewers import Role
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.viewers import Role
+from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiAnswer, ApiClient
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 
 from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import FOLDER, joined, served_files
-from lastword.gateway.page_files import page_files
+from lastword.gateway.front.page_files import page_files
 
 WHOLE = joined("record_file.js")
 

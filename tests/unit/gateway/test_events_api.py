@@ -30,9 +30,9 @@ from lastword.gateway.api.shapes import (
 )
 from lastword.gateway.api.telling import event_of
 from lastword.gateway.api.views import KnownOfSession, view_of, visible
-from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
-from lastword.gateway.log import MemoryLog
-from lastword.gateway.pull import CursorError
+from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.reader import CursorError
 from lastword.record.present.moments import moment
 
 SECRET = "canary-of-the-conversation"

@@ -11,11 +11,12 @@ from websockets.frames import Opcode
 from websockets.streams import StreamReader
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway import refusals, wire
-from lastword.gateway.asks import ask_id, number_of, read_ask_id, session_key
-from lastword.gateway.conversation import initialize_params
-from lastword.gateway.framing import text_frames
-from lastword.gateway.pull import CursorError, cursor_of
+from lastword.gateway import wire
+from lastword.gateway.holder.own_requests import initialize_params
+from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.reader import CursorError, cursor_of
+from lastword.gateway.viewing.request_ids import ask_id, number_of, read_ask_id, session_key
+from lastword.gateway.viewing.websocket_frames import text_frames
 
 
 def test_a_control_line_is_read_as_it_was_written() -> None:

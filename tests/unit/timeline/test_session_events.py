@@ -18,7 +18,7 @@ from lastword.core.timeline.session_events import (
     WORDS,
 )
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.page_files import FOLDER as PAGE
+from lastword.gateway.front.page_files import FOLDER as PAGE
 from lastword.gateway.quality import table
 from lastword.record.present import gateway_words, words
 from protocol import generate_events

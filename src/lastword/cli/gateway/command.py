@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.gateway.serving import GatewaySettings, Welcome
+    from lastword.gateway.front.process import GatewaySettings, Welcome
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,7 +68,7 @@ def _complain(said: str) -> int:
 
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
-    from lastword.gateway.serving import INHERITED, ServingError, serve  # noqa: PLC0415
+    from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
@@ -96,7 +96,7 @@ def _serve(arguments: Sequence[str]) -> int:
 
 def _what_stays(settings: GatewaySettings, port: int) -> str:
     """Return the end of a sentence about the agents that a gateway leaves running, if any."""
-    from lastword.gateway.serving import run_folder_of  # noqa: PLC0415
+    from lastword.gateway.front.process import run_folder_of  # noqa: PLC0415
 
     count = len(_agents(run_folder_of(settings, port)))
     if not count:
@@ -110,8 +110,8 @@ def _what_stays(settings: GatewaySettings, port: int) -> str:
 
 def _agents(run_folder: str) -> list[dict[str, Any]]:
     """Return what each process that keeps an agent says of itself."""
-    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
-    from lastword.gateway.holders import Holders  # noqa: PLC0415
+    from lastword.gateway.front.holders import Holders  # noqa: PLC0415
+    from lastword.gateway.holder.process import HolderSettings  # noqa: PLC0415
 
     if not os.path.isdir(run_folder):
         return []
@@ -147,10 +147,10 @@ def _ready(welcome: Welcome) -> None:
 
 
 def _token(arguments: Sequence[str]) -> int:
-    from lastword.gateway.links import Links, address  # noqa: PLC0415
-    from lastword.gateway.serving import folder_of  # noqa: PLC0415
-    from lastword.gateway.tokens import TOKEN_SECONDS, Grant, Keeper  # noqa: PLC0415
-    from lastword.gateway.viewers import Role  # noqa: PLC0415
+    from lastword.gateway.front.links import Links, address  # noqa: PLC0415
+    from lastword.gateway.front.process import folder_of  # noqa: PLC0415
+    from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper  # noqa: PLC0415
+    from lastword.gateway.viewing.attachment import Role  # noqa: PLC0415
 
     options = token_parser().read(arguments)
     if options.expires is None:
@@ -169,20 +169,20 @@ def _token(arguments: Sequence[str]) -> int:
 
 def _settings(options: argparse.Namespace) -> GatewaySettings:
     """Return what is known of the gateway that a command is about: its folder."""
-    from lastword.gateway.serving import GatewaySettings  # noqa: PLC0415
+    from lastword.gateway.front.process import GatewaySettings  # noqa: PLC0415
 
     return GatewaySettings(state_folder=os.path.dirname(path_of(options)))
 
 
 def _run_folder(options: argparse.Namespace) -> str:
-    from lastword.gateway.serving import run_folder_of  # noqa: PLC0415
+    from lastword.gateway.front.process import run_folder_of  # noqa: PLC0415
 
     return run_folder_of(_settings(options), options.port)
 
 
 def _other_ports(options: argparse.Namespace) -> list[int]:
     """Return the other ports on which gateways of this folder are running."""
-    from lastword.gateway.serving import served_ports  # noqa: PLC0415
+    from lastword.gateway.front.process import served_ports  # noqa: PLC0415
 
     return [each for each in served_ports(_settings(options)) if each != options.port]
 
@@ -214,8 +214,8 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
 
 
 def _stop(arguments: Sequence[str]) -> int:
-    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
-    from lastword.gateway.holders import Holders  # noqa: PLC0415
+    from lastword.gateway.front.holders import Holders  # noqa: PLC0415
+    from lastword.gateway.holder.process import HolderSettings  # noqa: PLC0415
 
     options = stop_parser().read(arguments)
     folder = _run_folder(options)

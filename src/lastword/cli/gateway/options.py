@@ -12,7 +12,7 @@ from lastword.cli.gateway.parsers import URL_VARIABLE, WORDS, parser
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
-from lastword.gateway.serving import GatewaySettings, addresses
+from lastword.gateway.front.process import GatewaySettings, addresses
 from lastword.outbox.target import TargetError, Wish, target_of, wish_of
 from lastword.record.paths import named_folder, state_folder
 

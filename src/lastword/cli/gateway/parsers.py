@@ -8,8 +8,8 @@ from lastword.cli.durations import positive_seconds, seconds
 from lastword.cli.gateway.values import address, networks, number, size, url, url_path
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
-from lastword.gateway.tokens import TOKEN_SECONDS
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.tokens import TOKEN_SECONDS
+from lastword.gateway.viewing.attachment import Role
 
 HOUR_SECONDS = 3600
 

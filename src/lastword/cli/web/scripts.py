@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from lastword.gateway import page_files
-from lastword.gateway.page_files import PageFile, as_sent, files_in
+from lastword.gateway.front import page_files
+from lastword.gateway.front.page_files import PageFile, as_sent, files_in
 
 FOLDER = Path(__file__).parent / "page"
 

@@ -21,7 +21,7 @@ from lastword.cli.web import answers
 from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import served_files
 from lastword.errors import StoreError
-from lastword.gateway.page_files import SAFE, TYPES
+from lastword.gateway.front.page_files import SAFE, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,13 +15,13 @@ import msgspec
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.scan import EventQuery, Scan, as_facts
-from lastword.gateway.pull import CursorError
+from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from lastword.gateway.holder import Holder
-    from lastword.gateway.session import HeldSession
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.session import HeldSession
 
 MAX_WAIT_SECONDS = 30.0
 

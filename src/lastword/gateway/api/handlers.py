@@ -16,7 +16,6 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from lastword.errors import StoreError
-from lastword.gateway.abortable import EventResponse
 from lastword.gateway.api import requests
 from lastword.gateway.api.client_errors import (
     MAX_BODY_BYTES,
@@ -41,10 +40,11 @@ from lastword.gateway.api.shapes import (
 from lastword.gateway.api.source import NoSessionError, SessionSource
 from lastword.gateway.api.stream import stream_of
 from lastword.gateway.api.views import visible
-from lastword.gateway.doorkeeper import too_many
-from lastword.gateway.limits import Shares, Slots
-from lastword.gateway.pull import CursorError
-from lastword.gateway.viewers import Role
+from lastword.gateway.front.abortable import EventResponse
+from lastword.gateway.front.doorkeeper import too_many
+from lastword.gateway.front.limits import Shares, Slots
+from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import CursorError
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.doorkeeper import Doorkeeper
-    from lastword.gateway.holders import Holders
+    from lastword.gateway.front.doorkeeper import Doorkeeper
+    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.tokens import Grant
     from lastword.gateway.quality.measured import FrontCounts
-    from lastword.gateway.tokens import Grant
 
 
 STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)

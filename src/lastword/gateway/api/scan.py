@@ -13,12 +13,12 @@ from msgspec import UNSET
 
 from lastword.gateway.api.shapes import VERSION, EventGap, EventKind, EventsPage, SessionEvent
 from lastword.gateway.api.telling import event_of
-from lastword.gateway.entries import Cursor
-from lastword.gateway.pull import start
+from lastword.gateway.log.entries import Cursor
+from lastword.gateway.viewing.reader import start
 
 if TYPE_CHECKING:
-    from lastword.gateway.entries import Numbered
-    from lastword.gateway.log import ReadableLog
+    from lastword.gateway.log.entries import Numbered
+    from lastword.gateway.log.store import ReadableLog
 
 DEFAULT_LIMIT, MAX_LIMIT = 500, 1000
 STEP_ENTRIES = 64

@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 # msgspec reads annotations when a type is used.
 from lastword.core.failure.taxonomy import Action, ErrorType  # noqa: TC001
 from lastword.core.timeline.session_events import LOG_KINDS
-from lastword.gateway.viewers import Role  # noqa: TC001
+from lastword.gateway.viewing.attachment import Role  # noqa: TC001
 from lastword.record.trends import Period  # noqa: TC001
 
 VERSION = 1

@@ -23,11 +23,11 @@ from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import StoredLog, reading, view_in
-from lastword.gateway.pull import CursorError
+from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
     from lastword.gateway.api.scan import EventQuery
-    from lastword.gateway.holders import Holders
+    from lastword.gateway.front.holders import Holders
 
 MAX_ENDED = 500
 """Ended sessions that are listed; the oldest are left out."""

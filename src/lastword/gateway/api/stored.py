@@ -22,18 +22,18 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway.api.shapes import OtherGateway
 from lastword.gateway.api.views import KnownOfSession, view_of
-from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES
-from lastword.gateway.log_owner import owner_of
-from lastword.gateway.sqlite_log import BUSY_SECONDS, FORMAT, pins_in, read_batches
+from lastword.gateway.log.owner import owner_of
+from lastword.gateway.log.sqlite import BUSY_SECONDS, FORMAT, pins_in, read_batches
+from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.batches import Batch
-    from lastword.gateway.entries import Numbered
-    from lastword.gateway.log_owner import LogOwner
-    from lastword.gateway.pins import Pins
+    from lastword.gateway.log.batches import Batch
+    from lastword.gateway.log.entries import Numbered
+    from lastword.gateway.log.owner import LogOwner
+    from lastword.gateway.log.pins import Pins
 
 _Read = TypeVar("_Read")
 TRIES = 3

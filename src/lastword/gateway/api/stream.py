@@ -20,7 +20,7 @@ import msgspec
 from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
 from lastword.gateway.api.source import NoSessionError
-from lastword.gateway.pull import CursorError
+from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine

@@ -22,13 +22,13 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind, Level, level_of
 from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
-from lastword.gateway.entries import LogKind
-from lastword.gateway.recorded_entries import recorded
+from lastword.gateway.log.entries import LogKind
+from lastword.gateway.log.recorded_entries import recorded
 from lastword.record.present.moments import moment
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
-    from lastword.gateway.entries import LogEntry, Numbered
+    from lastword.gateway.log.entries import LogEntry, Numbered
 
 MAX_NAME_CHARS = 128
 """As the record has it: of names, versions and ids that a peer chose."""

@@ -27,8 +27,8 @@ from lastword.gateway.api.telling import MAX_NAME_CHARS, sentence_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.entries import Numbered
-    from lastword.gateway.log import ReadableLog
+    from lastword.gateway.log.entries import Numbered
+    from lastword.gateway.log.store import ReadableLog
 
 MAX_TITLE_CHARS = 500
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.entries import Cursor
+    from lastword.gateway.log.entries import Cursor
 
 META = "lastword"
 _MARK = b'"lastword"'

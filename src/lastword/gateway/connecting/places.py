@@ -12,7 +12,7 @@ import msgspec
 from lastword.core.protocol import acp
 from lastword.gateway.connecting import frames
 from lastword.gateway.connecting.frames import count_of, seq_of
-from lastword.gateway.entries import Cursor
+from lastword.gateway.log.entries import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,19 +19,19 @@ from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import BY_WORD
-from lastword.gateway.entries import LogKind
+from lastword.gateway.holder.recording import RecordedLog
+from lastword.gateway.log.entries import LogKind
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts
-from lastword.gateway.recording import RecordedLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lastword.gateway.entries import LogEntry
-    from lastword.gateway.pull import Pulled
-    from lastword.gateway.recording import HolderRecord
-    from lastword.gateway.session import HeldSession
-    from lastword.gateway.sqlite_log import SqliteLog
+    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.gateway.viewing.reader import Pulled
 
 LEFT = ".counts"
 """How the file ends that a holder leaves behind in the run folder."""

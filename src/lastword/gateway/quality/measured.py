@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from lastword.gateway.log.recorded_entries import cause_of
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts
 from lastword.gateway.quality.links import LinkQuality
-from lastword.gateway.recorded_entries import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import Response
 
-from lastword.gateway.doorkeeper import is_forwarded
+from lastword.gateway.front.doorkeeper import is_forwarded
 from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
@@ -24,8 +24,8 @@ from lastword.gateway.quality.telemetry import meters_of
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from lastword.gateway.doorkeeper import Asked
-    from lastword.gateway.holders import Holders
+    from lastword.gateway.front.doorkeeper import Asked
+    from lastword.gateway.front.holders import Holders
 
 ASK_EVERY_SECONDS = 15.0
 """How often holders are asked though nobody asks for it: what a holder that is killed has counted

@@ -15,7 +15,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.session_events import RECORDED, WORDS
-from lastword.gateway.recorded_entries import CAUSE_OF_CODE, CAUSES
+from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES
 
 OTHER = "other"
 """Stands for every value that a label does not take."""

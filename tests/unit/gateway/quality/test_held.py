@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.entries import About, Gap, LogEntry, LogKind, Numbered
-from lastword.gateway.pull import Pulled
+from lastword.gateway.holder.recording import HolderRecord
+from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
+from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.quality import held, table
 from lastword.gateway.quality.held import CountedLog, HolderQuality
-from lastword.gateway.recording import HolderRecord
-from lastword.gateway.sqlite_log import SqliteLog
+from lastword.gateway.viewing.reader import Pulled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

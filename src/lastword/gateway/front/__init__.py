@@ -1,0 +1,1 @@
+"""The front: the process that has the sockets."""

@@ -1,0 +1,310 @@
+"""The doorkeeper: whether a request to the front is admitted, and otherwise the refusal.
+
+Owns the checks of host, origin, site, token and pace, in this order, and the messages. A browser
+learns the reason from a close code, since it cannot see a failed upgrade; other clients get an
+HTTP status. A valid token or link is admitted whatever else came from its address: any web page
+that its owner visits can send wrong ones from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from lastword.gateway.front.limits import Rate, RateLimiter
+from lastword.gateway.front.tokens import Failures, Grant, TokenError, TokenExpiredError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lastword.gateway.front.links import Links
+    from lastword.gateway.front.tokens import Keeper
+
+PROTOCOL = "acp.lastword.v1"
+BEARER_PROTOCOL = "bearer."
+"""Subprotocols: a browser can send a token in no other place that is not kept."""
+
+OTHER_SITES = frozenset({"cross-site", "same-site"})
+"""What `Sec-Fetch-Site` says of a request that a page of another origin made; another port of the
+same host is of the same site. Only browsers send the header, and no script can change it."""
+
+GUEST_REQUESTS = Rate(per_second=20, burst=400)
+ADDRESS_REQUESTS = Rate(per_second=40, burst=800)
+"""How many requests may come with one guest's token, and with all guests' from one address."""
+
+FORWARDED = frozenset(
+    {
+        *("forwarded", "via", "x-real-ip", "x-real-port", "x-client-ip", "x-cluster-client-ip"),
+        *("client-ip", "true-client-ip", "x-true-client-ip", "x-remote-ip", "x-remote-addr"),
+        *("x-original-forwarded-for", "x-original-host", "x-original-url", "x-proxyuser-ip"),
+        *("x-host", "x-scheme", "cf-connecting-ip", "cf-connecting-ipv6", "cf-ray", "cf-visitor"),
+        *("cdn-loop", "fastly-client-ip", "fly-client-ip", "fly-forwarded-port"),
+        *("x-envoy-external-address", "x-envoy-original-path", "x-amzn-trace-id"),
+        *("x-appengine-user-ip", "x-azure-clientip", "x-azure-socketip", "x-arr-log-id"),
+        *("x-nf-client-connection-ip", "x-vercel-forwarded-for", "do-connecting-ip"),
+        *("tailscale-user-login", "ngrok-trace-id", "x-coming-from", "x-forwarded"),
+    }
+)
+"""Headers by which reverse proxies, load balancers, CDNs and tunnels pass on who asked, beside
+those that begin with `x-forwarded-`."""
+
+PLACE_SECONDS = 30
+"""When a guest without a place may look again."""
+
+LOOK_SECONDS = 30.0
+"""How often it is looked whether a token has expired."""
+
+NEVER_SECONDS = 400 * 24 * 3600
+"""How long a browser keeps a cookie at most, which is what it is told of a token without an end."""
+
+
+class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
+    """A request is not admitted.
+
+    Attributes:
+        status: the HTTP status.
+        code: the WebSocket close code, for requests with an origin.
+        reason: a low-cardinality word.
+        said: what is wrong and what to do, as a sentence.
+        retry_after: seconds to wait; 0 if waiting does not help.
+    """
+
+    def __init__(
+        self, status: int, code: int, reason: str, said: str, *, retry_after: int = 0
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.code = code
+        self.reason = reason
+        self.said = said
+        self.retry_after = retry_after
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the doorkeeper knows about a request.
+
+    Attributes:
+        peer: the address it comes from.
+        headers: its headers, with names in lower case.
+        subprotocols: the subprotocols it offers.
+        cookies: its cookies.
+    """
+
+    peer: str
+    headers: Mapping[str, str]
+    subprotocols: Sequence[str] = ()
+    cookies: Mapping[str, str] = {}
+
+
+class Doorkeeper:
+    """Admits requests."""
+
+    def __init__(  # noqa: PLR0913 - what it is given
+        self,
+        keeper: Keeper,
+        *,
+        port: int = 0,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+        waits: Callable[[], float] = time.monotonic,
+        links: Links | None = None,
+    ) -> None:
+        """Admit whoever has one of the keeper's tokens.
+
+        Args:
+            keeper: Reads tokens.
+            port: The gateway's port, whose cookies are no other gateway's.
+            hosts: Names of the gateway in addition to those of loopback.
+            origins: Origins of pages in addition to its own.
+            clock: The time of day in seconds, by which tokens expire.
+            waits: A monotonic time in seconds, by which wrong tokens are counted.
+            links: The links to the page; without them, no link is valid.
+        """
+        self._keeper = keeper
+        self.cookies: Keeper = keeper.of_cookies(port)
+        """Makes and reads the page's cookies."""
+        self._links = links
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower().rstrip("/") for origin in origins}
+        self._clock = clock
+        self._failures = Failures(waits)
+        self._of_token = RateLimiter(GUEST_REQUESTS, waits)
+        self._of_address = RateLimiter(ADDRESS_REQUESTS, waits)
+
+    def admit(self, asked: Asked) -> Grant:
+        """Admit a request.
+
+        Raises:
+            Refusal: It is not admitted.
+        """
+        self.look_at_place(asked)
+        token, cookie = _token_of(asked), asked.cookies.get(self.cookies.cookie, "")
+        if not token and not cookie:
+            said = "A token is missing. `lastword gateway token` prints one."
+            raise Refusal(401, 4401, "unauthorized", said)
+        try:
+            now = self._clock()
+            grant = self._keeper.read(token, now) if token else self.cookies.read(cookie, now)
+        except TokenError as error:
+            said = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
+            raise self._refusal(asked, error, said) from None
+        self._keep_pace(grant, asked.peer)
+        return grant
+
+    def follow(self, asked: Asked, code: str) -> Grant:
+        """Admit somebody by a link, which works once.
+
+        Raises:
+            Refusal: The link is not valid.
+        """
+        self.look_at_place(asked)
+        if self._links is None:
+            raise Refusal(401, 4401, "unauthorized", "No link leads here.")
+        try:
+            return self._links.take(code)
+        except TokenError as error:
+            raise self._refusal(asked, error, f"{str(error).capitalize()}.") from None
+
+    def seconds_left(self, grant: Grant) -> int:
+        """Return how long a grant is still valid."""
+        return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
+
+    def has_expired(self, grant: Grant) -> bool:
+        """Tell whether the token of a request that was admitted has expired since."""
+        return bool(grant.expires) and grant.expires <= self._clock()
+
+    async def wait_for_end(self, grant: Grant) -> None:
+        """Wait until a grant expires, by the time of day, which a machine's sleep moves on."""
+        while not self.has_expired(grant):  # noqa: ASYNC110 - a clock tells nobody
+            await asyncio.sleep(min(self.seconds_left(grant), LOOK_SECONDS))
+
+    def _refusal(self, asked: Asked, error: TokenError, said: str) -> Refusal:
+        """Return the refusal of a wrong token or link, of which an address may send so many."""
+        if isinstance(error, TokenExpiredError):
+            return Refusal(401, 4401, "unauthorized", said)
+        wait = self._failures.wait_seconds(asked.peer)
+        if wait:
+            said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
+            return Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
+        self._failures.note(asked.peer)
+        return Refusal(401, 4401, "unauthorized", said)
+
+    def _keep_pace(self, grant: Grant, peer: str) -> None:
+        if grant.is_owners:
+            return
+        wait = self._of_token.wait_seconds(grant) or self._of_address.wait_seconds(peer)
+        if wait:
+            said = f"Requests come too fast from here. Send the next in {wait} seconds."
+            raise Refusal(429, 4429, "too_many", said, retry_after=wait)
+
+    def look_at_place(self, asked: Asked) -> None:
+        """Check only the host, the origin and the site of a request.
+
+        Raises:
+            Refusal: A page from another site sent it.
+        """
+        self._look_at_host(asked.headers.get("host", ""))
+        origin = asked.headers.get("origin")
+        if origin is not None:
+            self._look_at_origin(origin, asked.headers.get("host", ""))
+        else:
+            self.look_at_site(asked)
+
+    @staticmethod
+    def look_at_site(asked: Asked) -> None:
+        """Check only that no page of another site has a browser send this without an origin.
+
+        Raises:
+            Refusal: One has: by a picture, a script, a frame or a form.
+        """
+        if asked.headers.get("sec-fetch-site") in OTHER_SITES and not _is_visit(asked.headers):
+            raise _other_origin()
+
+    def _look_at_host(self, host: str) -> None:
+        """Refuse other names that resolve to this machine: a page there must not get in."""
+        name = _host_name(host)
+        if is_loopback(name) or name in self._hosts:
+            return
+        said = f"The gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
+        raise Refusal(403, 4403, "host", said)
+
+    def _look_at_origin(self, origin: str, host: str) -> None:
+        wanted = origin.lower().rstrip("/")
+        if _netloc(wanted) == host.lower() or wanted in self._origins:
+            return
+        raise _other_origin()
+
+
+def _other_origin() -> Refusal:
+    said = "Pages of another origin may not use the gateway; see --allow-origin."
+    return Refusal(403, 4403, "origin", said)
+
+
+def _is_visit(headers: Mapping[str, str]) -> bool:
+    """Tell whether a user has followed a link on a page of another site, as in a chat."""
+    return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
+        "navigate",
+        "document",
+    )
+
+
+def is_forwarded(headers: Mapping[str, str]) -> bool:
+    """Tell whether somebody has passed a request on; its address is then not the requester's."""
+    return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
+
+
+def too_many(what: str) -> Refusal:
+    """Return the refusal of a guest for whom there is no place."""
+    said = f"Too many {what} are connected with this token, or from here. Close one of them."
+    return Refusal(429, 4429, "too_many", said, retry_after=PLACE_SECONDS)
+
+
+def for_session(grant: Grant, session_id: str) -> None:
+    """Check that a grant is for this session.
+
+    Raises:
+        Refusal: It is for another one.
+    """
+    if grant.session and grant.session != session_id:
+        said = "The token is for another session. `lastword gateway token` prints one for all."
+        raise Refusal(403, 4403, "forbidden", said)
+
+
+def _token_of(asked: Asked) -> str:
+    header = asked.headers.get("authorization", "")
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    for offered in asked.subprotocols:
+        if offered.startswith(BEARER_PROTOCOL):
+            return offered.removeprefix(BEARER_PROTOCOL)
+    return ""
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # as of a bracket that is not closed
+        return ""
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].removeprefix("[").lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+
+
+def is_loopback(name: str) -> bool:
+    """Tell whether this is a name or an address of this machine."""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

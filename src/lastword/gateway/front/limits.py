@@ -1,0 +1,131 @@
+"""Limits: how much of a front one token or one address may use, at once and in time.
+
+Owns two rules. A guest, whose token does not allow everything, has a share of the slots for itself
+and for its address, all guests together have half, and each has a rate. The owner's own tokens
+always get a slot: where none is left, the oldest of those of the token with the most is given up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from lastword.gateway.front.tokens import Grant
+
+MAX_KEYS = 4096
+"""Tokens and addresses whose rate is kept; those that have been quiet for the longest go first."""
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """How often something may happen.
+
+    Attributes:
+        per_second: in the long run.
+        burst: at once, after a pause.
+    """
+
+    per_second: float
+    burst: float
+
+
+class RateLimiter:
+    """A token bucket for each key."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        """Begin with full buckets; the clock gives seconds."""
+        self._rate = rate
+        self._clock = clock
+        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def wait_seconds(self, key: Hashable) -> int:
+        """Count one event of a key; if it comes too soon, return the seconds to wait instead."""
+        now = self._clock()
+        left, at = self._buckets.pop(key, (self._rate.burst, now))
+        left = min(self._rate.burst, left + max(now - at, 0.0) * self._rate.per_second)
+        is_too_soon = left < 1
+        self._buckets[key] = (left if is_too_soon else left - 1, now)
+        if len(self._buckets) > MAX_KEYS:
+            self._buckets.popitem(last=False)
+        return math.ceil((1 - left) / self._rate.per_second) if is_too_soon else 0
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """How many slots there are.
+
+    Attributes:
+        of_all: all of them; 0 for no limit.
+        of_guests: for all guests together.
+        of_address: for the guests of one address.
+        of_token: for one guest's token.
+    """
+
+    of_all: int
+    of_guests: int
+    of_address: int
+    of_token: int
+
+
+class Slot:
+    """Somebody's slot, until it is left."""
+
+    def __init__(self, grant: Grant, peer: str, give_up: Callable[[], None]) -> None:
+        self.grant = grant
+        self.peer = peer
+        self.give_up = give_up
+        """Ends what it is for."""
+
+
+class Slots:
+    """The slots of one kind, such as those for sockets."""
+
+    def __init__(self, shares: Shares) -> None:
+        self._shares = shares
+        self._in_use: dict[Slot, None] = {}
+        """In the order in which they were taken."""
+
+    def acquire(
+        self, grant: Grant, peer: str, give_up: Callable[[], None] = lambda: None
+    ) -> Slot | None:
+        """Return a slot; `None` if there is none for this guest.
+
+        Args:
+            grant: What the token allows.
+            peer: The address.
+            give_up: Ends what the slot is for, when another needs it.
+        """
+        if not grant.is_owners and not self._has_room(grant, peer):
+            return None
+        if self._shares.of_all and len(self._in_use) >= self._shares.of_all:
+            self._make_room()
+        slot = Slot(grant, peer, give_up)
+        self._in_use[slot] = None
+        return slot
+
+    def release(self, slot: Slot) -> None:
+        """Give a slot back."""
+        self._in_use.pop(slot, None)
+
+    def _has_room(self, grant: Grant, peer: str) -> bool:
+        guests = [slot for slot in self._in_use if not slot.grant.is_owners]
+        of_address = sum(slot.peer == peer for slot in guests)
+        of_token = sum(slot.grant == grant for slot in guests)
+        shares = self._shares
+        return (
+            len(guests) < shares.of_guests
+            and of_address < shares.of_address
+            and of_token < shares.of_token
+        )
+
+    def _make_room(self) -> None:
+        """Give up the oldest slot of the token with the most, guests' first."""
+        counts = Counter(slot.grant for slot in self._in_use)
+        most = max(counts, key=lambda grant: (not grant.is_owners, counts[grant]))
+        oldest = next(slot for slot in self._in_use if slot.grant == most)
+        del self._in_use[oldest]
+        oldest.give_up()

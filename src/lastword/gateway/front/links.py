@@ -1,0 +1,108 @@
+"""Links to the page, each of which works once.
+
+Owns the folder of unused links: one file each, named by a keyed hash of the link's code. So a link
+neither works twice nor is lost if a front dies or is replaced, and it ends with the tokens' key.
+Using a link removes its file, which only one process can do.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.gateway.front.tokens import Grant, TokenError
+from lastword.gateway.run_folder import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.gateway.front.tokens import Keeper
+
+CODE_BYTES = 24
+LINK_SECONDS = 10 * 60
+"""How long a link waits to be followed."""
+
+MAX_CODE_CHARS = 128
+MAX_LINKS = 1000
+"""Links that wait; with one more, the oldest is gone."""
+
+
+class WaitingLink(msgspec.Struct, frozen=True):
+    """An unused link.
+
+    Attributes:
+        grant: what it allows.
+        until: until when it works, in seconds since 1970 UTC.
+    """
+
+    grant: Grant
+    until: float
+
+
+class Links:
+    """The unused links."""
+
+    def __init__(self, folder: str, clock: Callable[[], float], keeper: Keeper) -> None:
+        """Keep them in a subfolder of this folder, with a clock that gives the time of day."""
+        self._keeper = keeper
+        self._folder = os.path.join(folder, "links")
+        self._clock = clock
+
+    def make(self, grant: Grant) -> str:
+        """Return the code of a new link.
+
+        Raises:
+            StoreError: It cannot be stored.
+        """
+        code = secrets.token_urlsafe(CODE_BYTES)
+        kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
+        try:
+            make_private(self._folder)
+            self._forget()
+            made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.fchmod(made, 0o600)  # whatever the umask
+            with os.fdopen(made, "wb") as file:
+                file.write(msgspec.json.encode(kept))
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{self._folder} cannot be used ({reason})") from error
+        return code
+
+    def take(self, code: str) -> Grant:
+        """Return what a link allows, and use it up.
+
+        Raises:
+            TokenError: There is no such link, or it has expired.
+        """
+        path = self._path(code[:MAX_CODE_CHARS])
+        try:
+            with open(path, "rb") as file:
+                kept = msgspec.json.decode(file.read(), type=WaitingLink)
+            os.unlink(path)
+        except (OSError, msgspec.MsgspecError):
+            raise TokenError("the link has been used, or is none") from None
+        if kept.until <= self._clock():
+            raise TokenError("the link is too old")
+        return kept.grant
+
+    def _path(self, code: str) -> str:
+        return os.path.join(self._folder, self._keeper.link_name(code))
+
+    def _forget(self) -> None:
+        """Remove expired links."""
+        with os.scandir(self._folder) as found:
+            waiting = sorted((each.stat().st_mtime, each.path) for each in found)
+        too_old = self._clock() - LINK_SECONDS
+        for place, (made, path) in enumerate(waiting):
+            if made < too_old or len(waiting) - place >= MAX_LINKS:
+                os.unlink(path)
+
+
+def address(page: str, code: str) -> str:
+    """Return the link, to the page at this URL."""
+    return f"{page.rstrip('/')}/?{urlencode({'code': code})}"

@@ -1,0 +1,326 @@
+"""A viewer over plain HTTP: its posts, and the event streams that carry the answers.
+
+Owns one connection of ACP's streamable HTTP transport: a queue for the connection's own stream
+and one for each session's, the choice between them, and the event for each frame. What is not
+read is not pulled from the log: a full queue pauses its holder's connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import wire
+from lastword.gateway.front.viewer_link import ViewerLink
+from lastword.gateway.viewing.event_frames import (
+    LogPlace,
+    StreamEvent,
+    events_of,
+    place_facts,
+    read_id,
+)
+from lastword.gateway.viewing.reader import CursorError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.front.upstream import Upstream
+
+QUEUED = 256
+"""Frames of a log that wait on a stream at most."""
+
+UNREAD_BYTES = 1024 * 1024
+"""Answers that wait on a connection's streams; beyond it, no request is taken that has one."""
+
+MAX_STREAMS = 64
+"""Sessions whose streams are kept for one connection."""
+
+COMMENT_SECONDS = 15.0
+"""A comment is sent so often, as the official servers do: proxies close what is silent."""
+
+RESUME_SECONDS = 10.0
+"""How long a stream waits for its holder to go back, which only what nobody reads holds up."""
+
+ALONE_SECONDS = 60.0
+"""A connection that no stream is open for is over after so long."""
+
+ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "authenticate"})
+"""Requests that are answered on the connection's stream: no session's may be open before."""
+
+
+class SessionEvents:
+    """One stream: frames that wait for a reader."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[StreamEvent] = deque()
+        self._has_come = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._goes_back = False
+        self._is_finished = False
+        self._reader: object = None
+        self.unread_bytes: int = 0
+        """The size of what waits and is in no log."""
+
+    async def put(self, event: StreamEvent) -> None:
+        """Queue a frame, once there is room."""
+        while len(self._waiting) >= QUEUED and not self._goes_back:
+            self._has_room.clear()
+            await self._has_room.wait()
+        self.put_now(event)
+
+    def put_now(self, event: StreamEvent) -> None:
+        """Queue a frame at once."""
+        self._waiting.append(event)
+        self.unread_bytes += 0 if event.is_kept else len(event.frame)
+        self._has_come.set()
+
+    def finish(self) -> None:
+        """End once what is queued has been read: its session is over."""
+        self._is_finished = True
+        self._has_come.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing will ever be read from it again."""
+        return self._is_finished and not self._waiting and not self.is_read
+
+    def go_back(self) -> None:
+        """Discard frames until the holder has gone back."""
+        self._goes_back = True
+        self._reader = None
+        self._has_come.set()  # whoever reads looks up
+        self._has_room.set()
+
+    def has_gone_back(self, *, is_refused: bool) -> None:
+        """Note that the frames now follow the requested position, if that was available."""
+        self._goes_back = False
+        if not is_refused:
+            self._waiting = deque(event for event in self._waiting if not event.is_kept)
+            self._has_room.set()
+
+    async def events(self, is_over: Callable[[], bool]) -> AsyncGenerator[bytes]:
+        """Yield the events to a reader, until it may read no more or another one replaces it."""
+        self._reader = reader = object()
+        self._has_come.set()  # whoever read before looks up
+        try:
+            yield b": open\n\n"
+            while self._reader is reader and not is_over():
+                if self._waiting:
+                    event = self._waiting.popleft()
+                    self.unread_bytes -= 0 if event.is_kept else len(event.frame)
+                    self._has_room.set()
+                    yield event.encoded
+                elif self._is_finished:
+                    return
+                elif not await self._comes():
+                    yield b": still here\n\n"
+        finally:
+            if self._reader is reader:
+                self._reader = None
+
+    async def _comes(self) -> bool:
+        """Wait until something may have come, within a bound."""
+        self._has_come.clear()
+        try:
+            async with asyncio.timeout(COMMENT_SECONDS):
+                return await self._has_come.wait()
+        except TimeoutError:
+            return False
+
+    @property
+    def is_read(self) -> bool:
+        """Tell whether it has a reader."""
+        return self._reader is not None
+
+
+class ViewerStreams(ViewerLink):
+    """One connection of one viewer, over requests and streams."""
+
+    has_events = True
+
+    def __init__(self, front: Front, grant: Grant) -> None:
+        super().__init__(front, grant)
+        self.is_over: asyncio.Event = asyncio.Event()
+        self._own = SessionEvents()
+        self._sessions: dict[str, SessionEvents] = {}
+        self._places: dict[str, LogPlace] = {}
+        """Where sessions begin that are not attached yet: behind an event that was had."""
+        self._resumes: dict[int, asyncio.Future[str]] = {}
+        self._last_resume = 0
+        self._asked: dict[bytes, str] = {}
+        """For each open request the session on whose stream it is answered; empty for our own."""
+
+    def stream(self, session_id: str) -> SessionEvents | None:
+        """Return a session's stream, or the connection's own; `None` if there are too many."""
+        if not session_id:
+            return self._own
+        if session_id not in self._sessions or self._sessions[session_id].is_over:
+            self._sessions = {
+                name: each for name, each in self._sessions.items() if not each.is_over
+            }
+        if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
+            return None
+        return self._sessions.setdefault(session_id, SessionEvents())
+
+    @property
+    def is_read(self) -> bool:
+        """Tell whether one of its streams is open."""
+        return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
+
+    @property
+    def is_unread(self) -> bool:
+        """Tell whether so many answers wait for a reader that no more may come."""
+        waiting = sum(stream.unread_bytes for stream in self._sessions.values())
+        return self._own.unread_bytes + waiting > UNREAD_BYTES
+
+    async def post(self, line: bytes) -> None:
+        """Take a frame from the viewer; its answer comes on a stream."""
+        frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
+            request_id = frame.message.request_id
+            if request_id is not None:
+                own = frame.message.method in ON_CONNECTION
+                self._asked[request_id] = "" if own else frame.message.session_id or ""
+        await self.take(line)
+
+    def before(self, frame: Frame) -> list[bytes]:
+        """Return where an attach begins, and whether it is to be answered first.
+
+        Some clients open a session's stream only once the answer has named it.
+        """
+        session_id, method = frame.message.session_id or "", frame.message.method
+        place = self._places.pop(session_id, None) if method in acp.BRINGS_BACK else None
+        stream = self._sessions.get(session_id)
+        lines = [] if place is None else [_resume_line(session_id, 0, place)]
+        if method == acp.LOAD and (stream is None or not stream.is_read):
+            lines.append(wire.control(wire.ANSWER_FIRST))
+        return lines
+
+    async def resume(self, session_id: str, last: str) -> None:
+        """Resume a session's stream after the last event that its viewer has had.
+
+        Raises:
+            CursorError: That is not an event of the session's log.
+            ConnectionError: The connection is over.
+            TimeoutError: The viewer does not read its other streams, which blocks this one.
+        """
+        place = read_id(last)
+        stream, upstream = self.stream(session_id), self._by_session.get(session_id)
+        if upstream is None or stream is None:
+            self._places[session_id] = place
+            return
+        if not upstream.welcome.get("events"):
+            return  # a holder of an earlier version: the stream goes on where it is
+        self._last_resume += 1
+        number = self._last_resume
+        answered = self._resumes[number] = asyncio.get_running_loop().create_future()
+        stream.go_back()
+        upstream.send(_resume_line(session_id, number, place))
+        try:
+            async with asyncio.timeout(RESUME_SECONDS):
+                refused = await answered
+        finally:
+            del self._resumes[number]
+        if refused:
+            raise CursorError(refused)
+
+    async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
+        session_id = str(facts.get("session"))
+        if word == wire.EVENTS:
+            for event in events_of(facts):
+                await self._queue_event(session_id, event)
+        elif word == wire.RESUMED:
+            refused = str(facts.get("refused", ""))
+            stream = self.stream(session_id)
+            if stream is not None:
+                stream.has_gone_back(is_refused=bool(refused))
+            waits = self._resumes.get(facts.get("number", 0))
+            if waits is not None and not waits.done():
+                waits.set_result(refused)
+        else:
+            await super()._control(upstream, word, facts)
+
+    async def _session_ended(
+        self,
+        upstream: Upstream,
+        session_id: str,
+        code: int,  # noqa: ARG002
+        reason: str,  # noqa: ARG002
+    ) -> None:
+        """End the session's stream; the connection may open others."""
+        self._leave_session(session_id, upstream)
+        stream = self._sessions.get(session_id)
+        if stream is not None and session_id not in self._by_session:
+            stream.finish()
+
+    async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
+        """Queue a frame from a session's log on its stream, except answers to the gateway."""
+        upstream = self._by_session.get(session_id)
+        if upstream is not None:
+            self._note(upstream, event.frame)
+        frame = jsonrpc.decode(event.frame)
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            request_id = frame.message.request_id or b""
+            if not self._asked.pop(request_id, session_id):
+                await self._own.put(StreamEvent(event.frame))
+                return
+        await (self.stream(session_id) or self._own).put(event)
+
+    async def send(self, *lines: bytes) -> None:
+        """Queue the gateway's own frames, which a post does not wait for."""
+        for line in lines:
+            self._stream_of(line).put_now(StreamEvent(line))
+
+    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+        """Queue a holder's frames, each once there is room for it."""
+        if not isinstance(item, list):
+            await super()._pass(upstream, item)
+            return
+        for line in item:
+            self._note(upstream, line)
+            await self._stream_of(line).put(StreamEvent(line))
+
+    def _stream_of(self, line: bytes) -> SessionEvents:
+        """Return the stream to which a frame belongs."""
+        frame = jsonrpc.decode(line)
+        session_id = ""
+        if isinstance(frame, jsonrpc.Frame):
+            if frame.message.method is None:
+                session_id = self._asked.pop(frame.message.request_id or b"", "")
+            elif frame.message.method != acp.CANCEL_REQUEST:
+                session_id = frame.message.session_id or ""
+            else:
+                session_id = next(iter(self._sessions), "")
+        return self.stream(session_id) or self._own
+
+    async def close(self, code: int, reason: str) -> None:
+        """End the connection and its streams."""
+        self.end(code, reason)
+
+    def end(self, code: int, reason: str) -> None:
+        """End the connection and its streams at once."""
+        self.ended(code, reason)
+        self.is_over.set()
+        for waits in self._resumes.values():
+            if not waits.done():
+                waits.set_exception(ConnectionResetError(reason))
+
+    async def wait_until_over(self) -> None:
+        """Wait until it is closed, or until none of its streams has had a reader for a while."""
+        while not self.is_over.is_set():
+            try:
+                async with asyncio.timeout(ALONE_SECONDS):
+                    await self.is_over.wait()
+            except TimeoutError:
+                if not self.is_read:
+                    await self.close(1006, "no stream is open")
+        await self.leave()
+
+
+def _resume_line(session_id: str, number: int, place: LogPlace) -> bytes:
+    return wire.control(wire.RESUME, session=session_id, number=number, **place_facts(place))

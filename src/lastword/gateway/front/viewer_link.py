@@ -1,0 +1,587 @@
+"""A viewer's link: carries frames between the viewer and the holders.
+
+Owns `initialize`, which is answered here, and the routing of each frame. There is one connection
+to a holder for each agent that the viewer uses, and nothing is read from it faster than the
+viewer reads. The transports are `socket` and `streams`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import wire
+from lastword.gateway.front.delivery import Delivery, is_cancel, lane_of
+from lastword.gateway.front.holders import StartError, answers
+from lastword.gateway.front.upstream import Upstream
+from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
+from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.render import META
+from lastword.gateway.viewing.request_ids import read_ask_id, session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.quality.links import LinkQuality
+
+OPENS = frozenset({"session/new", acp.FORK})
+"""Requests whose answers name a new session."""
+
+_COSTLY = acp.BRINGS_BACK | {"session/list"}
+"""Requests that have a log read, or every holder asked."""
+
+_Reached = TypeVar("_Reached")
+OWN_ID = b'"lastword-front"'
+"""The id of the front's own requests, whose answers no viewer gets."""
+
+HOLDER_LOST = 1012
+"""The close code where the holder of a session has gone, and another will take it over."""
+
+
+class _Unanswered(NamedTuple):
+    """A request whose answer the front reads.
+
+    Attributes:
+        upstream: who has it.
+        opens: its answer names a new session.
+        closes: the session that is over with its answer; empty for none.
+    """
+
+    upstream: Upstream
+    opens: bool
+    closes: str = ""
+
+
+class ViewerLink(ABC):
+    """One connection of one viewer."""
+
+    transport = "http"
+    """What a metric calls the way that it came by."""
+
+    def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
+        """Begin for the holder of this grant; `only` is the session that its URL names, if any."""
+        self.connection_id: str = secrets.token_hex(16)
+        self.grant = grant
+        self._front = front
+        self._only = only
+        self._client: dict[str, Any] = {}
+        self._viewer = ""
+        self._is_new = True
+        self._replay = False
+        self._takes_lines = False
+        self._upstreams: dict[str, Upstream] = {}
+        self._by_session: dict[str, Upstream] = {}
+        self._by_ask: dict[str, Upstream] = {}
+        self._delivery = Delivery(self._deliver, self._failed)
+        self._opening: dict[str, asyncio.Task[Upstream]] = {}
+        """The connections that are being made, by their holder's socket."""
+        self._detached: set[str] = set()
+        """Sessions whose holder was lost; naming one attaches the viewer to it again."""
+        self._own_requests = 0
+        """The front's own requests that holders have not answered."""
+        self._unanswered: dict[bytes, _Unanswered] = {}
+        """By their ids, such as the one that opens a session."""
+        self.met: LinkQuality = front.quality.measured.opened(self.transport)
+        """How it is measured."""
+        self.code: int = 1006
+        self.cause: str = "cut"
+        """How it ended."""
+
+    def ended(self, code: int, cause: str) -> None:
+        """Keep how it ended."""
+        self.code, self.cause = code, cause
+
+    @abstractmethod
+    async def send(self, *lines: bytes) -> None:
+        """Send the viewer frames, once it can take them."""
+
+    @property
+    def takes_framed(self) -> bool:
+        """Tell whether it can take encoded WebSocket frames."""
+        return False
+
+    async def send_framed(self, frames: bytes) -> None:
+        """Send the viewer encoded frames, once it can take them."""
+        raise NotImplementedError
+
+    @abstractmethod
+    async def close(self, code: int, reason: str) -> None:
+        """Close the connection."""
+
+    has_events = False
+    """What comes from a log is wanted with its places there (`events`)."""
+
+    def before(self, frame: Frame) -> list[bytes]:  # noqa: ARG002 - some do look at it
+        """Return the control lines that precede a frame to its holder."""
+        return []
+
+    async def leave(self) -> None:
+        """Tell the holders that the viewer has gone, once they have what it sent before."""
+        await self._delivery.finish()
+        for opening in list(self._opening.values()):
+            opening.cancel()
+        upstreams = list(self._upstreams.values())
+        await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
+
+    async def introduce(self, frame: Frame) -> bytes:
+        """Take `initialize`; return its answer."""
+        self._client = _encodable(jsonrpc.params_of(frame))
+        self._know(object_of(object_of(self._client.get("_meta")).get(META)))
+        request_id = frame.message.request_id or jsonrpc.NULL_ID
+        if not self.grant.is_owners:
+            greeting = await self._front.greetings.of(self._client.get("protocolVersion"))
+            return jsonrpc.result(request_id, self._greeting(greeting))
+        try:
+            upstream = await self._tried(self._greeter)
+        except (StartError, OSError) as error:
+            self._front.quality.readiness.failed()
+            return jsonrpc.error(request_id, _error_of(error))
+        refused = upstream.welcome.get("failed")
+        self._front.quality.readiness.greeted(refused)
+        if isinstance(refused, dict):
+            return jsonrpc.error(request_id, refused)
+        result = object_of(upstream.welcome.get("initialize"))
+        self._front.greetings.note(result)
+        return jsonrpc.result(request_id, self._greeting(result))
+
+    def _know(self, ours: dict[str, Any]) -> None:
+        """Return the viewer whose secret was sent, or else a new one."""
+        viewer, secret = ours.get("viewer"), ours.get("secret")
+        self._replay = ours.get("replay") == 1
+        self._takes_lines = ours.get("lines") == 1
+        known = isinstance(viewer, str) and isinstance(secret, str)
+        if known and self._front.keeper.is_secret(str(viewer), str(secret)):
+            self._viewer, self._is_new = str(viewer), False
+        else:
+            self._viewer = secrets.token_hex(8)
+
+    async def _greeter(self) -> Upstream:
+        return await self._upstream(await self._holder_for_greeting())
+
+    async def _tried(
+        self, reach: Callable[[], Awaitable[_Reached]], *, is_any: bool = True
+    ) -> _Reached:
+        """Reach a holder; if it is lost just then, try once more.
+
+        Args:
+            reach: What reaches it.
+            is_any: Any holder will do, so if one is silent, another is tried.
+
+        Raises:
+            StartError: There is none, twice.
+            OSError: The connection to it was lost, twice.
+        """
+        try:
+            return await reach()
+        except OSError:
+            return await reach()
+        except StartError as error:
+            if not (is_any and error.is_silent):
+                raise
+            return await reach()
+
+    async def _holder_for_greeting(self) -> str:
+        if self._only:
+            path = await self._front.holders.of_session(self._only, self._client)
+            if path is not None:
+                return path
+        return await self._front.holders.spare(self._client)
+
+    def _greeting(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the agent's capabilities, and those that the gateway adds."""
+        dialect = acp.dialect(result.get("protocolVersion"))
+        capabilities = object_of(result.get(dialect.agent_capabilities))
+        can = object_of(capabilities.get("sessionCapabilities"))
+        capabilities = capabilities | {
+            "loadSession": True,
+            "sessionCapabilities": can | {"resume": {}, "list": {}, "close": {}},
+        }
+        secret = self._front.keeper.secret(self._viewer)
+        ours = {"replay": 1, "viewer": self._viewer, "secret": secret}
+        meta = object_of(result.get("_meta")) | {META: ours}
+        return result | {dialect.agent_capabilities: capabilities, "_meta": meta}
+
+    # The way of a frame.
+
+    async def take(self, line: bytes) -> None:
+        """Take a frame from the viewer."""
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError as error:
+            await self.send(error.answer)
+            return
+        lane = lane_of(frame)
+        if frame.message.method == "session/list":  # asks every holder
+            await self._put(lane, frame)
+            return
+        if await self._is_answered_here(frame):
+            return
+        try:
+            frame = paths.within(frame, self._front.root)
+        except paths.OutsideRootError as error:
+            if (request_id := frame.message.request_id) is not None:
+                root = self._front.root if self._may_open else ""
+                refused = refusals.outside_root(error.member, root)
+                await self.send(jsonrpc.error(request_id, refused))
+            return
+        self.met.asked(frame)
+        known = None if self._delivery.is_waiting(lane) else self._known_way_of(frame)
+        if known is not None and known.is_ready:
+            self._hand_over(known, frame)
+        else:
+            await self._put(lane, frame)
+
+    async def _put(self, lane: str, frame: Frame) -> None:
+        if not await self._delivery.put(lane, frame):
+            await self._refuse(frame, refusals.too_much_waits())
+
+    async def _deliver(self, frame: Frame) -> None:
+        """Bring a frame to its holder, however long that takes, or refuse it."""
+        if frame.message.method == "session/list":
+            await self._is_answered_here(frame)
+            return
+        if is_cancel(frame):
+            await self._cancel_later(frame)
+            return
+        has_session = frame.message.session_id is not None
+        try:
+            upstream = await self._tried(lambda: self._reached(frame), is_any=not has_session)
+        except (StartError, OSError) as error:
+            await self._refuse(frame, _error_of(error))
+            return
+        if upstream is None:
+            await self._refuse(frame, self._no_holder(frame.message.session_id or ""))
+            return
+        self._hand_over(upstream, frame)
+        with contextlib.suppress(OSError):
+            await upstream.writer.drain()
+
+    async def _reached(self, frame: Frame) -> Upstream | None:
+        """Return the holder that a frame is for, once it takes more.
+
+        Raises:
+            StartError: There is none.
+            OSError: It is lost.
+        """
+        upstream = await self._way_of(frame)
+        if upstream is not None and not upstream.is_ready:
+            upstream.watch(self._front.holders)
+            await upstream.writer.drain()
+        if upstream is not None and upstream.writer.is_closing():
+            raise ConnectionResetError
+        return upstream
+
+    async def _failed(self, frame: Frame) -> None:
+        await self._refuse(frame, refusals.holder_lost())
+
+    async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
+        message = frame.message
+        if message.request_id is not None and message.method is not None:
+            self.met.failed(message.request_id)
+            await self.send(jsonrpc.error(message.request_id, error))
+
+    def _cancel(self, frame: Frame) -> None:
+        upstreams = list(self._upstreams.values())
+        for each in upstreams:  # whoever has the request knows its id
+            if each.is_ready:
+                each.send(frame.line)
+        is_behind = any(not each.is_ready and not each.writer.is_closing() for each in upstreams)
+        self._delivery.cancel(frame, even_alone=is_behind)
+
+    async def _cancel_later(self, frame: Frame) -> None:
+        """Bring a cancel to the holders, behind what they had not read when it came."""
+        for each in list(self._upstreams.values()):
+            if each.is_ready:
+                each.send(frame.line)
+        for each in list(self._upstreams.values()):
+            if not each.is_ready and not each.writer.is_closing():
+                each.watch(self._front.holders)
+                with contextlib.suppress(OSError):
+                    await each.writer.drain()
+                    each.send(frame.line)
+
+    def _hand_over(self, upstream: Upstream, frame: Frame) -> None:
+        message = frame.message
+        request_id, session_id = message.request_id, message.session_id
+        if request_id is not None and message.method is not None:
+            upstream.unanswered.add(request_id)
+            opens, closes = message.method in OPENS, message.method == acp.CLOSE
+            if opens or closes or session_id is None:
+                of = session_id if closes else None
+                self._unanswered[request_id] = _Unanswered(upstream, opens, of or "")
+        if session_id in self._detached:
+            self._detached.discard(session_id)
+            if message.method not in acp.BRINGS_BACK:
+                params = {"sessionId": session_id, "cwd": "/", "mcpServers": []}
+                upstream.send(jsonrpc.request(OWN_ID, acp.RESUME, params))
+                self._own_requests += 1
+        for control in self.before(frame):
+            upstream.send(control)
+        upstream.send(frame.line)
+        if upstream.unanswered or not upstream.is_ready:
+            upstream.watch(self._front.holders)
+
+    async def _is_answered_here(self, frame: Frame) -> bool:
+        """Handle a frame that is for no single holder; return whether it was one."""
+        method, request_id = frame.message.method, frame.message.request_id
+        answer = None
+        if method == "_lastword/ping":
+            self.met.probed(frame, self._by_session)
+            answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
+        elif (refusal := self._refusal(frame)) is not None:
+            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
+        elif self._is_too_fast(frame):
+            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusals.too_fast())
+        elif method == "session/list" and request_id is not None:
+            sessions = await self._front.sessions(self.grant)
+            # ACP wants a folder of each; where a session works is for controllers.
+            controls = self.grant.role is Role.CONTROLLER
+            listed = [
+                {"sessionId": each["sessionId"], "cwd": each["cwd"] if controls else "/"}
+                for each in sessions
+            ]
+            answer = jsonrpc.result(request_id, {"sessions": listed})
+        elif is_cancel(frame):
+            self._cancel(frame)
+            return True
+        if answer is not None and request_id is not None:
+            await self.send(answer)
+        return answer is not None
+
+    def _is_too_fast(self, frame: Frame) -> bool:
+        """Count a request that costs more than passing it on; return whether it comes too soon."""
+        if frame.message.method not in _COSTLY:
+            return False
+        if self.grant.is_owners:
+            return self._front.attach_pace.wait_seconds(self.connection_id) > 0
+        return self._front.guest_pace.wait_seconds(self.grant) > 0
+
+    def _refusal(self, frame: Frame) -> dict[str, Any] | None:
+        """Return why a frame is not passed on."""
+        message = frame.message
+        if self._only and message.session_id not in {None, self._only}:
+            return refusals.unknown_session(message.session_id or "")
+        controls = self.grant.role is Role.CONTROLLER
+        refused = rights.refusal(message, controls=controls, session=self.grant.session)
+        if refused is None and self._only and message.method in OPENS:
+            return refusals.one_session()
+        return refused
+
+    @property
+    def _may_open(self) -> bool:
+        """Tell whether this link may open sessions."""
+        return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
+
+    def _known_way_of(self, frame: Frame) -> Upstream | None:
+        """Return the holder that a frame is for, if it is connected."""
+        message = frame.message
+        if message.method is None:
+            return self._asker_of(message.request_id)
+        return self._by_session.get(message.session_id or "")
+
+    async def _way_of(self, frame: Frame) -> Upstream | None:
+        """Return the holder that a frame is for."""
+        message = frame.message
+        holders = self._front.holders
+        known = self._known_way_of(frame)
+        if message.method is None:
+            return known
+        if message.session_id is not None:
+            if known is None or known.writer.is_closing():
+                path = await self._holder_of(message.session_id)
+                if path is None:
+                    return None
+                known = await self._upstream(path)
+                self._by_session[message.session_id] = known
+                # Its questions may have come over an earlier socket, and are answered over this.
+                self._by_ask[session_key(message.session_id)] = known
+            return known
+        if message.method == "session/new":
+            key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
+            path = await holders.opener(key, self._client, is_new=self._is_new)
+            return await self._upstream(path)
+        for upstream in self._upstreams.values():
+            if not upstream.writer.is_closing():
+                return upstream
+        if not self.grant.is_owners:
+            path = await self._holder_of(self.grant.session)
+            return await self._upstream(path) if path is not None else None
+        return await self._upstream(await holders.spare(self._client))
+
+    async def _holder_of(self, session_id: str) -> str | None:
+        """Return the socket of a session's holder, which an observer does not have started."""
+        holders = self._front.holders
+        if self.grant.role is Role.CONTROLLER:
+            return await holders.of_session(session_id, self._client)
+        path = holders.live(session_id)
+        return path if path is not None and await answers(path) else None
+
+    def _no_holder(self, session_id: str) -> dict[str, Any]:
+        if self.grant.role is Role.OBSERVER and self._front.holders.is_known(session_id):
+            return refusals.agent_not_running()
+        return refusals.unknown_session(session_id)
+
+    def _asker_of(self, request_id: bytes | None) -> Upstream | None:
+        """Return who asked what this answers; the id of a question names its session."""
+        return self._by_ask.get(read_ask_id(request_id)[0])
+
+    async def _upstream(self, path: str) -> Upstream:
+        real = _real(path)
+        upstream = self._upstreams.get(real)
+        if upstream is not None and not upstream.writer.is_closing():
+            return upstream
+        task = self._opening.get(real)
+        if task is None:
+            task = self._opening[real] = asyncio.create_task(self._opened(real))
+            task.add_done_callback(lambda done: self._has_opened(real, done))
+        return await asyncio.shield(task)
+
+    def _has_opened(self, real: str, task: asyncio.Task[Upstream]) -> None:
+        del self._opening[real]
+        if not task.cancelled():
+            task.exception()  # whoever waits has it, or nobody does any more
+
+    async def _opened(self, real: str) -> Upstream:
+        hello = {
+            "viewer": self._viewer,
+            "role": self.grant.role.value,
+            "session": self.grant.session,
+            "replay": self._replay,
+            "new": self._is_new,
+            "events": self.has_events,
+            "framed": self.takes_framed,
+            "initialize": self._client,
+        }
+        upstream = await Upstream.open(real, hello, self._front.holders)
+        self._upstreams[real] = upstream
+        upstream.task = asyncio.create_task(self._pass_back(upstream))
+        return upstream
+
+    async def _pass_back(self, upstream: Upstream) -> None:
+        """Send the viewer what a holder has for it."""
+        with contextlib.suppress(OSError):
+            async for item in upstream.items:
+                await self._pass(upstream, item)
+        upstream.writer.close()
+        await self._lost(upstream)
+
+    async def _lost(self, upstream: Upstream) -> None:
+        """Answer what a holder can answer no more; other holders' sessions go on."""
+        gone = [name for name, way in self._by_session.items() if way is upstream]
+        for session_id in gone:
+            del self._by_session[session_id]
+        lost = [name for name, each in self._unanswered.items() if each.upstream is upstream]
+        for request_id in lost:
+            del self._unanswered[request_id]
+        unanswered, upstream.unanswered = upstream.unanswered, set()
+        # A viewer that comes back sends again what was not answered, but not to one that hangs.
+        if upstream.is_silent or not self._replay:
+            error = refusals.holder_silent() if upstream.is_silent else refusals.holder_lost()
+            for request_id in unanswered:
+                await self.send(jsonrpc.error(request_id, error))
+        # Nothing would be heard of its sessions here; who comes back finds them again.
+        if self._replay or not self._by_session:
+            if gone or (unanswered and self._replay):
+                await self.close(HOLDER_LOST, "agent_lost")
+        else:
+            self._detached.update(gone)
+
+    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+        """Pass on encoded frames, or those of one read together."""
+        if isinstance(item, bytes):
+            await self.send_framed(item)
+        elif isinstance(item, wire.Control):
+            await self._control(upstream, item.word, item.facts)
+        else:
+            for line in item:
+                self._note(upstream, line)
+            await self.send(*(self._for_viewer(item) if self._own_requests else item))
+
+    def _for_viewer(self, lines: list[bytes]) -> list[bytes]:
+        """Return the lines without the answers to the front's own requests."""
+        theirs = [line for line in lines if b'"id":' + OWN_ID not in line[:64]]
+        self._own_requests -= len(lines) - len(theirs)
+        return theirs
+
+    async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
+        if word == wire.SHUT:
+            code, reason = int(facts.get("code", 1011)), str(facts.get("reason", ""))
+            session_id = facts.get("session")
+            if isinstance(session_id, str):
+                await self._session_ended(upstream, session_id, code, reason)
+            else:
+                await self.close(code, reason)
+
+    async def _session_ended(
+        self, upstream: Upstream, session_id: str, code: int, reason: str
+    ) -> None:
+        """Leave a session that has ended; close the connection if it carries no other."""
+        self._leave_session(session_id, upstream)
+        if not (self._by_session or self._unanswered or self._delivery.is_busy):
+            await self.close(code, reason)
+
+    def _leave_session(self, session_id: str, upstream: Upstream) -> None:
+        """Forget that this holder has a session, which another may have by now."""
+        for ways, name in ((self._by_session, session_id), (self._by_ask, session_key(session_id))):
+            if ways.get(name) is upstream:
+                del ways[name]
+
+    def _note(self, upstream: Upstream, line: bytes) -> None:
+        """Remember what an answer will be for, and which session this holder has opened."""
+        self.met.passed(line)
+        if upstream.unanswered and b'"method"' not in line[:64]:
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+                upstream.unanswered.discard(frame.message.request_id or b"")
+        if self._unanswered:
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+                self._answered(upstream, frame)
+        if b'"id":"lastword:' in line:
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
+                self._by_ask[read_ask_id(frame.message.request_id)[0]] = upstream
+
+    def _answered(self, upstream: Upstream, frame: Frame) -> None:
+        asked = self._unanswered.get(frame.message.request_id or b"")
+        if asked is None or asked.upstream is not upstream:
+            return
+        del self._unanswered[frame.message.request_id or b""]
+        if asked.closes and frame.message.error is UNSET:
+            self._leave_session(asked.closes, upstream)  # who asks for it again has it brought back
+        session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+        if asked.opens and isinstance(session_id, str):
+            self._by_session[session_id] = upstream
+
+
+def _encodable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return params with a question mark for each lone surrogate, which JSON allows."""
+    try:
+        msgspec.json.encode(params)
+    except UnicodeEncodeError:
+        text = json.dumps(params, ensure_ascii=False)
+        params = json.loads(text.encode(errors="replace"))
+    return params
+
+
+def _error_of(error: StartError | OSError) -> dict[str, Any]:
+    """Return the error object for a holder that could not be reached."""
+    return error.error if isinstance(error, StartError) else refusals.holder_lost()
+
+
+def _real(path: str) -> str:
+    """Return the socket itself, to which a session's link leads."""
+    return os.path.realpath(path)

@@ -1,0 +1,134 @@
+"""The web page: its login, and its files.
+
+Owns what is served at `/` and below `/page/`. The files are the same for everybody and contain
+nothing about a session, so they need no token; the page itself needs the cookie that a link sets.
+"""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.responses import RedirectResponse, Response
+
+from lastword.gateway.front.page_files import SAFE, TYPES, page_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from lastword.gateway.front.doorkeeper import Asked, Doorkeeper, Refusal
+    from lastword.gateway.front.page_files import PageFile
+
+
+class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page knows about its gateway.
+
+    Attributes:
+        path: the path of ACP's own transport, over which a session is opened.
+        root: sessions work in this folder or below it; empty if the user may open none.
+        role: what the user may do.
+        version: lastword's version.
+    """
+
+    path: str
+    root: str
+    role: str
+    version: str
+
+
+class WebPage:
+    """Serves the page."""
+
+    def __init__(self, doorkeeper: Doorkeeper) -> None:
+        """Admit those whom the doorkeeper admits."""
+        self._doorkeeper = doorkeeper
+
+    async def asset(self, request: Request) -> Response:
+        """`GET /page/{name}`."""
+        kept = page_files().get(request.path_params["name"])
+        suffix = Path(request.path_params["name"]).suffix
+        if kept is None or suffix not in TYPES:
+            return Response("There is no such file.\n", 404, SAFE, "text/plain")
+        headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}
+        if request.headers.get("if-none-match") == kept.tag:
+            return Response(status_code=304, headers=headers)
+        return _packed(request, kept, 200, headers, TYPES[suffix])
+
+    def page(self, request: Request) -> Response:
+        """`GET /`, for an admitted user."""
+        headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
+        return _packed(request, page_files()["index.html"], 200, headers, "text/html")
+
+    def log_in(self, request: Request, asked: Asked) -> Response:
+        """`GET /?code=…`: follow a link.
+
+        Raises:
+            Refusal: It is not valid any more.
+        """
+        if request.method != "GET":  # whoever only looks where a link leads has not followed it
+            return Response(status_code=204, headers=SAFE)
+        grant = self._doorkeeper.follow(asked, request.query_params["code"])
+        answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
+        answer.set_cookie(
+            self._doorkeeper.cookies.cookie,
+            self._doorkeeper.cookies.token(grant),
+            max_age=self._doorkeeper.seconds_left(grant),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+
+def refused(refusal: Refusal) -> Response:
+    """Return a refusal as a page of text."""
+    said, how = refusal.said, ""
+    if refusal.status == 401:  # noqa: PLR2004
+        said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
+    body = _REFUSED.format(said=html.escape(said), how=how)
+    headers = SAFE | {"cache-control": "no-store"}
+    if refusal.retry_after:
+        headers["retry-after"] = str(refusal.retry_after)
+    return Response(body, refusal.status, headers, "text/html")
+
+
+def _packed(
+    request: Request, kept: PageFile, status: int, headers: Mapping[str, str], kind: str
+) -> Response:
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        packed = dict(headers) | {"content-encoding": "gzip"}
+        return Response(kept.packed, status, packed, kind)
+    return Response(kept.body, status, headers, kind)
+
+
+_HOW = """
+<ol>
+<li>On the machine where the gateway runs, type <code>lastword gateway token --link</code>.</li>
+<li>Open the link that it prints. It works once, within ten minutes.</li>
+</ol>
+<p>Sessions go on meanwhile; nothing is lost. If you have just followed a link, <a href="/">open the
+page again</a>.</p>
+"""
+
+_REFUSED = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Not logged in: lastword</title>
+<link rel="stylesheet" href="/page/style.css">
+<link rel="icon" href="/page/icon.svg">
+</head>
+<body>
+<main class="narrow">
+<h1>This gateway does not let you in</h1>
+<p>{said}</p>{how}
+</main>
+</body>
+</html>
+"""

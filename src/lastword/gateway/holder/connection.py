@@ -1,0 +1,503 @@
+"""A front's connection to a holder: one viewer's socket, and the sessions it is attached to.
+
+Owns reading its lines, opening and attaching sessions, and writing to it. Its memory is bounded:
+what the front does not read is not pulled from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.handshake import read_client
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import wire
+from lastword.gateway.api import answering
+from lastword.gateway.holder.session import pump
+from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
+from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
+from lastword.gateway.viewing.reader import CursorError, cursor_of
+from lastword.gateway.viewing.render import META, Form
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Pulled, Reset
+
+HIGH_WATER_BYTES = 64 * 1024
+MAX_PLACES = 64
+"""Sessions whose next attach may begin at a place that was named before; as many as streams."""
+CLOSE_SECONDS = 2.0
+NOBODY = Viewer(id="")
+
+
+class AttachedSession:
+    """One session to which the viewer of a link is attached."""
+
+    def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
+        self.link = link
+        self.session = session
+        self.attachment = attachment
+        self._grown = asyncio.Event()
+        self._answer: tuple[int, bytes] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._end: tuple[int, str] | None = None
+        """How the viewer's link ends with the session, if it carries no other."""
+
+    def start(self, answer: bytes | None) -> None:
+        """Begin to send; the attach request is answered where the past ends."""
+        if answer is not None:
+            self._answer = (self.attachment.live_from, answer)
+        self.session.add(self)
+        self._task = asyncio.create_task(pump(self))
+
+    async def answer_if_due(self) -> None:
+        """Answer the attach request once the past has been sent."""
+        if self._answer is not None and self.attachment.reader.pos >= self._answer[0]:
+            self.answer_now()
+
+    def answer_now(self) -> None:
+        """Answer the attach request, if that has not been done."""
+        if self._answer is not None:
+            line, self._answer = self._answer[1], None
+            self.write([line])
+
+    def finish(self, code: int, reason: str) -> None:
+        """End once everything in the log has been sent: the session is over."""
+        self._end = (code, reason)
+        self.wake()
+
+    def has_finished(self) -> bool:
+        """Tell whether it is to end; all that is in the log has been sent."""
+        if self._end is None:
+            return False
+        self.link.leave(self, *self._end)
+        return True
+
+    async def wait_until_sent(self) -> None:
+        """Wait until all that was to be sent has been written."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
+    def wake(self) -> None:
+        """Note that the log may have grown."""
+        self._grown.set()
+
+    async def wait(self) -> None:
+        """Wait until the log may have grown."""
+        await self._grown.wait()
+        self._grown.clear()
+
+    def tell(self, pulled: Pulled) -> None:
+        """Write what was pulled."""
+        session, attachment, link = self.session, self.attachment, self.link
+        if link.form is Form.EVENTS:
+            placed = session.renderer.placed(pulled, attachment)
+            if placed:
+                link.write([events_line(session.id, session.log.epoch, placed)])
+            return
+        ready = session.renderer.for_all(pulled, attachment, link.form)
+        if ready is not None:
+            link.write_ready(ready)
+        else:
+            link.write(session.renderer.pulled(pulled, attachment))
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write something that is not from the log."""
+        self.link.write(frames)
+
+    def go_back(self, place: LogPlace) -> Reset | None:
+        """Continue from an earlier position.
+
+        Raises:
+            CursorError: It is not a position in this session.
+        """
+        reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
+        self.wake()
+        return reset
+
+    def send(self, *frames: bytes) -> None:
+        """Write what did not come from the log."""
+        self.link.write(list(frames))
+
+    async def drain(self) -> None:
+        """Wait until the front has read enough of what was written."""
+        await self.link.drain()
+
+    def stop(self, code: int, cause: str) -> None:
+        """Stop sending: the viewer has gone."""
+        if self._task is not None:
+            self._task.cancel()
+        self.session.remove(self, code=code, cause=cause)
+
+
+class FrontLink:
+    """One connection."""
+
+    def __init__(
+        self, holder: Holder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._holder = holder
+        self._reader = reader
+        self._writer = writer
+        self.viewer: Viewer = NOBODY
+        """Who it is for, once its front has said so."""
+        self.form: Form = Form.LINES
+        """How its viewer is sent what others are sent too."""
+        self._attached: dict[str, AttachedSession] = {}
+        self._code, self._cause = 1006, "the front is gone"
+        self._over = asyncio.Event()
+        self._answers_first = False
+        self._ahead: asyncio.Task[bytes] | None = None
+        """The next line, waited for while the agent starts."""
+        self._places: dict[str, LogPlace] = {}
+        """Where the next attach of a session begins, if it does not say so itself."""
+        writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+
+    async def close(self) -> None:
+        """Close it, with what was written to it sent."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for attached in list(self._attached.values()):
+                    await attached.wait_until_sent()
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                self._writer.close()
+                await self._over.wait()
+
+    async def run(self) -> None:
+        """Serve it until it is closed."""
+        try:
+            while line := await self._next():
+                await self._take(line.rstrip(b"\r\n"))
+        except (OSError, ValueError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            if self._ahead is not None:
+                self._ahead.cancel()
+            for attached in list(self._attached.values()):
+                attached.stop(self._code, self._cause)
+            self._attached.clear()
+            with contextlib.suppress(OSError, RuntimeError):
+                self._writer.close()
+            self._over.set()
+
+    async def _next(self) -> bytes:
+        ahead, self._ahead = self._ahead, None
+        return await (ahead or self._reader.readline())
+
+    async def _ready(self) -> dict[str, Any] | None:
+        """Wait for the agent's greeting, but not for a front that leaves before.
+
+        Raises:
+            ConnectionResetError: It has left.
+        """
+        ready = asyncio.create_task(self._holder.ready())
+        self._ahead = asyncio.create_task(self._reader.readline())
+        try:
+            await asyncio.wait((ready, self._ahead), return_when=asyncio.FIRST_COMPLETED)
+            if not ready.done() and not self._ahead.result():
+                raise ConnectionResetError
+            return await ready
+        finally:
+            ready.cancel()
+
+    async def _take(self, line: bytes) -> None:
+        if line[:1] == wire.CONTROL:
+            await self._control(*wire.read_control(line))
+            return
+        if self.viewer is NOBODY:
+            return
+        try:
+            frame = viewer_frames.read(line)
+        except viewer_frames.FrameError as error:
+            self.send(error.answer)
+            return
+        try:
+            frame = paths.within(frame, self._holder.settings.root)
+        except paths.OutsideRootError as error:  # a link was switched since the front looked
+            if (request_id := frame.message.request_id) is not None:
+                self.send(jsonrpc.error(request_id, refusals.outside_root(error.member, "")))
+            return
+        await self._frame(frame, self.viewer)
+
+    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        if (word in wire.OF_A_VIEWER) is (self.viewer is NOBODY):
+            return
+        if word == wire.HELLO:
+            failed = await self._ready()
+            self.viewer = _viewer(facts)
+            self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
+            welcome = {
+                "version": wire.VERSION,
+                "initialize": self._holder.initialized,
+                "failed": failed,
+                "events": True,
+                "pid": os.getpid(),
+                "sessions": list(self._holder.sessions),
+            }
+            self.write([wire.control(wire.WELCOME, **welcome)])
+        elif word == wire.STATUS:
+            sessions = [session.describe() for session in self._holder.sessions.values()]
+            ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
+            facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
+            quality = self._holder.quality.told(self._holder.sessions.values())
+            self.write([wire.control(wire.STATUS, **facts, quality=quality)])
+        elif word in answering.ANSWERED:
+            self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])
+            await self.drain()
+        elif word == wire.LEAVE:
+            code, cause = facts.get("code"), facts.get("cause")
+            self._code = code if isinstance(code, int) else 1006
+            self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.RESUME:
+            self._resume(facts)
+        elif word == wire.ANSWER_FIRST:
+            self._answers_first = True
+        elif word == wire.STOP:
+            self._holder.stop()
+
+    def _resume(self, facts: dict[str, Any]) -> None:
+        """Go back: the viewer of a stream has applied no more than this."""
+        session_id, told = str(facts.get("session")), {"number": facts.get("number")}
+        attached = self._attached.get(session_id)
+        reset = None
+        try:
+            place = place_of(facts)
+            if attached is not None:
+                reset = attached.go_back(place)
+            elif len(self._places) < MAX_PLACES:
+                self._places[session_id] = place
+        except CursorError as error:
+            told["refused"] = str(error)
+        self.write([wire.control(wire.RESUMED, session=session_id, **told)])
+        if attached is not None and reset is not None:
+            session = attached.session
+            told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
+            self.write([told_of])
+
+    async def _frame(self, frame: Frame, viewer: Viewer) -> None:
+        message = frame.message
+        method, request_id = message.method, message.request_id
+        refused = rights.refusal(message, controls=viewer.controls, session=viewer.session)
+        if refused is not None:
+            if request_id is not None and method is not None:
+                self.send(jsonrpc.error(request_id, refused))
+            return
+        if method == "session/new" and request_id is not None:
+            self._holder.open_session(self, frame, jsonrpc.params_of(frame))
+            return
+        if method is None:
+            for attached in list(self._attached.values()):
+                attached.session.receive(attached, frame)
+            return
+        if message.session_id is None:
+            self._of_no_session(frame)
+            return
+        if method in acp.BRINGS_BACK and request_id is not None:
+            self._attach(frame, request_id, viewer)
+            return
+        if method == acp.FORK and request_id is not None:
+            self._fork(frame, request_id)
+            return
+        here = self._attached.get(message.session_id)
+        if here is None:
+            if request_id is not None:
+                error = refusals.unknown_session(message.session_id)
+                self.send(jsonrpc.error(request_id, error))
+            return
+        here.session.receive(here, frame)
+
+    def _fork(self, frame: Frame, request_id: bytes) -> None:
+        session_id = frame.message.session_id or ""
+        session = self._holder.sessions.get(session_id)
+        if session is None:
+            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+        elif session.failed is not None:
+            self.send(jsonrpc.error(request_id, session.failed))
+        else:
+            self._holder.open_session(self, frame, jsonrpc.params_of(frame), origin=session)
+
+    def _of_no_session(self, frame: Frame) -> None:
+        if frame.message.request_id is not None:
+            self._holder.pass_on(self, frame)
+        elif frame.message.method == acp.CANCEL_REQUEST:
+            for attached in list(self._attached.values()):
+                attached.session.receive(attached, frame)
+
+    def _attach(self, frame: Frame, request_id: bytes, viewer: Viewer) -> None:
+        """Handle `session/load` and `session/resume`: find the position, without the agent."""
+        session_id = frame.message.session_id or ""
+        session = self._holder.sessions.get(session_id)
+        if session is None:
+            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+            return
+        params = jsonrpc.params_of(frame)
+        try:
+            cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            place = self._places.pop(session_id, None)
+            if cursor is None and place is not None:
+                cursor = place.cursor
+            compact = _is_compact(params, viewer)
+            self.detach(session_id)
+            session.supersede(viewer.id)
+            if not session.has_room(viewer):
+                self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
+                return
+            attachment, reset = session.hub.attach(
+                viewer, cursor, _now_ms(), replay=replay, compact=compact
+            )
+            if place is not None and cursor is place.cursor:
+                session.hub.go_back(attachment, *place)
+        except CursorError as error:
+            wrong = {"code": acp.INVALID_PARAMS, "message": f"{error}."}
+            self.send(jsonrpc.error(request_id, wrong))
+            return
+        if viewer.replay:  # its link may break before the answer, which also has the epoch
+            first = attachment.reader.pos + 1
+            self.send(session.renderer.beginning(session.log.epoch, first))
+        result = _placed(session.loaded(), session, attachment, reset)
+        if self._answers_first:
+            self._answers_first = False
+            self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
+            self._start(session, attachment, None)
+        else:
+            self._start(session, attachment, jsonrpc.result(request_id, result))
+
+    def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
+        """Attach to the session that this viewer asked for and that now exists."""
+        if self._writer.is_closing():
+            return  # it asks again when it is back
+        self.detach(session.id)
+        session.supersede(self.viewer.id)
+        if not session.has_room(self.viewer):
+            self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
+            return
+        attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
+        # Its past is what the agent said before it had answered: it comes after the answer.
+        self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
+        attachment.live_from = 0
+        self._start(session, attachment, None)
+
+    def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
+        attached = AttachedSession(self, session, attachment)
+        self._attached[session.id] = attached
+        attached.start(answer)
+
+    def detach(self, session_id: str) -> None:
+        """End the viewer's earlier attachment to this session before its next one."""
+        attached = self._attached.pop(session_id, None)
+        if attached is not None:
+            attached.answer_now()  # its past does not end any more: the next attach has it
+            attached.stop(1000, "attached again")
+
+    def send(self, *frames: bytes) -> None:
+        """Write frames."""
+        self.write(list(frames))
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write lines."""
+        if frames and not self._writer.is_closing():
+            frames.append(b"")
+            self._writer.write(b"\n".join(frames))
+
+    def write_ready(self, block: bytes) -> None:
+        """Write encoded frames."""
+        if not self._writer.is_closing():
+            self._writer.write(block)
+
+    async def drain(self) -> None:
+        """Wait until the front has taken what was written, but for the high water."""
+        await self._writer.drain()
+
+    def leave(self, attached: AttachedSession, code: int, reason: str) -> None:
+        """Leave a session that is over; the front closes a socket that carries no other."""
+        session = attached.session
+        if self._attached.get(session.id) is attached:
+            del self._attached[session.id]
+        session.remove(attached, code=code, cause=reason)
+        self.write([wire.control(wire.SHUT, code=code, reason=reason, session=session.id)])
+
+    def shut(self, code: int, reason: str) -> None:
+        """Ask the front to close the viewer's socket."""
+        self.write([wire.control(wire.SHUT, code=code, reason=reason)])
+
+
+def _viewer(facts: dict[str, Any]) -> Viewer:
+    """Return the viewer that a hello describes."""
+    client = object_of(facts.get("initialize"))
+    profile = read_client(jsonrpc.dumps({"params": client}))
+    role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
+    return Viewer(
+        id=str(facts.get("viewer", "")),
+        role=role,
+        session=str(facts.get("session", "")),
+        profile=profile,
+        replay=facts.get("replay") is True,
+        is_new=facts.get("new") is True,
+    )
+
+
+def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
+    """Return the cursor of an attach, and otherwise whether the past is wanted.
+
+    Raises:
+        CursorError: It is not a usable cursor.
+    """
+    ours = object_of(object_of(params.get("_meta")).get(META))
+    if "after" in ours:
+        return cursor_of(ours["after"]), True
+    place = params.get("replayFrom")
+    if place is None:
+        return None, loads
+    kind = object_of(place).get("type")
+    if kind == "start":
+        return None, True
+    if kind == "_lastword":
+        # Inclusive in version 2: the next one that is wanted.
+        wanted = object_of(place)
+        first = wanted.get("from")
+        seq = first - 1 if isinstance(first, int) and not isinstance(first, bool) else first
+        return cursor_of({"epoch": wanted.get("epoch"), "seq": seq}), True
+    raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
+
+
+def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
+    """Tell whether the past is to be compact. It is for stock clients, unless they decline.
+
+    Raises:
+        CursorError: The value is not a boolean.
+    """
+    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(wanted, str):
+        return not viewer.replay
+    if wanted not in {"compact", "full"}:
+        raise CursorError('replay is "compact" or "full"')
+    return wanted == "compact"
+
+
+def _placed(
+    result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
+) -> dict[str, Any]:
+    """Return an answer with the attachment's position, for a viewer that counts."""
+    if not attachment.viewer.replay:
+        return result
+    place: dict[str, Any] = {
+        "epoch": session.log.epoch,
+        "head": attachment.live_from,
+        "from": attachment.reader.pos + 1,
+        "replay": "compact" if attachment.compact else "full",
+    }
+    place |= {"reset": reset.value} if reset is not None else {}
+    return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,539 @@
+"""The hub: turns what a session's agent and viewers send into entries of its log.
+
+Owns three rules: a prompt reaches the agent once and ends once, a question of the agent gets one
+answer, and one turn runs at a time. Sans-IO: frames and a time in, effects out. The hub sends
+viewers nothing but refusals; everything else they pull from the log (`viewing.reader`), so whatever
+is sent has been committed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
+from lastword.gateway.holder.presence import PresenceBounds
+from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.log.pins import MAX_ENDS
+from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.attachment import Attachment
+from lastword.gateway.viewing.reader import Reader, start
+from lastword.gateway.viewing.request_ids import number_of, read_ask_id, session_key
+from lastword.gateway.viewing.retry_lines import WaitLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.log.entries import Cursor
+    from lastword.gateway.log.store import Log
+    from lastword.gateway.viewing.attachment import Viewer
+    from lastword.gateway.viewing.reader import Reset
+
+MAX_OPEN = 256
+"""A viewer's requests that wait for their answers; one more is refused."""
+
+CLIENT_METHODS_SECONDS = 30.0
+"""How long an agent's request to a viewer's machine (its files, its terminals) waits for it."""
+
+
+class ToAgent(msgspec.Struct, frozen=True):
+    """Send this line to the agent. It has been committed."""
+
+    line: bytes
+
+
+class ToViewer(msgspec.Struct, frozen=True):
+    """Send this to one attachment outside the log: a refusal, which is no part of the session."""
+
+    attachment: Attachment
+    line: bytes
+
+
+class Retell(msgspec.Struct, frozen=True):
+    """Send one attachment the outcome of its own request again, outside the log."""
+
+    attachment: Attachment
+    end: Numbered
+
+
+HubEffect: TypeAlias = ToAgent | ToViewer | Retell
+
+
+class OpenIn(msgspec.Struct, frozen=True):
+    """A viewer's request that the agent has not answered."""
+
+    viewer: str
+    request: bytes
+    method: str
+    turn: int = 0
+
+
+class OpenAsk(msgspec.Struct, frozen=True):
+    """An open question of the agent: its own id, and since when it has been waiting."""
+
+    agent_id: bytes
+    method: str
+    since: float
+
+
+class Hub:
+    """One session."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        session_id: str,
+        numbers: Callable[[], int],
+        turns: Callable[[], int] | None = None,
+        unattended_seconds: float | None = 24 * 3600.0,
+    ) -> None:
+        """Begin on a log, which may have a past.
+
+        Args:
+            log: Where entries are committed.
+            session_id: The session's id.
+            numbers: Returns the next id towards the agent, shared by all sessions of one agent.
+            turns: Returns the number of the next turn, likewise; without, it is counted here.
+            unattended_seconds: How long a question waits without a controller; `None`: not at all.
+        """
+        self.log = log
+        self._key = session_key(session_id)
+        self._numbers = numbers
+        self._turns = turns or count(1).__next__
+        self._unattended_seconds = unattended_seconds
+        self._attached: list[Attachment] = []
+        self._open: dict[int, OpenIn] = {}
+        self._by_key: dict[tuple[str, bytes], int] = {}
+        self._ended: OrderedDict[tuple[str, bytes], Numbered] = OrderedDict()
+        self._asks: dict[int, OpenAsk] = {}
+        self._last_ask = 0
+        self._left_alone_since: float | None = 0.0
+        self._is_closed = False
+        self._waits = WaitLines()
+        self._presence = PresenceBounds()
+        self._recall()
+
+    def _recall(self) -> None:
+        """Restore what the log says was open, in a process that takes the session over."""
+        for kept in self.log.pins_of("open:"):
+            about = kept.entry.about
+            self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
+            self._by_key[about.viewer, about.request] = about.number
+        # No question had a greater number than its entry: an answer that is sent again to one of
+        # the agent's before must not answer one of this agent's.
+        self._last_ask = self.log.head
+        for kept in self.log.pins_of("end:"):
+            self._ended[kept.entry.about.viewer, kept.entry.about.request] = kept
+
+    @property
+    def attached(self) -> tuple[Attachment, ...]:
+        """Who is there."""
+        return tuple(self._attached)
+
+    @property
+    def turn_of(self) -> str | None:
+        """Return the viewer whose prompt is open."""
+        return next(
+            (each.viewer for each in self._open.values() if each.method == acp.PROMPT), None
+        )
+
+    @property
+    def last_number(self) -> int:
+        """Return the greatest number towards the agent in the log."""
+        kept = [each for kind in ("open:", "end:") for each in self.log.pins_of(kind)]
+        return max((each.entry.about.number for each in kept), default=0)
+
+    @property
+    def open_turns(self) -> int:
+        """Return how many prompts the agent has not answered."""
+        return sum(each.method == acp.PROMPT for each in self._open.values())
+
+    @property
+    def open_questions(self) -> int:
+        """Return how many of the agent's questions are open."""
+        return len(self._asks)
+
+    def has_open(self, number: int) -> bool:
+        """Tell whether a request with this number is waiting for the agent's answer."""
+        return number in self._open
+
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether the agent has ended the session at a viewer's request."""
+        return self._is_closed
+
+    # Viewers come and go.
+
+    def attach(
+        self,
+        viewer: Viewer,
+        cursor: Cursor | None,
+        now_ms: int,
+        *,
+        replay: bool = True,
+        compact: bool = False,
+    ) -> tuple[Attachment, Reset | None]:
+        """Attach a viewer: from its cursor, from the oldest entry, or from now on.
+
+        Raises:
+            CursorError: Its cursor is not valid in this log.
+        """
+        after, reset = start(self.log, cursor)
+        if cursor is None and not replay:
+            after = self.log.head
+        came = {"after": after, "role": viewer.role.value, "client": viewer.profile.name}
+        from_cursor = cursor is not None and reset is None
+        back = {"back": True} if from_cursor else {}
+        head = self.log.head
+        self.note_of(viewer, now_ms, Kind.VIEWER_CAME, **came, **back)
+        attachment = Attachment(
+            viewer,
+            Reader(self.log, after),
+            head=head,
+            from_cursor=from_cursor,
+            open_asks=frozenset(self._asks),
+            compact=compact,
+        )
+        self._attached.append(attachment)
+        if viewer.controls:
+            self._left_alone_since = None
+        return attachment, reset
+
+    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
+        """Go back: an attached viewer has applied no more than this, and gets the rest again.
+
+        Raises:
+            CursorError: Its cursor is not valid in this log.
+        """
+        after, reset = start(self.log, cursor)
+        attachment.go_back(after, 0 if reset is not None else parts)
+        return reset
+
+    def detach(
+        self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str
+    ) -> None:
+        """Detach a viewer whose socket has gone. Its requests stay open."""
+        if attachment not in self._attached:
+            return
+        self._attached.remove(attachment)
+        facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
+        self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
+        if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
+            self._left_alone_since = now
+            self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
+
+    def note(self, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any) -> None:
+        """Log an event of the session, or of a viewer, that no frame reports."""
+        about = About(viewer=viewer, word=WORDS[kind], facts=facts)
+        self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
+
+    def note_of(self, viewer: Viewer, now_ms: int, kind: Kind, /, **facts: Any) -> None:
+        """Log an event of a viewer, unless too many of viewers with its role have been logged."""
+        self.note_bounded(viewer.role.value, now_ms, kind, viewer=viewer.id, **facts)
+
+    def note_bounded(
+        self, source: str, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any
+    ) -> bool:
+        """Log an event, unless its source causes too many; return whether it is logged.
+
+        Whoever comes and goes without end is not to have the log let go of what was said in it.
+        """
+        left_out = self._presence.take(source, now_ms)
+        if left_out is None:
+            return False
+        more = {"left_out": left_out} if left_out else {}
+        self.note(now_ms, kind, viewer=viewer, **facts, **more)
+        return True
+
+    # What viewers say.
+
+    def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        """Take in a viewer's frame that names this session or answers its question."""
+        message = frame.message
+        if message.method is None:
+            return self._answered(attachment, frame, now_ms)
+        if message.request_id is None:
+            return self._notified(attachment, frame, now_ms)
+        return self._requested(attachment, frame, message.request_id, now_ms)
+
+    def _requested(
+        self, attachment: Attachment, frame: Frame, request_id: bytes, now_ms: int
+    ) -> list[HubEffect]:
+        viewer, method = attachment.viewer, frame.message.method or ""
+        key = (viewer.id, request_id)
+        if key in self._by_key:
+            return []  # sent again: it is under way, and its end will come in its place
+        ended = self._ended.get(key)
+        if ended is not None and not self._is_another(attachment, ended):
+            return self._again(attachment, ended)
+        refusal = self._refusal(viewer, method)
+        if refusal is not None:
+            return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
+        number = self._numbers()
+        turn = self._turns() if method == acp.PROMPT else 0
+        about = About(viewer=viewer.id, request=request_id, number=number, turn=turn, method=method)
+        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
+        self._open[number] = OpenIn(viewer.id, request_id, method, turn)
+        self._by_key[key] = number
+        return [ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
+
+    def _refusal(self, viewer: Viewer, method: str) -> dict[str, Any] | None:
+        if not viewer.controls:
+            return refusals.observes()
+        if method == acp.PROMPT and self.turn_of not in {None, viewer.id}:
+            return refusals.turn_open()
+        if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
+            return refusals.too_many_open(MAX_OPEN)
+        return None
+
+    @staticmethod
+    def _is_another(attachment: Attachment, ended: Numbered) -> bool:
+        """Tell whether this is another request, with an id that the client has used before.
+
+        JSON-RPC allows that. It is not assumed of a viewer that may return, since its requests
+        are known by their ids; a viewer that has only this link has received the earlier answer
+        over it.
+        """
+        return attachment.viewer.is_new and ended.entry.about.number in attachment.answered
+
+    def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
+        """Handle a repeated request that has ended, from a viewer that missed the answer."""
+        number = end.entry.about.number
+        if number in attachment.answered:
+            return []
+        if attachment.reader.pos < end.seq:
+            attachment.wanted.add(number)  # it is about to pull it
+            return []
+        return [Retell(attachment, end)]
+
+    def _notified(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        viewer, method = attachment.viewer, frame.message.method or ""
+        if not viewer.controls:
+            return []
+        line, number = frame.line, 0
+        if method == acp.CANCEL_REQUEST:
+            params = frame.message.params
+            raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
+            if isinstance(raw, msgspec.UnsetType):
+                return []
+            number = self._by_key.get((viewer.id, jsonrpc.same_id(bytes(raw))), 0)
+            if not number:
+                return []
+            line = jsonrpc.notification(method, {"requestId": number})
+        about = About(viewer=viewer.id, method=method)
+        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
+        return [ToAgent(line)]
+
+    def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        """Take in an answer to a question: the first one wins, and the other viewers are told."""
+        key, number = read_ask_id(frame.message.request_id)
+        ask = self._asks.get(number)
+        if ask is None or key != self._key or not attachment.viewer.controls:
+            return []
+        return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
+
+    def _decide(  # noqa: PLR0913 - what stands on the entry
+        self, number: int, frame: Frame, now_ms: int, *, word: str, viewer: str = "", why: str = ""
+    ) -> list[HubEffect]:
+        ask = self._asks.pop(number)
+        facts = {"why": why} if why else {}
+        about = About(viewer=viewer, number=number, method=ask.method, word=word, facts=facts)
+        self.log.append([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
+        return [ToAgent(jsonrpc.with_id(frame, ask.agent_id))]
+
+    # What the agent says.
+
+    def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
+        """Take in what the agent wrote in one read, and commit it at once."""
+        entries: list[LogEntry] = []
+        ended: list[int] = []
+        effects: list[HubEffect] = []
+        has_spoken = False
+        for frame in frames:
+            message = frame.message
+            if _is_text(message):
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                if not has_spoken:
+                    has_spoken = True
+                    self._waits.note(frame, now)
+                continue
+            has_spoken = False
+            if message.method is None:
+                number = number_of(message.request_id)
+                opened = self._open.pop(number, None)
+                if opened is None:
+                    continue
+                entries.append(_end(frame, number, opened, now_ms))
+                ended.append(len(entries))
+            elif message.request_id is not None:
+                entries += self._asked(frame, message.request_id, now, now_ms)
+            elif message.method == acp.CANCEL_REQUEST:
+                withdrawn = self._withdrawn(frame, now_ms)
+                if withdrawn is not None:
+                    entries.append(withdrawn)
+            elif not self._is_told_by_an_end(frame):
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                self._waits.note(frame, now)
+        before = self.log.head
+        self.log.append(entries)
+        for place in ended:
+            self._has_ended(Numbered(before + place, entries[place - 1]))
+        return effects
+
+    def _has_ended(self, end: Numbered) -> None:
+        key = (end.entry.about.viewer, end.entry.about.request)
+        self._by_key.pop(key, None)
+        if end.entry.about.method in acp.ENDS_SESSION:
+            frame = jsonrpc.decode(end.entry.frame)
+            has_failed = isinstance(frame, jsonrpc.Frame) and frame.message.error is not UNSET
+            self._is_closed = self._is_closed or not has_failed
+        if end.entry.about.method == acp.PROMPT and self.turn_of is None:
+            self._waits.end()
+        self._ended[key] = end
+        if len(self._ended) > MAX_ENDS:
+            self._ended.popitem(last=False)
+
+    def _is_told_by_an_end(self, frame: Frame) -> bool:
+        """Tell whether this is a typed update whose payload the prompt's answer repeats."""
+        update = frame.message.update
+        return (
+            update is not None
+            and update.session_update == acp.V1.error_kind
+            and self.turn_of is not None
+        )
+
+    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
+        self._last_ask += 1
+        method = frame.message.method or ""
+        ask = self._asks[self._last_ask] = OpenAsk(agent_id, method, now)
+        about = About(number=self._last_ask, method=method, request=agent_id)
+        asked = LogEntry(LogKind.ASK, now_ms, frame.line, about)
+        is_held = self._left_alone_since is not None
+        return [asked, _held(self._last_ask, ask, now_ms)] if is_held else [asked]
+
+    def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
+        params = frame.message.params
+        raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
+        if isinstance(raw, msgspec.UnsetType):
+            return None
+        agent_id = jsonrpc.same_id(bytes(raw))
+        for number, ask in self._asks.items():
+            if ask.agent_id == agent_id:
+                del self._asks[number]
+                about = About(number=number, method=ask.method, word="withdrawn")
+                return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
+        return None
+
+    def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> None:
+        """End everything that is open with this error object: no answers will come."""
+        self._end_open(lambda number, opened: jsonrpc.error(number, error(opened)), now_ms)
+
+    def close(self, now_ms: int) -> list[HubEffect]:
+        """End everything that is open as cancelled: the session is closed."""
+        answers = [
+            ToAgent(refusals.cancelled_answer(ask.method, ask.agent_id))
+            for ask in self._asks.values()
+        ]
+        self._end_open(refusals.closed_answer, now_ms)
+        return [*answers]
+
+    def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> None:
+        """End all open requests with these answers, and withdraw the agent's questions."""
+        frames = []
+        for number, opened in self._open.items():
+            frame = jsonrpc.decode(answer(b"%d" % number, opened))
+            if isinstance(frame, jsonrpc.Frame):
+                frames.append(frame)
+        entries = [
+            LogEntry(
+                LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost")
+            )
+            for number, ask in self._asks.items()
+        ]
+        for kept in self.log.pins_of("ask:"):
+            if kept.entry.about.number not in self._asks:
+                about = About(number=kept.entry.about.number, word="lost")
+                entries.append(LogEntry(LogKind.TOLD, now_ms, b"", about))
+        self._asks.clear()
+        self.log.append(entries)
+        self.from_agent(frames, 0.0, now_ms)
+
+    # What time brings.
+
+    def next_timeout(self) -> float | None:
+        """Return when `handle_timeout` is due, on the clock of `now`."""
+        due = [self._waits.due, *(self._due(ask) for ask in self._asks.values())]
+        return min((at for at in due if at is not None), default=None)
+
+    def _due(self, ask: OpenAsk) -> float | None:
+        if self._left_alone_since is None:
+            return None
+        since = max(ask.since, self._left_alone_since)
+        if ask.method not in acp.ASKS_USER:
+            return since + CLIENT_METHODS_SECONDS
+        return since + (self._unattended_seconds or 0.0)
+
+    def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
+        """Report a long wait, and answer the questions that waited long enough for a viewer."""
+        effects: list[HubEffect] = []
+        line = self._waits.take(now)
+        if line:
+            self.note(now_ms, Kind.WAITS, text=line)
+        for number, ask in list(self._asks.items()):
+            due = self._due(ask)
+            if due is None or due > now:
+                continue
+            asked = next(
+                kept.entry for kept in self.log.pins_of("ask:") if kept.entry.about.number == number
+            )
+            frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, asked.frame))
+            if isinstance(frame, jsonrpc.Frame):
+                at_once = ask.method in acp.ASKS_USER and not self._unattended_seconds
+                why = "rejected" if at_once else "expired"
+                effects += self._decide(number, frame, now_ms, word="policy", why=why)
+        return effects
+
+
+def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
+    """Note a question for which nobody is there who may answer it."""
+    about = About(number=number, method=ask.method, word=WORDS[Kind.QUESTION_HELD])
+    return LogEntry(LogKind.LIFE, now_ms, b"", about)
+
+
+def _is_text(message: jsonrpc.Envelope) -> bool:
+    """Tell whether this is a piece of the agent's text, as most of its output is."""
+    params = message.params
+    if message.id is not UNSET or params is UNSET or params.update is UNSET:
+        return False
+    return message.method == acp.UPDATE and params.update.session_update in _TEXT
+
+
+_TEXT = acp.TEXT_KINDS | acp.THOUGHT_KINDS
+
+
+def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
+    about = About(
+        viewer=opened.viewer,
+        request=opened.request,
+        number=number,
+        turn=opened.turn,
+        method=opened.method,
+        failure=_payload(frame) if opened.method == acp.PROMPT else None,
+    )
+    return LogEntry(LogKind.END, now_ms, frame.line, about)
+
+
+def _payload(frame: Frame) -> dict[str, Any] | None:
+    """Return the failure in a prompt's answer, as the sidecar put it there."""
+    error = jsonrpc.loads(frame.message.error)
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    return payload if isinstance(payload, dict) else None

@@ -1,0 +1,104 @@
+"""Openings: requests to an agent that do not belong to a session yet, and their outcome.
+
+Owns to whom an answer goes. A viewer whose link was lost sends its `session/new` again; it gets
+the session that the first one opened, and no second one is opened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.viewing.attachment import Viewer
+
+UNDER_WAY = ""
+"""What a request comes to that waits for the agent already."""
+
+
+class Opening(msgspec.Struct):
+    """One request that waits for the agent's answer.
+
+    Attributes:
+        link: the link over which it is answered.
+        viewer: who asked.
+        request_id: the viewer's own id (JSON text).
+        params: the params of a request for a session; empty for other requests.
+    """
+
+    link: FrontLink
+    viewer: str
+    request_id: bytes
+    params: dict[str, Any]
+
+
+class Openings:
+    """The openings of one agent."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Opening] = {}
+        self._opened: dict[tuple[str, bytes], str] = {}
+
+    def add(self, number: int, opening: Opening) -> None:
+        """Add a request that goes to the agent under this number."""
+        self._waiting[number] = opening
+        # An id that is used again has the outcome of the later request, even of one that fails.
+        self._opened.pop((opening.viewer, opening.request_id), None)
+
+    def take(self, number: int) -> Opening | None:
+        """Remove and return the request that an answer is for."""
+        return self._waiting.pop(number, None)
+
+    @property
+    def are_waiting(self) -> bool:
+        """Tell whether a request waits for the agent, which may speak before it answers."""
+        return bool(self._waiting)
+
+    def again(
+        self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+    ) -> str | None:
+        """Return the outcome of a `session/new` that its viewer may have sent before.
+
+        A viewer that came without a secret has sent its requests over no other link, so a request
+        with an id that has been answered is a new one.
+
+        Args:
+            link: The link over which it came.
+            viewer: The viewer.
+            request_id: The viewer's own id (JSON text).
+            sessions: The existing sessions.
+
+        Returns:
+            The session that it opened; `UNDER_WAY` if it will be answered over this link; `None` if
+            the agent is to be asked.
+        """
+        if self.is_under_way(link, viewer.id, request_id):
+            return UNDER_WAY
+        session_id = self.session_of(viewer.id, request_id)
+        return session_id if session_id in sessions and not viewer.is_new else None
+
+    def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
+        """Tell whether a viewer repeats a pending request, which this link then answers."""
+        for opening in self._waiting.values():
+            if (opening.viewer, opening.request_id) == (viewer, request_id):
+                opening.link = link
+                return True
+        return False
+
+    def opened(self, opening: Opening, session_id: str) -> None:
+        """Note the session that a request opened."""
+        self._opened[opening.viewer, opening.request_id] = session_id
+
+    def session_of(self, viewer: str, request_id: bytes) -> str:
+        """Return the session that a request opened; empty if none."""
+        return self._opened.get((viewer, request_id), "")
+
+    def take_all(self) -> list[Opening]:
+        """Remove and return all that wait."""
+        waiting = list(self._waiting.values())
+        self._waiting.clear()
+        return waiting

@@ -1,0 +1,559 @@
+"""The holder: one agent, the logs of its sessions, and the viewers that fronts connect to it.
+
+Owns the process between fronts and one agent. It is the agent's only client; fronts come and go
+without ending a turn. `Hub` makes all decisions; this module reads, commits and sends, in that
+order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sqlite3
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.option_table import RUN_VARIABLE
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.holder import reserved_names
+from lastword.gateway.holder.agent_process import SupervisedAgent, environment, supervised
+from lastword.gateway.holder.connection import FrontLink
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError, initialize_params
+from lastword.gateway.holder.recording import HolderRecord
+from lastword.gateway.holder.session import HeldSession
+from lastword.gateway.log.owner import LogOwnedError, LogOwner
+from lastword.gateway.quality import table
+from lastword.gateway.quality.held import HolderQuality
+from lastword.gateway.run_folder import make_private
+from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.render import with_session
+from lastword.gateway.viewing.request_ids import number_of
+from lastword.outbox.own import OwnReports
+from lastword.outbox.target import Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.log.owner import LogLock
+
+MAX_EARLY = 256
+"""Frames of a session that is not known yet, as where its agent speaks before it has answered."""
+
+MAX_SESSIONS = 64
+"""Sessions of one agent, which has more than one only by forks."""
+
+LOOK_SECONDS = 0.05
+"""How often it is looked whether an agent may be read on."""
+
+BACKLOG = 1024
+"""Fronts' connections that wait for this process: asyncio takes one more for a connection that is
+made and then lost, and a viewer of each would be told that there is no agent."""
+
+SPARE_SECONDS = 600.0
+"""How long an agent without a session waits for one, once no front is there."""
+
+
+class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a holder.
+
+    Attributes:
+        name: the name of its socket, and of its files beside it.
+        run_folder: the folder of the sockets; for its user alone.
+        address: the URL of the gateway that starts it.
+        log_folder: the folder of the logs; for its user alone.
+        record_folder: the folder of the record; empty for none.
+        command: the agent's command.
+        options: the options of `lastword run`.
+        client: the `initialize` params of the client that it is started for.
+        session: the session whose log it takes over; empty for a new agent without one.
+        root: sessions work in this folder or below it.
+        log_limit_bytes: the maximum size of a log.
+        unattended_seconds: how long a question waits for a viewer; `None` for not at all.
+        client_fs: the agent may use the client's file system and terminals.
+        viewers: the maximum number of viewers attached to one session.
+        idle_close_seconds: when to end a session without viewers in which no turn is running.
+        detach_grace_seconds: when to end a session without viewers, turn or not; 0 for never.
+        state_folder: the folder of the outbox.
+        report: where failures are reported.
+    """
+
+    name: str
+    run_folder: str
+    log_folder: str
+    address: str = ""
+    record_folder: str = ""
+    command: list[str]
+    options: list[str] = []
+    client: dict[str, Any] = {}
+    session: str = ""
+    root: str = ""
+    log_limit_bytes: int = 64 * 1024 * 1024
+    unattended_seconds: float | None = 24 * 3600.0
+    client_fs: bool = False
+    viewers: int = 64
+    idle_close_seconds: float = 7 * 24 * 3600.0
+    detach_grace_seconds: float = 0.0
+    state_folder: str = ""
+    report: Wish = Wish()
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Holder:
+    """One agent and its sessions."""
+
+    def __init__(self, settings: HolderSettings) -> None:
+        self.settings = settings
+        self.quality: HolderQuality = HolderQuality()
+        self.record: HolderRecord = HolderRecord(
+            settings.record_folder, program=settings.command[0]
+        )
+        self.reports: OwnReports = OwnReports(
+            settings.report, settings.state_folder, settings.command[0]
+        )
+        self.agent: SupervisedAgent = SupervisedAgent(self._from_agent, self._agent_ended)
+        self.conversation: OwnRequests = OwnRequests(self.agent.send)
+        self.sessions: dict[str, HeldSession] = {}
+        self._by_agents_id: dict[str, HeldSession] = {}
+        """The same, by the ids that the agent knows."""
+        self.initialized: dict[str, Any] = {}
+        """What the agent answered to `initialize`."""
+        self._initialize_failed: dict[str, Any] | None = None
+        self._ready = asyncio.Event()
+        self._over = asyncio.Event()
+        self._early: dict[str, list[Frame]] = {}
+        self._openings = Openings()
+        self._links: set[FrontLink] = set()
+        self._alone_since = time.monotonic()
+        self._status: int | None = None
+        self._lock: LogLock | None = None
+        """Of the log that it takes over."""
+        self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
+        """Where fronts find it."""
+
+    @property
+    def owner(self) -> LogOwner:
+        """Return how this process is named as the owner of logs."""
+        settings = self.settings
+        return LogOwner(pid=os.getpid(), address=settings.address, run_folder=settings.run_folder)
+
+    async def run(self) -> None:
+        """Hold the agent until its sessions have ended.
+
+        Raises:
+            LogOwnedError: Another process has the session that it is started for.
+            OSError: The agent cannot be started, or the socket cannot be made.
+        """
+        if self.settings.session:  # before an agent is started for it
+            self._lock = HeldSession.locked(self, self.settings.session)
+        self._server = await self._listen()
+        try:
+            command = supervised(self.settings.command, self.settings.options)
+            cwd = self.settings.root or os.getcwd()
+            known = environment() | {RUN_VARIABLE: self.record.run}
+            await self.agent.spawn(command, cwd, known)
+            watch = asyncio.create_task(self._watch())
+            starting = asyncio.create_task(self._start())
+            await self._over.wait()
+            for task in (watch, starting):
+                task.cancel()
+        finally:
+            self._server.close()
+            await self._leave()
+
+    async def _listen(self) -> asyncio.Server:
+        """Make the socket.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        # A front takes away a socket at which nobody listens: it has this name once one does.
+        made = f"{self.socket_path.removesuffix('.sock')}.new"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(made)
+        server = await asyncio.start_unix_server(
+            self._accept, made, limit=wire.LINE_LIMIT_BYTES, backlog=BACKLOG
+        )
+        os.chmod(made, 0o600)
+        os.rename(made, self.socket_path)
+        return server
+
+    async def _keep_socket(self) -> None:
+        """Make the socket, and the links to it, again if they have been deleted."""
+        with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
+            if _is_gone(self.socket_path):
+                make_private(self.settings.run_folder)
+                before, self._server = self._server, await self._listen()
+                before.close()
+        for session in self.sessions.values():
+            if _is_gone(self._link_of(session)):
+                self._link(session)
+
+    async def _start(self) -> None:
+        """Initialize the agent, and restore the session that it is started for."""
+        params = initialize_params(self.settings.client, client_fs=self.settings.client_fs)
+        try:
+            self.initialized = await self.conversation.request(acp.INITIALIZE, params)
+        except RequestFailedError as failed:
+            self._initialize_failed = failed.error
+        if self.settings.session and self._initialize_failed is None:
+            await self._bring_back(self.settings.session)
+        self._ready.set()
+
+    async def _bring_back(self, session_id: str) -> None:
+        """Take over a dead holder's session: end what was open, and have the agent resume it."""
+        try:
+            session = HeldSession.open(self, session_id, lock=self._lock)
+        except (StoreError, sqlite3.Error) as error:
+            self._initialize_failed = self._no_log(error)
+            return
+        self.conversation.begin_after(session.hub.last_number)
+        incident = self.record.incident()
+        crash = refusals.agent_lost("Send the prompt again.", incident)
+        lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+        session.hub.note(now_ms(), Kind.HOLDER_DIED, **lost)
+        self.reports.tell("holder", crash["data"]["agent_error"], session_id)
+        session.hub.lost_agent(lambda _: crash, now_ms())
+        self._add(session)
+        session.suppressed = True
+        try:
+            history = await session.restore(self.initialized)
+        except RequestFailedError as failed:
+            session.failed = failed.error
+            session.hub.note(now_ms(), Kind.SESSION_NOT_RESTORED, **_why(failed.error))
+        else:
+            session.hub.note(now_ms(), Kind.SESSION_RESTORED, history=history)
+        session.suppressed = False
+        session.grew()
+
+    # Fronts.
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = writer.get_extra_info("socket")
+        user = wire.peer_user(peer) if peer is not None else None
+        if user is not None and user != os.getuid():
+            writer.close()
+            return
+        link = FrontLink(self, reader, writer)
+        self._links.add(link)
+        try:
+            await link.run()
+        finally:
+            self._links.discard(link)
+            if not self._links:
+                self._alone_since = time.monotonic()
+
+    async def ready(self) -> dict[str, Any] | None:
+        """Wait for the agent's answer to `initialize`; return the error object if it refused."""
+        await self._ready.wait()
+        return self._initialize_failed
+
+    def open_session(
+        self,
+        link: FrontLink,
+        frame: Frame,
+        params: dict[str, Any],
+        origin: HeldSession | None = None,
+    ) -> None:
+        """Ask the agent for a session; a viewer that asks again gets the one it has.
+
+        Args:
+            link: The viewer's link.
+            frame: The request.
+            params: Its params.
+            origin: The session that it forks, if any.
+        """
+        self._is_taken()
+        request_id = frame.message.request_id or b"null"
+        known = self._openings.again(link, link.viewer, request_id, self.sessions)
+        if known is None and origin is not None:
+            self._fork(link, frame, params, origin)
+        elif known is None:
+            self._ask(link, frame, params)
+        elif known != UNDER_WAY:
+            session = self.sessions[known]
+            link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
+
+    def _fork(
+        self, link: FrontLink, frame: Frame, params: dict[str, Any], origin: HeldSession
+    ) -> None:
+        """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
+        if len(self.sessions) >= MAX_SESSIONS:
+            request_id = frame.message.request_id or b"null"
+            link.send(jsonrpc.error(request_id, refusals.too_many_sessions()))
+            return
+        if origin.agents_id != origin.id:
+            line = with_session(frame.line, origin.agents_id)
+            frame = msgspec.structs.replace(frame, line=line)
+        own = {key: value for key, value in params.items() if key != "sessionId"}
+        inherited = {
+            key: value
+            for key, value in origin.recall("params").items()
+            if key in {"cwd", "mcpServers"}
+        }
+        self._ask(link, frame, inherited | own)
+
+    def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
+        request_id = frame.message.request_id or b"null"
+        if self._status is not None:
+            link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
+            return
+        number = self.conversation.next_number()
+        self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
+        self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+
+    def _is_taken(self) -> None:
+        """Rename the socket: this holder is no longer a spare."""
+        name = os.path.basename(self.socket_path)
+        if name.startswith("spare-"):
+            taken = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
+            with contextlib.suppress(FileNotFoundError):  # it is made again
+                os.rename(self.socket_path, taken)
+            self.socket_path = taken
+
+    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+        """Ask the agent for something that belongs to no session, such as a login."""
+        self._ask(link, frame, {})
+
+    # The agent.
+
+    def _from_agent(self, block: bytes) -> None:
+        """Take in the agent's output, passing consecutive lines of a session on together."""
+        run: list[Frame] = []
+        owner: HeldSession | None = None
+        is_suspect = reserved_names.may_be_in(block)
+        for read in jsonrpc.decode_lines(block):
+            frame = read if isinstance(read, jsonrpc.Frame) else None
+            if is_suspect and frame is not None:
+                frame = self._without_reserved_names(frame)
+            if frame is None:
+                continue
+            session = self._session_of(frame)
+            if session is not owner:
+                if owner is not None:
+                    owner.from_agent(run)
+                owner, run = session, []
+            if session is not None:
+                run.append(frame)
+            else:
+                self._of_no_session(frame)
+        if owner is not None:
+            owner.from_agent(run)
+        if any(session.log.is_behind for session in self.sessions.values()):
+            self.agent.read_on(wanted=False)
+
+    def _without_reserved_names(self, frame: Frame) -> Frame | None:
+        """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
+        clean = reserved_names.cleaned(frame)
+        if clean.used:
+            self.quality.counts.add(table.RESERVED, 1, clean.used)
+        request_id = frame.message.request_id
+        if clean.frame is None and request_id is not None:
+            self.agent.send(jsonrpc.error(request_id, refusals.RESERVED))
+        return clean.frame
+
+    def _session_of(self, frame: Frame) -> HeldSession | None:
+        message = frame.message
+        if message.method is not None:
+            return self._by_agents_id.get(message.session_id or "") or self._only_one(frame)
+        number = number_of(message.request_id)
+        return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
+
+    def _only_one(self, frame: Frame) -> HeldSession | None:
+        """Return the agent's only session, for a frame that names none."""
+        if frame.message.session_id is None and len(self.sessions) == 1:
+            return next(iter(self.sessions.values()))
+        return None
+
+    def _of_no_session(self, frame: Frame) -> None:
+        message = frame.message
+        if message.method is None:
+            if not self.conversation.takes(frame):
+                self._opened(frame)
+        elif self._openings.are_waiting and message.session_id is not None:
+            early = self._early.setdefault(message.session_id, [])
+            if len(early) < MAX_EARLY:
+                early.append(frame)
+        elif message.request_id is not None and message.session_id is not None:
+            # Of a session that is over: whom it asks has gone.
+            gone = refusals.unknown_session(message.session_id)
+            self.agent.send(jsonrpc.error(message.request_id, gone))
+
+    def _opened(self, frame: Frame) -> None:
+        """Take in the answer to a viewer's request that belongs to no session."""
+        asked = self._openings.take(number_of(frame.message.request_id))
+        if asked is None:
+            return
+        self._answer_opening(asked, frame)
+        if not self._openings.are_waiting:
+            self._early.clear()
+
+    def _answer_opening(self, asked: Opening, frame: Frame) -> None:
+        """Answer a viewer's request of no session; it may have opened one."""
+        link, request_id, params = asked.link, asked.request_id, asked.params
+        result = jsonrpc.loads(frame.message.result)
+        session_id = result.get("sessionId") if isinstance(result, dict) else None
+        if not isinstance(session_id, str) or not session_id or not params:
+            link.send(jsonrpc.with_id(frame, request_id))
+            return
+        try:
+            session = HeldSession.made(self, session_id)
+            session.remember(params, object_of(result), self.settings.client)
+        except (StoreError, sqlite3.Error) as error:
+            link.send(jsonrpc.error(request_id, self._no_log(error)))
+            return
+        self._add(session)
+        self._openings.opened(asked, session.id)
+        early = self._early.pop(session_id, [])
+        if early:
+            session.from_agent(early)
+        link.has_opened(session, request_id, object_of(result) | {"sessionId": session.id})
+
+    def _add(self, session: HeldSession) -> None:
+        self.sessions[session.id] = session
+        self._by_agents_id[session.agents_id] = session
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._link_of(session))
+        self._link(session)
+
+    def _link_of(self, session: HeldSession) -> str:
+        return os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
+
+    def _link(self, session: HeldSession) -> None:
+        """Lead a session's name to the socket; a folder that has gone is made again soon."""
+        with contextlib.suppress(OSError):
+            os.symlink(os.path.basename(self.socket_path), self._link_of(session))
+
+    @property
+    def can_close(self) -> bool:
+        """Tell whether the agent can close a session on request."""
+        dialect = acp.dialect(self.initialized.get("protocolVersion"))
+        capabilities = object_of(self.initialized.get(dialect.agent_capabilities))
+        return isinstance(object_of(capabilities.get("sessionCapabilities")).get("close"), dict)
+
+    def close_session(self, session: HeldSession, word: str) -> None:
+        """End a session: tell its viewers, and keep its log for readers."""
+        if self.sessions.pop(session.id, None) is None:
+            return
+        if self._by_agents_id.get(session.agents_id) is session:
+            del self._by_agents_id[session.agents_id]
+        session.end(word)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._link_of(session))
+        if not self.sessions:
+            self._over.set()
+
+    def _agent_ended(self, status: int) -> None:
+        """Note the end of `lastword run`, which exits only if it cannot restart the agent."""
+        self._status = status
+        incident = self.record.incident()
+        error = refusals.agent_lost("Send the prompt again.", incident)
+        if self.sessions and not self._over.is_set():
+            self.reports.tell("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
+        self.conversation.lost(error)
+        for session in self.sessions.values():
+            left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+            session.hub.lost_agent(lambda _: error, now_ms())
+            session.hub.note(
+                now_ms(), Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left
+            )
+            session.failed = error  # what comes now reaches nobody
+            session.grew()
+        for asked in self._openings.take_all():
+            asked.link.send(jsonrpc.error(asked.request_id, error))
+        self._initialize_failed = self._initialize_failed or error
+        self._ready.set()
+        asyncio.get_running_loop().call_later(1.0, self._over.set)
+
+    def _no_log(self, error: Exception) -> dict[str, Any]:
+        """Return the error object for a session whose log cannot be written."""
+        sys.stderr.write(f"lastword: {error}\n")
+        told = refusals.no_log()
+        self.reports.tell("request", told["data"]["agent_error"])
+        return told
+
+    def stop(self) -> None:
+        """Stop, and end the agent."""
+        self._over.set()
+
+    async def _watch(self) -> None:
+        """Watch what no frame announces: timeouts, a slow disk, sessions without viewers."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            now = time.monotonic()
+            behind = False
+            for session in list(self.sessions.values()):
+                session.tick(now)
+                behind = behind or session.log.is_behind
+            self.agent.read_on(wanted=not behind)
+            self.record.flush()
+            await self._keep_socket()
+            idle = not self.sessions and not self._links
+            if idle and now - self._alone_since > SPARE_SECONDS:
+                self._over.set()
+
+    async def _leave(self) -> None:
+        for session in list(self.sessions.values()):
+            self.close_session(session, "stopped")
+        await asyncio.gather(*(link.close() for link in list(self._links)))
+        await self.agent.stop()
+        for session in HeldSession.opened:
+            session.close()
+        self.quality.leave(self.settings.run_folder)
+        self.record.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.socket_path)
+
+
+def _is_gone(path: str) -> bool:
+    return not os.path.lexists(path)
+
+
+def _why(error: dict[str, Any]) -> dict[str, Any]:
+    """Return what a log may hold about an agent's refusal: only lastword's own words."""
+    payload = object_of(object_of(error.get("data")).get("agent_error"))
+    return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}
+
+
+def _exit(status: int) -> dict[str, Any]:
+    """Return how a process ended, as the record has it."""
+    if status >= 0:
+        return {"exit_code": status}
+    try:
+        return {"exit_signal": signal.Signals(-status).name}
+    except ValueError:
+        return {"exit_signal": f"signal {-status}"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Hold an agent; the settings are JSON on stdin, from older fronts one argument."""
+    said = arguments[0].encode() if arguments else sys.stdin.buffer.read()
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    settings = msgspec.json.decode(said, type=HolderSettings)
+    holder = Holder(settings)
+    try:
+        asyncio.run(holder.run())
+    except LogOwnedError:
+        return 1  # whoever started it looks for the owner
+    finally:
+        holder.reports.finish()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,120 @@
+"""The holder's record: events of its sessions and their viewers, without content.
+
+Owns when something is recorded, and how it reaches the record's process (`recorder_process`). A
+holder and its `lastword run` write into one run, whose id the holder creates: the one records
+turns, the other viewers, on the same monotonic clock.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.entries import short
+from lastword.core.protocol import acp
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.gateway.holder.recorder_process import SpawnedRecorder
+from lastword.gateway.log.entries import LogEntry, LogKind
+from lastword.gateway.log.recorded_entries import recorded
+from lastword.gateway.log.sqlite import LastingLog
+from lastword.otel.enabled import asked_for
+from lastword.posix.identity import run_id
+from lastword.record.bounds import HourlyBounds
+from lastword.record.paths import store_path
+from lastword.record.recorder import Recorder
+from lastword.record.retention import limits_of
+from lastword.record.run import this_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.record.sink import Sink
+
+
+class HolderRecord:
+    """The record of one holder."""
+
+    def __init__(self, folder: str, *, program: str) -> None:
+        """Record into this folder; with an empty `folder`, nothing is recorded."""
+        self.run: str = run_id()
+        """The id of the run that the holder and its `lastword run` are recorded in."""
+        self._folder = folder
+        self._program = program
+        self._incidents = 0
+        wanted = bool(folder) or asked_for(os.environ)
+        self._recorder = Recorder(self._start, HourlyBounds()) if wanted else None
+
+    def _start(self) -> Sink | None:
+        path = store_path(self._folder) if self._folder else None
+        this = this_run(self.run, door="gateway", program=os.path.basename(self._program))
+        try:
+            return SpawnedRecorder(path, this, limits_of(os.environ))
+        except OSError:
+            return None  # no process is to be had: a session without a record is still a session
+
+    def incident(self) -> str:
+        """Return an incident's id, distinct from those of its `lastword run`."""
+        self._incidents += 1
+        return f"{self.run}-h{self._incidents}"
+
+    def holds(self, agents_id: str, name: str) -> None:
+        """Note a session, by the gateway's name and the agent's id for it."""
+        self._take(
+            Entry(
+                kind=Kind.SESSION_HELD,
+                at_seconds=time.monotonic(),
+                session_id=agents_id,
+                facts={"name": short(name) if name != agents_id else None},
+            )
+        )
+
+    def committed(self, agents_id: str, entries: Sequence[LogEntry]) -> None:
+        """Record entries of a session's log, which have been committed."""
+        if self._recorder is None:
+            return
+        for entry in entries:
+            if entry.kind is LogKind.IN and entry.about.method == acp.PROMPT:
+                self._recorder.keep()
+            elif entry.kind is LogKind.LIFE or entry.kind is LogKind.TOLD:
+                told = recorded(entry, agents_id, time.monotonic())
+                if told is not None:
+                    self._take(told)
+
+    def _take(self, entry: Entry) -> None:
+        if self._recorder is not None:
+            self._recorder.record(_known(entry))
+
+    def flush(self) -> None:
+        """Send what is pending, without waiting."""
+        if self._recorder is not None:
+            self._recorder.flush()
+
+    def close(self) -> None:
+        """Finish; wait at most a moment."""
+        if self._recorder is not None:
+            self._recorder.close()
+
+
+class RecordedLog(LastingLog):
+    """A log on disk whose commits are recorded."""
+
+    def __init__(self, disk: SqliteLog, agents_id: str, record: HolderRecord) -> None:
+        super().__init__(disk)
+        self._agents_id = agents_id
+        self._record = record
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries."""
+        head = super().append(entries)
+        self._record.committed(self._agents_id, entries)
+        return head
+
+
+def _known(entry: Entry) -> Entry:
+    """Return the entry without unknown facts."""
+    facts = {name: value for name, value in entry.facts.items() if value not in {None, ""}}
+    return msgspec.structs.replace(entry, facts=facts)

@@ -1,0 +1,477 @@
+"""A session in its holder: the log on disk, its hub, and the viewers that pull.
+
+Owns waking viewers when the log grows, trimming it, and resuming a session with a new agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.api.shapes import ViewerCount
+from lastword.gateway.api.views import KnownOfSession, view_of
+from lastword.gateway.holder.hub import Hub, Retell, ToAgent
+from lastword.gateway.holder.own_requests import RequestFailedError
+from lastword.gateway.log.owner import LogLock, LogOwnedError
+from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.quality.held import CountedLog
+from lastword.gateway.run_folder import make_private
+from lastword.gateway.viewing import paths, refusals
+from lastword.gateway.viewing.compact import joined
+from lastword.gateway.viewing.lag import LagMeter
+from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.holder.connection import AttachedSession
+    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.log.entries import Gap
+    from lastword.gateway.quality.held import HolderQuality
+    from lastword.gateway.viewing.attachment import Attachment, Viewer
+
+TRIM_EVERY = 1024
+"""Entries after which it is looked whether the log is over its limit."""
+
+_SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
+"""Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
+
+LOOK_AT_LAG_SECONDS = 1.0
+"""How often it is looked who is how far behind."""
+
+
+class HeldSession:
+    """One session."""
+
+    opened: ClassVar[list[HeldSession]] = []
+    """All that this process has opened, whose files are closed at its end."""
+
+    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog, lock: LogLock) -> None:
+        self.id = session_id
+        self._lock = lock
+        self.agents_id: str = disk.remembered("agents_id") or session_id
+        """Its id towards the agent. Agents that number their sessions use each more than once."""
+        self.quality: HolderQuality = holder.quality
+        self.log: CountedLog = CountedLog(disk, self.agents_id, holder.record, self.quality)
+        self.disk = disk
+        self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
+        self.suppressed = False
+        """The agent tells the past, which the log has."""
+        self._has_replayed = False
+        """It has told some of that."""
+        self.failed: dict[str, Any] | None = None
+        """Why the agent could not take the session over."""
+        self._holder = holder
+        self.hub: Hub = Hub(
+            self.log,
+            session_id=session_id,
+            numbers=holder.conversation.next_number,
+            turns=holder.conversation.next_turn,
+            unattended_seconds=holder.settings.unattended_seconds,
+        )
+        self._attached: set[AttachedSession] = set()
+        self.is_over: bool = False
+        """It has ended; its log is still to be read."""
+        self._watching: set[asyncio.Event] = set()
+        """Who waits for entries without being a viewer."""
+        self._alone_since: float | None = time.monotonic()
+        """Since when nobody is there."""
+        self._trimmed_at = self.log.head
+        self._epoch = self.log.epoch
+        self._lag = LagMeter(
+            limit_bytes=holder.settings.log_limit_bytes,
+            first=self.log.first,
+            head=self.log.head,
+            written_bytes=self.log.written_bytes,
+        )
+        self._looked_at = time.monotonic()
+        holder.record.holds(self.agents_id, session_id)
+        HeldSession.opened.append(self)
+
+    @classmethod
+    def made(cls, holder: Holder, agents_id: str) -> HeldSession:
+        """Return a session that the agent has just made, under a name that has never been used.
+
+        An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
+
+        Raises:
+            StoreError: Its log cannot be made.
+        """
+        stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
+        name = stem if stem == agents_id else f"{stem}-{secrets.token_hex(8)}"
+        while True:
+            with contextlib.suppress(LogOwnedError):
+                lock = cls.locked(holder, name)
+                if not os.path.exists(cls.path(holder, name)):
+                    return cls.open(holder, name, agents_id, lock=lock)
+                lock.release()
+            name = f"{stem}-{secrets.token_hex(4)}"
+
+    @classmethod
+    def locked(cls, holder: Holder, session_id: str) -> LogLock:
+        """Return the lock of a session's log.
+
+        Raises:
+            LogOwnedError: Another process has it.
+            StoreError: The folder of the logs cannot be used.
+        """
+        make_private(holder.settings.log_folder)
+        return LogLock(cls.path(holder, session_id), holder.owner)
+
+    @staticmethod
+    def path(holder: Holder, session_id: str) -> str:
+        """Where a session's log is."""
+        return os.path.join(holder.settings.log_folder, f"{wire.name_of(session_id)}.db")
+
+    @classmethod
+    def open(
+        cls, holder: Holder, session_id: str, agents_id: str = "", *, lock: LogLock | None = None
+    ) -> HeldSession:
+        """Open a session's log, creating it if needed; `lock` is its lock, if that was taken.
+
+        Raises:
+            StoreError: It cannot be used, or another process has it.
+        """
+        lock = lock or cls.locked(holder, session_id)
+        try:
+            disk = SqliteLog(cls.path(holder, session_id))
+        except StoreError:
+            lock.release()
+            raise
+        disk.remember("id", session_id)
+        disk.remember("ended", "")
+        if agents_id:
+            disk.remember("agents_id", agents_id)
+        session = cls(holder, session_id, disk, lock)
+        if disk.set_aside:
+            session.hub.note(_now_ms(), Kind.LOG_RESET, reason="damaged", first=disk.head + 1)
+        elif disk.reason not in {"", "new"}:
+            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=disk.reason, first=disk.head + 1)
+        return session
+
+    def remember(
+        self, params: dict[str, Any], result: dict[str, Any], client: dict[str, Any]
+    ) -> None:
+        """Store what a later holder needs to resume the session, and a viewer to load it."""
+        known = {key: value for key, value in result.items() if key != "sessionId"}
+        kept = {"params": params, "result": known, "client": client, "agent": self.agent}
+        for name, value in kept.items():
+            self.disk.remember(name, jsonrpc.dumps(value).decode())
+
+    @property
+    def agent(self) -> dict[str, Any]:
+        """Return the agent's own name and version."""
+        initialized = self._holder.initialized
+        dialect = acp.dialect(initialized.get("protocolVersion"))
+        return object_of(initialized.get(dialect.agent_info))
+
+    def recall(self, name: str) -> dict[str, Any]:
+        """Return what was stored."""
+        return object_of(jsonrpc.loads(self.disk.remembered(name).encode()))
+
+    def loaded(self) -> dict[str, Any]:
+        """Return the result of loading it: that of opening it, with the current mode."""
+        result = self.recall("result")
+        for kept in self.log.pins_of("state:"):
+            update = object_of(
+                object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params")).get("update")
+            )
+            modes = object_of(result.get("modes"))
+            if update.get("sessionUpdate") == acp.MODE_UPDATE and modes:
+                result["modes"] = modes | {"currentModeId": update.get("currentModeId")}
+            elif update.get("sessionUpdate") == acp.OPTION_UPDATE and "configOptions" in update:
+                result["configOptions"] = update["configOptions"]
+        return result
+
+    async def restore(self, initialized: dict[str, Any]) -> str:
+        """Have a new agent resume the session; return what it knows of the past.
+
+        Raises:
+            RequestFailedError: The agent cannot.
+        """
+        params = self.recall("params")
+        names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
+        wanted = {"sessionId": self.agents_id} | {
+            key: params[key] for key in names if key in params
+        }
+        root = self._holder.settings.root
+        try:  # its folders may have been moved since, or the gateway has another root
+            wanted = paths.resolved_params(wanted, root) if root else wanted
+        except paths.OutsideRootError as error:
+            raise RequestFailedError(refusals.outside_root(error.member, root)) from error
+        dialect = acp.dialect(initialized.get("protocolVersion"))
+        capabilities = object_of(initialized.get(dialect.agent_capabilities))
+        can = object_of(capabilities.get("sessionCapabilities"))
+        if dialect.always_resumes or isinstance(can.get("resume"), dict):
+            await self._holder.conversation.request(acp.RESUME, wanted)
+        else:
+            await self._holder.conversation.request(acp.LOAD, wanted)
+            if self.log.pins_of("in") and not self._has_replayed:
+                return "none"  # it has opened another session under this name
+        return "full"
+
+    # What is said.
+
+    def from_agent(self, frames: list[Frame]) -> None:
+        """Take in the agent's output for this session from one read."""
+        if self.suppressed:
+            self._has_replayed |= any(_is_said(frame) for frame in frames)
+            frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
+        self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
+        if self.hub.is_closed:
+            self._holder.close_session(self, "closed")
+
+    def carry_out(self, effects: list[HubEffect]) -> None:
+        """Carry out the hub's effects, which have been committed."""
+        for effect in effects:
+            if isinstance(effect, ToAgent):
+                self._holder.agent.send(self._towards_agent(effect.line))
+                continue
+            attached = next(
+                (each for each in self._attached if each.attachment is effect.attachment), None
+            )
+            if attached is None:
+                continue
+            if isinstance(effect, Retell):
+                attached.send(*self.renderer.again(effect.end, effect.attachment))
+            else:
+                attached.send(effect.line)
+        self.grew()
+
+    def _towards_agent(self, line: bytes) -> bytes:
+        return line if self.agents_id == self.id else with_session(line, self.agents_id)
+
+    def receive(self, attached: AttachedSession, frame: Frame) -> None:
+        """Take in a viewer's frame."""
+        method, request_id = frame.message.method, frame.message.request_id
+        closes = method == acp.CLOSE
+        refused = refusals.unknown_session(self.id) if self.is_over else self.failed
+        if refused is not None and (self.is_over or not closes):
+            if request_id is not None and method is not None:
+                attached.send(jsonrpc.error(request_id, refused))
+            return
+        effects = self.hub.receive(attached.attachment, frame, _now_ms())
+        if closes and (self.failed is not None or not self._holder.can_close):
+            accepted = [each for each in effects if isinstance(each, ToAgent)]
+            self.carry_out([each for each in effects if each not in accepted])
+            if accepted:
+                self._holder.close_session(self, "closed")
+            return
+        self.carry_out(effects)
+
+    def grew(self) -> None:
+        """Wake the waiting viewers: the log may have grown."""
+        if self.is_over:
+            return
+        if self.log.epoch != self._epoch:
+            self._epoch = self.log.epoch
+            self.hub.note(_now_ms(), Kind.LOG_RESET, reason="disk", epoch=self._epoch)
+        if self.log.head - self._trimmed_at >= TRIM_EVERY:
+            self._trimmed_at = self.log.head
+            self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
+            self._lag.mark(self.log.first, self.log.head, self.log.written_bytes)
+        for attached in self._attached:
+            attached.wake()
+        self._wake_watching()
+
+    def _wake_watching(self) -> None:
+        for grown in self._watching:
+            grown.set()
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[asyncio.Event]:
+        """Return an event that is set when the log grows, and at the session's end."""
+        grown = asyncio.Event()
+        self._watching.add(grown)
+        try:
+            yield grown
+        finally:
+            self._watching.discard(grown)
+
+    def end(self, word: str) -> None:
+        """End it for the holder: log that, and tell the viewers."""
+        at_ms = _now_ms()
+        if word != "stopped":  # what is open then ends with the agent
+            if self.hub.open_turns:
+                cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
+                self._holder.agent.send(cancel)
+            self.carry_out(self.hub.close(at_ms))
+        for attached in self._attached:  # they leave once they have it all, too late for the log
+            self._detach(attached, code=4410, cause=SESSION_ENDED)
+        self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word)
+        with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
+            self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
+        self.disk.finish()
+        self.is_over = True
+        for attached in self._attached:
+            attached.finish(4410, SESSION_ENDED)
+        self._wake_watching()
+        self._lock.release()  # nothing more is written; another process may take it up again
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        due = self.hub.next_timeout()
+        if due is not None and due <= now:
+            self.carry_out(self.hub.handle_timeout(now, _now_ms()))
+        if now - self._looked_at >= LOOK_AT_LAG_SECONDS:
+            self._looked_at = now
+            self._look_at_lag()
+        settings = self._holder.settings
+        alone = now - self._alone_since if self._alone_since is not None else 0.0
+        if 0 < settings.detach_grace_seconds < alone:
+            self._holder.close_session(self, "left")
+        elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
+            self._holder.close_session(self, "idle")
+
+    def _look_at_lag(self) -> None:
+        attached = [each.attachment for each in self._attached]
+        for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
+            behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
+            self.hub.note(_now_ms(), said.kind, viewer=said.viewer, **behind)
+            if said.entries:
+                self._tell_lag(said.viewer, said.entries)
+            self.grew()
+
+    def _tell_lag(self, viewer_id: str, behind: int) -> None:
+        """Tell a viewer now: in the log, it would reach this only after all it has not read."""
+        for attached in self._attached:
+            if attached.attachment.viewer.id == viewer_id:
+                attached.send(*self.renderer.lag(behind, attached.attachment))
+
+    def bytes_after(self, seq: int) -> float:
+        """Return the approximate size of the entries after one."""
+        return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
+
+    def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
+        """Note that a viewer is told about missing entries."""
+        if self.is_over:
+            return
+        facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
+        self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts)
+        self.grew()
+
+    # Who is there.
+
+    def add(self, attached: AttachedSession) -> None:
+        """Add a viewer that pulls from here."""
+        self._attached.add(attached)
+        self._alone_since = None
+        self.grew()  # by the entry that says so, which the others are else behind by
+
+    def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+        """Remove a viewer."""
+        if attached in self._attached:
+            self._attached.discard(attached)
+            if not self._attached:
+                self._alone_since = time.monotonic()
+            if not self.is_over:
+                self._detach(attached, code=code, cause=cause)
+                self.grew()
+
+    def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+        self.hub.detach(attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause)
+
+    def has_room(self, viewer: Viewer) -> bool:
+        """Tell whether one more viewer may come; an observer leaves for a controller."""
+        if len(self._attached) < self._holder.settings.viewers:
+            return True
+        observers = [each for each in self._attached if not each.attachment.viewer.controls]
+        if not viewer.controls or not observers:
+            return False
+        self.remove(observers[0], code=4429, cause="too_many_viewers")
+        observers[0].link.shut(4429, "too_many_viewers")
+        return True
+
+    def supersede(self, viewer_id: str) -> None:
+        """Close a viewer's older socket: the newest one wins."""
+        for attached in list(self._attached):
+            if attached.attachment.viewer.id == viewer_id:
+                self.remove(attached, code=4409, cause="superseded")
+                attached.link.shut(4409, "superseded")
+
+    def close(self) -> None:
+        """Close the file."""
+        self.log.close()
+        self._lock.release()
+
+    def describe(self) -> dict[str, Any]:
+        """Return its status, without content."""
+        attached = [each.attachment.viewer for each in self._attached]
+        return {
+            "sessionId": self.id,
+            "cwd": self.recall("params").get("cwd"),
+            "epoch": self.log.epoch,
+            "head": self.log.head,
+            "first": self.log.first,
+            "turn": self.hub.turn_of is not None,
+            "questions": self.hub.open_questions,
+            "controllers": sum(viewer.controls for viewer in attached),
+            "observers": sum(not viewer.controls for viewer in attached),
+            "view": msgspec.to_builtins(self._view(attached)),
+        }
+
+    def _view(self, attached: list[Viewer]) -> SessionView:
+        controllers = sum(viewer.controls for viewer in attached)
+        cwd = self.recall("params").get("cwd")
+        return view_of(
+            self.log,
+            KnownOfSession(
+                id=self.id,
+                agent=self.agent,
+                cwd=cwd if isinstance(cwd, str) else None,
+                viewers=ViewerCount(controllers, len(attached) - controllers),
+                refused=self.failed,
+            ),
+        )
+
+
+async def pump(attached: AttachedSession) -> None:
+    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
+    attachment = attached.attachment
+    while True:
+        pulled = attachment.reader.pull()
+        if pulled.is_empty:
+            await attached.answer_if_due()
+            if attached.has_finished():
+                return
+            await attached.wait()
+            continue
+        attached.session.quality.pulled(pulled, attachment.live_from)
+        if pulled.gap is not None:
+            attached.session.tells_gap(attachment, pulled.gap)
+        if attachment.compact:
+            pulled = joined(pulled, attachment.live_from)
+        attached.tell(pulled)
+        await attached.answer_if_due()
+        await attached.drain()
+        # A log of megabytes must not keep the others from theirs.
+        await asyncio.sleep(0)
+
+
+_SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
+
+
+def _is_said(frame: Frame) -> bool:
+    """Tell whether it is part of the conversation."""
+    update = frame.message.update
+    return update is not None and update.session_update in _SAID
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

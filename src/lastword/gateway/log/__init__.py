@@ -1,0 +1,1 @@
+"""The log of a session: its entries, and where they are kept."""

@@ -1,0 +1,128 @@
+"""Pinned entries: the part of a session's state that must stay when the log is trimmed.
+
+Owns which entry represents which piece of state, and until when. A viewer that returns after the
+entries it needs were trimmed gets the pinned ones in their place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.log.entries import LogKind, Numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lastword.gateway.log.entries import LogEntry
+
+MAX_TOOLS = 512
+"""Open tool calls that are kept; beyond it the oldest is let go."""
+
+MAX_ENDS = 256
+"""Answers that are kept. A viewer that has not had its answer sends the request again when it is
+back: it must be known by then that the agent has had it."""
+
+
+class Pins:
+    """The pinned entries of one log, by what they represent."""
+
+    def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
+        self._kinds: defaultdict[str, dict[str, Numbered]] = defaultdict(dict)
+        """The keys of each kind, which is what stands before their colon; the newest last."""
+        for key, value in kept:
+            self._of_kind(key)[key] = value
+
+    def _of_kind(self, key: str) -> dict[str, Numbered]:
+        return self._kinds[key.partition(":")[0]]
+
+    def note_all(
+        self, first: int, entries: Sequence[LogEntry]
+    ) -> list[tuple[str, Numbered | None]]:
+        """Take in entries numbered from `first`, each as `note` does."""
+        changes: list[tuple[str, Numbered | None]] = []
+        for seq, entry in enumerate(entries, first):
+            if not _is_bulk(entry):
+                changes += self.note(seq, entry)
+        return changes
+
+    def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
+        """Take in an entry; return what has changed, with `None` for what is no longer pinned."""
+        changes: list[tuple[str, Numbered | None]] = []
+        if entry.kind is LogKind.OUT:
+            self._note_update(seq, entry, changes)
+        elif entry.kind is LogKind.ASK:
+            self._set(f"ask:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.TOLD:
+            self._drop(f"ask:{entry.about.number}", changes)
+        elif entry.kind is LogKind.IN:
+            self._set("in", Numbered(seq, entry), changes)
+            if entry.about.number:
+                self._set(f"open:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.END:
+            self._drop(f"open:{entry.about.number}", changes)
+            self._set(f"end:{entry.about.number}", Numbered(seq, entry), changes)
+            self._let_go_of("end:", MAX_ENDS, changes)
+        return changes
+
+    def _note_update(
+        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        if _is_bulk(entry):
+            return
+        frame = jsonrpc.decode(entry.frame)
+        update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+        if update is None:
+            return
+        kind, session = update.session_update, entry.about.session
+        if kind in acp.SESSION_STATE_KINDS or kind in {"plan", acp.STATE_UPDATE}:
+            self._set(f"state:{session}:{kind}", Numbered(seq, entry), changes)
+        elif kind in acp.TOOL_KINDS:
+            first = f"tool:{session}:{update.tool_call_id}"
+            later = f"{first}:update"
+            if update.status in acp.TOOL_ENDS:
+                self._drop(first, changes)
+                self._drop(later, changes)
+            elif kind == "tool_call" or first in self._of_kind(first):
+                self._set(first if kind == "tool_call" else later, Numbered(seq, entry), changes)
+                self._let_go_of("tool:", 2 * MAX_TOOLS, changes)
+
+    def _let_go_of(
+        self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        kept = self._of_kind(prefix)
+        while len(kept) > limit:
+            self._drop(next(iter(kept)), changes)
+
+    def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
+        kept = self._of_kind(key)
+        kept.pop(key, None)
+        kept[key] = value
+        changes.append((key, value))
+
+    def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
+        if self._of_kind(key).pop(key, None) is not None:
+            changes.append((key, None))
+
+    def between(self, after: int, last: int) -> list[Numbered]:
+        """Return the pinned entries of a range, in order, each once."""
+        found = {
+            kept.seq: kept
+            for kind in self._kinds.values()
+            for kept in kind.values()
+            if after < kept.seq <= last
+        }
+        return [found[seq] for seq in sorted(found)]
+
+    def of(self, prefix: str) -> list[Numbered]:
+        """Return the pinned entries of one kind of key, in order."""
+        return sorted(self._of_kind(prefix).values(), key=lambda kept: kept.seq)
+
+
+def _is_bulk(entry: LogEntry) -> bool:
+    """Tell whether a frame is the agent's bulk output, which is not state, without decoding it."""
+    frame = entry.frame
+    return entry.kind is LogKind.OUT and (
+        b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame
+    )

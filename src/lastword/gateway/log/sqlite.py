@@ -1,0 +1,521 @@
+"""A session's log on disk: one SQLite file for each session.
+
+Owns the file: its permissions, settings and epoch, and the handling of a broken file or a disk
+that cannot be written. One row holds what was appended in one call, so that a commit costs about
+1 µs a frame with a fast agent. Deleting a log means deleting its file.
+
+The journal mode is WAL with `synchronous=NORMAL`. A process that dies loses nothing that was
+committed; a machine that loses power may lose the last commits, so a log that was not closed
+cleanly gets a new epoch after a reboot. Checkpoints within a commit take 15 to 22 ms at p99.9
+(fsync), so a separate thread makes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.gateway.log.batches import Batch, Tail, read_whole
+from lastword.gateway.log.entries import LogEntry, Numbered
+from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoch
+from lastword.record.store import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+FORMAT = 1
+CHECKPOINT_BYTES = 1024 * 1024
+"""How large the write-ahead log grows before it is checkpointed."""
+
+WAL_LIMIT_BYTES = 16 * 1024 * 1024
+"""Beyond it the agent is not read on, until the checkpoint has caught up."""
+
+RECENT_BATCHES = 8
+"""So many batches that were read from the file are kept: viewers that lag together, or whose bounds
+end within one, read them again at once."""
+
+BUSY_SECONDS = 2.0
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS batches (first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, entries BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, seq INTEGER NOT NULL,
+    entry BLOB NOT NULL) WITHOUT ROWID""",
+)
+_encoder = msgspec.msgpack.Encoder()
+_entries_of = msgspec.msgpack.Decoder(list[LogEntry])
+_entry_of = msgspec.msgpack.Decoder(LogEntry)
+
+
+def boot_id() -> str:
+    """Return the id of this boot of the machine; empty if the system has none."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class SqliteLog:
+    """A log in a file, whose only writer is this process."""
+
+    def __init__(self, path: str) -> None:
+        """Open a log, creating it if needed. A broken file is set aside, not deleted.
+
+        Raises:
+            StoreError: It cannot be used or replaced.
+        """
+        self.path = path
+        self.set_aside: str = ""
+        """Where a broken file was put."""
+        self._is_finished = False
+        try:
+            self._open()
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
+            if not _is_damage(error):
+                raise StoreError(f"{path} cannot be used ({error})") from error
+            self.set_aside = _set_aside(path)
+            try:
+                self._open()
+            except sqlite3.Error as still:
+                raise StoreError(f"{path} cannot be used ({still})") from still
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{path} cannot be written ({reason})") from error
+
+    def _open(self) -> None:
+        make_private(self.path)
+        self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+        self._checkpoints = _Checkpoints(self.path)
+
+    def _prepare(self) -> None:
+        db = self._db
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute("PRAGMA wal_autocheckpoint=0")
+        for table in _TABLES:
+            db.execute(table)
+        facts = dict(db.execute("SELECT name, value FROM facts"))
+        if facts.get("format", str(FORMAT)) != str(FORMAT):
+            raise StoreError(f"{self.path} was written by another version; move it away")
+        if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        self.reason: str = self._why_another_epoch(facts)
+        self.epoch: str = new_epoch() if self.reason else facts["epoch"]
+        self._remember(
+            format=str(FORMAT), epoch=self.epoch, boot=boot_id(), inode=self._inode(), clean="0"
+        )
+        self._load()
+
+    def _why_another_epoch(self, facts: dict[str, str]) -> str:
+        """Return why this file's numbers may have changed meaning; empty if they have not.
+
+        A file that was closed cleanly, or whose machine has not rebooted, has lost nothing.
+        """
+        if "epoch" not in facts:
+            return "new"
+        if facts.get("inode") != self._inode():
+            return "restored"
+        lost = facts.get("clean") != "1" and facts.get("boot") != boot_id()
+        return "rebooted" if lost else ""
+
+    def _inode(self) -> str:
+        status = os.stat(self.path)
+        return f"{status.st_dev}:{status.st_ino}"
+
+    def _load(self) -> None:
+        first, last, size = self._db.execute(
+            "SELECT min(first), max(last), total(bytes) FROM batches"
+        ).fetchone()
+        trimmed = self._db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
+        self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
+        self._first = first if first is not None else self._head + 1
+        self._tail = Tail()
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
+        """Batches that were read from the file last, by their first number."""
+        self._bytes = self._written = int(size)
+        self._pins = pins_in(self._db)
+
+    def _remember(self, **facts: str) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+
+    def remember(self, name: str, value: str) -> None:
+        """Store a fact about the session beside its entries."""
+        self._remember(**{f"session.{name}": value})
+
+    def remembered(self, name: str) -> str:
+        """Return a stored fact; empty if there is none."""
+        found = self._db.execute("SELECT value FROM facts WHERE name=?", (f"session.{name}",))
+        row = found.fetchone()
+        return row[0] if row else ""
+
+    @property
+    def pins(self) -> Pins:
+        """What is pinned."""
+        return self._pins
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        return self._bytes
+
+    @property
+    def written_bytes(self) -> int:
+        """The same of all that it has had since it was opened, whatever is kept of it."""
+        return self._written
+
+    @property
+    def head(self) -> int:
+        """The last committed entry's number."""
+        return self._head
+
+    @property
+    def first(self) -> int:
+        """The oldest kept entry's number."""
+        return self._first
+
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether so much awaits a checkpoint that reading from the agent should pause."""
+        return self._checkpoints.waiting_bytes > WAL_LIMIT_BYTES
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries.
+
+        Raises:
+            sqlite3.Error: They are not committed; the disk is full, or can be written no more.
+        """
+        if not entries:
+            return self._head
+        first = self._head + 1
+        changes = self._pins.note_all(first, entries)
+        batch = Batch.of(first, entries)
+        size = batch.size
+        last = self._head + len(entries)
+        row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
+        if changes:
+            self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
+            if changes:
+                self._write_pins(changes)
+                self._db.execute("COMMIT")
+        except sqlite3.Error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._head = last
+        self._bytes += size
+        self._written += size
+        self._checkpoints.written(size)
+        self._tail.add(batch)
+        return last
+
+    def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
+        final = dict(changes)
+        self._db.executemany(
+            "INSERT OR REPLACE INTO pins VALUES (?, ?, ?)",
+            [
+                (name, kept.seq, _encoder.encode(kept.entry))
+                for name, kept in final.items()
+                if kept is not None
+            ],
+        )
+        gone = [(name,) for name, kept in final.items() if kept is None]
+        self._db.executemany("DELETE FROM pins WHERE name=?", gone)
+
+    def read(
+        self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
+    ) -> list[Numbered]:
+        """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
+        kept = self._tail.after(after)
+        if kept is not None:
+            return read_whole(kept, after, max_entries, max_bytes)
+        return read_batches(
+            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
+        )
+
+    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+        """Let the oldest go, whole batches of them; the newest batch stays."""
+        first = self._first
+        rows = self._db.execute("SELECT first, last, until_ms, bytes FROM batches ORDER BY first")
+        gone_bytes = 0
+        with contextlib.closing(rows):
+            for _, last, until_ms, size in rows:
+                over = self._bytes - gone_bytes > limit_bytes or until_ms < before_ms
+                if last >= self._head or not over:
+                    break
+                gone_bytes += size
+                first = last + 1
+        gone = first - self._first
+        if not gone:
+            return 0
+        self._db.execute("DELETE FROM batches WHERE last < ?", (first,))
+        self._first = first
+        self._tail.forget_before(first)
+        self._bytes -= gone_bytes
+        self._checkpoints.written(gone_bytes // 16)
+        return gone
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """The pinned entries of a range."""
+        return self._pins.between(after, last)
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind (`pins`)."""
+        return self._pins.of(prefix)
+
+    def finish(self) -> None:
+        """Write nothing more: from here on, another process may write the file."""
+        if self._is_finished:
+            return
+        self._is_finished = True
+        self._checkpoints.close()
+        with contextlib.suppress(sqlite3.Error):
+            self._remember(clean="1")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file cleanly."""
+        self.finish()
+        self._db.close()
+
+
+def read_batches(
+    db: sqlite3.Connection,
+    after: int,
+    *,
+    max_entries: int,
+    max_bytes: int,
+    recent: OrderedDict[int, Batch],
+) -> list[Numbered]:
+    """Return the oldest entries after a number in a log's file.
+
+    A batch that cannot be read counts as missing. Those in `recent` are not read again.
+    """
+    rows = db.execute(
+        "SELECT first, entries FROM batches WHERE first >="
+        " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
+        " ORDER BY first",
+        (after + 1, after),
+    )
+    with contextlib.closing(rows):
+        return read_whole(_decoded(rows, recent), after, max_entries, max_bytes)
+
+
+def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch]) -> Iterator[Batch]:
+    """Decode the batches of rows; stop at the first unreadable one after a readable one."""
+    is_any = False
+    for first, blob in rows:
+        batch = recent.get(first)
+        if batch is None:
+            try:
+                entries = _entries_of.decode(blob)
+            except msgspec.MsgspecError:
+                if is_any:
+                    return
+                continue
+            batch = Batch.of(first, entries)
+            if batch.size <= BATCH_BYTES:
+                recent[first] = batch
+            if len(recent) > RECENT_BATCHES:
+                recent.popitem(last=False)
+        is_any = True
+        yield batch
+
+
+def pins_in(db: sqlite3.Connection) -> Pins:
+    """Return the pinned entries of a log's file."""
+    rows = db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
+    return Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
+
+
+class _Checkpoints:
+    """The thread that moves commits from the write-ahead log into the file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._since = 0
+        self._lock = threading.Lock()
+        self._wanted = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Return approximately how much is waiting."""
+        return self._since
+
+    def written(self, size: int) -> None:
+        """Note that this many bytes were committed."""
+        with self._lock:
+            self._since += size
+            if self._since > CHECKPOINT_BYTES:
+                self._wanted.set()
+        if self._thread is None and self._wanted.is_set():
+            self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
+        with contextlib.closing(db):
+            while self._wanted.wait() and not self._closed:
+                self._wanted.clear()
+                before = self._since
+                try:
+                    db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                except sqlite3.Error:  # of a full disk the writer hears itself
+                    time.sleep(1.0)
+                with self._lock:
+                    # What came meanwhile is not in it. Nobody may write until it is: a session
+                    # whose log is behind has its agent wait.
+                    self._since -= before
+                    if self._since > CHECKPOINT_BYTES:
+                        self._wanted.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+
+
+class LastingLog:
+    """A log on disk that continues in memory if the disk can take no more.
+
+    The numbers continue in a new epoch: a viewer that returns after this process has ended must
+    not mistake another entry for one it knew.
+    """
+
+    def __init__(self, disk: SqliteLog) -> None:
+        self._disk = disk
+        self._memory: MemoryLog | None = None
+        self._has_left_disk = False
+        """What is in the file was let go of, which a full disk cannot be told."""
+        self.failed: str = ""
+        """Why it goes on in memory; empty while it does not."""
+
+    def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:
+        """Continue in memory, with all pinned entries."""
+        self.failed = str(error)
+        self._memory = MemoryLog(first=self._disk.head + 1, pins=self._disk.pins)
+        return self._memory
+
+    @property
+    def epoch(self) -> str:
+        """Names the numbers."""
+        return self._disk.epoch if self._memory is None else self._memory.epoch
+
+    @property
+    def head(self) -> int:
+        """The last entry's number."""
+        return self._disk.head if self._memory is None else self._memory.head
+
+    @property
+    def first(self) -> int:
+        """The oldest kept entry's number."""
+        if self._memory is None:
+            return self._disk.first
+        is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
+        return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
+
+    @property
+    def written_bytes(self) -> int:
+        """What its entries since it was opened count for in a bound, about."""
+        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        return self._disk.written_bytes + in_memory
+
+    @property
+    def is_behind(self) -> bool:
+        """Should the agent not be read on?"""
+        return self._memory is None and self._disk.is_behind
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries, to memory where the disk refuses them."""
+        if self._memory is None:
+            try:
+                return self._disk.append(entries)
+            except sqlite3.Error as error:
+                return self._leave_disk(error).append(entries)
+        return self._memory.append(entries)
+
+    def read(
+        self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
+    ) -> list[Numbered]:
+        """The oldest entries after a number."""
+        bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
+        if after < self._disk.head and not self._has_left_disk:
+            try:
+                found = self._disk.read(after, **bounds)
+            except sqlite3.Error as error:
+                if self._memory is None:
+                    self._leave_disk(error)
+                self._has_left_disk = True
+            else:
+                if found:
+                    return found
+        return self._memory.read(after, **bounds) if self._memory is not None else []
+
+    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+        """Let the oldest go."""
+        if self._memory is None:
+            try:
+                return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+            except sqlite3.Error:
+                return 0  # a full disk cannot even forget; `append` will say so
+        gone = 0
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        if on_disk and on_disk + self._memory.size_bytes > limit_bytes:
+            gone = self._disk.head - self._disk.first + 1
+            self._has_left_disk = True
+        return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """The pinned entries of a range."""
+        log = self._disk if self._memory is None else self._memory
+        return log.pinned(after, last)
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind."""
+        return self._disk.pins_of(prefix) if self._memory is None else self._memory.pins_of(prefix)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._disk.close()
+
+
+def _is_damage(error: Exception) -> bool:
+    """Tell whether the file is broken, as opposed to a full or read-only disk."""
+    if not isinstance(error, sqlite3.Error):
+        return True
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def _set_aside(path: str) -> str:
+    """Move a broken file aside; return its new path."""
+    aside = f"{path}.broken-{int(time.time())}"
+    for companion in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + companion, aside + companion)
+    return aside

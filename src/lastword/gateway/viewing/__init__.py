@@ -1,0 +1,1 @@
+"""What front and holder share: viewers, their positions in a log, and the frames they are sent."""

@@ -1,0 +1,524 @@
+"""The frames that one viewer is sent for an entry of the log.
+
+Owns what each kind of viewer sees of what the others and the agent say. The frames depend only on
+the entry and on the attachment, so the past is shown in the same way as the present was.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from lastword.core.failure import air, ladder
+from lastword.core.failure.error_object import SentError, typed_payload
+from lastword.core.failure.payload import read_payload
+from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.protocol import acp, deep, jsonrpc
+from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.redact.redactor import Redactor
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
+from lastword.gateway import wire
+from lastword.gateway.log.entries import LogKind, Numbered
+from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
+from lastword.gateway.viewing.websocket_frames import text_frames
+
+if TYPE_CHECKING:
+    from lastword.gateway.log.entries import Gap, LogEntry
+    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Pulled
+
+GAP = "_lastword/gap"
+LIFE = "_lastword/life"
+ENDED = "_lastword/ended"
+AT = "_lastword/at"
+"""Notifications of the gateway's own, for viewers that negotiated cursors."""
+
+SESSION_ENDED = WORDS[Kind.SESSION_ENDED]
+"""The word of the last entry of a session, which is also why a viewer's connection ends."""
+
+META = "lastword"
+"""The key under which the gateway's own facts stand in `_meta`."""
+
+
+def _is_asked_for(frame: bytes) -> bool:
+    """Tell whether a frame has a kind of update that clients must ask for."""
+    return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+
+
+class Form(StrEnum):
+    """The form in which frames are encoded for a viewer."""
+
+    LINES = "lines"
+    """A frame a line."""
+    FRAMED = "framed"
+    """Blocks of WebSocket frames, each behind its control line (`wire.BLOCK`)."""
+    EVENTS = "events"
+    """Control lines of frames with their places (`wire.EVENTS`)."""
+
+
+class PulledStretch(msgspec.Struct):
+    """A stretch of the log, as viewers pull it.
+
+    Attributes:
+        is_for_all: all of it is from the agent, and shown to every viewer unchanged.
+        ready: the encoded frames in that case, with numbers and without, by form.
+    """
+
+    is_for_all: bool
+    ready: dict[tuple[bool, Form], bytes] = {}
+
+
+RECENT_STRETCHES = 8
+"""So many stretches are kept, of 256 KiB at most: viewers need not be in the same place."""
+
+
+class Placed(NamedTuple):
+    """A frame, and the viewer's position once it has applied it.
+
+    Attributes:
+        seq: the entry's number; 0 if a link that breaks here resumes at an earlier entry.
+        part: which of several frames of that entry this is, from 1; 0 for the last.
+        frame: the frame.
+    """
+
+    seq: int
+    part: int
+    frame: bytes
+
+
+def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed]:
+    """Return an entry's frames with positions, without those that a viewer has had."""
+    parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
+    parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
+    first, had = attachment.parts
+    return parts[had:] if first == seq and had < len(parts) else parts
+
+
+class Renderer:
+    """The frames for one session's viewers."""
+
+    def __init__(self, session_id: str, *, is_renamed: bool = False) -> None:
+        """Render for a session, which the agent may know by another id."""
+        self._session_id = session_id
+        self._is_renamed = is_renamed
+        self._key = session_key(session_id)
+        self._stretches: OrderedDict[tuple[int, int], PulledStretch] = OrderedDict()
+        """The stretches of the log that were pulled last."""
+        self._last: tuple[Numbered | None, bytes] = (None, b"")
+        """The frame that was last given a number: several viewers are sent the same."""
+
+    def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
+        """Return the frames of one pull."""
+        return [frame for _, _, frame in self.placed(pulled, attachment)]
+
+    def placed(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+        """Return the frames of one pull, each with its position.
+
+        The replacement of a gap has no numbers: a link that breaks in it resumes at the gap. A
+        viewer that negotiated positions is sent its position wherever the last frame cannot carry
+        it, and before an answer: if its link breaks between the two, it knows that it has no
+        answer yet, and sends its request again.
+        """
+        at = pulled.passed
+        frames = self._told_of_gap(pulled, attachment)
+        for numbered in pulled.entries:
+            shown = self._entry(numbered, attachment)
+            frames += _placed(shown, numbered.seq, attachment)
+            at = numbered.seq if shown else at
+        last = pulled.entries[-1].seq if pulled.entries else at
+        if attachment.viewer.replay and at < last:
+            frames.append(Placed(last, 0, self.position(last)))
+        return frames
+
+    def _told_of_gap(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+        """Return the gap, what replaces it, and the viewer's own answers within it.
+
+        With each answer the viewer is past it: a stream that breaks after one has had it.
+        """
+        frames: list[Placed] = []
+        if pulled.gap is not None:
+            frames += [Placed(0, 0, frame) for frame in self._gap(pulled.gap, attachment)]
+        for numbered in pulled.pinned:
+            if numbered.entry.kind is not LogKind.END:
+                frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
+            elif numbered.entry.about.viewer == attachment.viewer.id:
+                attachment.owed.append(numbered)  # the ends of others' turns no longer matter
+        if not pulled.passed:
+            return frames
+        if attachment.viewer.replay:
+            frames.append(Placed(0, 0, self.position(pulled.passed)))
+        for numbered in attachment.take_owed():
+            told = self._frames(numbered, attachment)
+            frames += [Placed(0, 0, frame) for frame in told[:-1]]
+            frames += [Placed(numbered.seq, 0, frame) for frame in told[-1:]]
+        return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
+
+    def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
+        """Return the encoded frames of a pull shown to every viewer unchanged; else `None`.
+
+        That is the usual case while an agent is writing. Viewers that keep up with it pull the
+        same stretch, which is encoded once for each form.
+        """
+        entries = pulled.entries
+        if not entries or pulled.is_own or self._is_renamed:
+            return None
+        stretch = self._stretch(entries)
+        if not stretch.is_for_all:
+            return None
+        kind = (attachment.viewer.replay, form)
+        ready = stretch.ready.get(kind)
+        if ready is None:
+            frames = [
+                _with_seq(entry.frame, seq) if attachment.viewer.replay else entry.frame
+                for seq, entry in entries
+            ]
+            ready = _put_together(frames, form)
+            if len(entries) > 1:  # one may be of any size
+                stretch.ready[kind] = ready
+        return ready
+
+    def _stretch(self, entries: tuple[Numbered, ...]) -> PulledStretch:
+        ends = (entries[0].seq, entries[-1].seq)
+        stretch = self._stretches.get(ends)
+        if stretch is None:
+            is_for_all = all(
+                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame) for _, entry in entries
+            )
+            stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
+            if len(self._stretches) > RECENT_STRETCHES:
+                self._stretches.popitem(last=False)
+        return stretch
+
+    def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
+        told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
+        if attachment.viewer.replay:
+            return [jsonrpc.notification(GAP, {"sessionId": self._session_id} | told)]
+        update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": told}}}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
+        """Return the frames of one entry; none if the viewer is not shown it."""
+        frames = _RENDERED[numbered.entry.kind](self, numbered.seq, numbered.entry, attachment)
+        if self._is_renamed:
+            return [with_session(frame, self._session_id) for frame in frames]
+        return frames
+
+    def _entry(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
+        """Return the frames of one entry, numbered for viewers that negotiated that."""
+        seq, entry = numbered
+        frames = self._frames(numbered, attachment)
+        if not frames or not attachment.viewer.replay:
+            return frames
+        if entry.kind is LogKind.END and entry.about.viewer == attachment.viewer.id:
+            return [self.position(seq), *frames]
+        if entry.kind is LogKind.OUT:
+            last = self._last[0]
+            if last is None or last.seq != seq or last.entry is not entry:
+                self._last = (numbered, _with_seq(frames[0], seq))
+            return [self._last[1]]
+        # A link may be cut between them: the parts before the last are told by their places.
+        parts = [_with_ours(frame, of=seq, part=at) for at, frame in enumerate(frames[:-1], 1)]
+        return [*parts, _with_seq(frames[-1], seq)]
+
+    def again(self, end: Numbered, attachment: Attachment) -> list[bytes]:
+        """Return the frames that repeat the outcome of a viewer's own request."""
+        attachment.answered.add(end.entry.about.number)
+        return self._own_end(end.entry, attachment)
+
+    def position(self, seq: int) -> bytes:
+        """Return the frame with a viewer's position."""
+        return _with_seq(jsonrpc.notification(AT, {"sessionId": self._session_id}), seq)
+
+    def beginning(self, epoch: str, first: int) -> bytes:
+        """Return the frame that says where an attach begins, and in which log."""
+        meta = {META: {"epoch": epoch, "from": first}}
+        return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+
+    def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
+        """Return the frame that says that a viewer begins with the oldest entry, and why."""
+        meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
+        if attachment.viewer.replay:
+            return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return ladder.session_update(self._session_id, update)
+
+    def lag(self, behind: int, attachment: Attachment) -> list[bytes]:
+        """Return the frame that says that a viewer lags, if it shows notices.
+
+        It is sent outside the log, where the viewer would reach it only once it no longer lags. A
+        stock client gets none: it could show it only as a line that stays in the transcript,
+        although nothing is lost and its user can do nothing about it.
+        """
+        profile = attachment.viewer.profile
+        title = f"The connection is slow: {behind} updates are still to come. None is lost."
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="info", title=title)]
+        return []
+
+    def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        profile = attachment.viewer.profile
+        if not _is_asked_for(entry.frame):
+            return [entry.frame]
+        kind = _kind(entry.frame)
+        is_shown = True
+        if kind in acp.AGENT_RETRY_KINDS and not profile.retry:
+            return self._retry(entry, attachment)
+        if kind in acp.AGENT_ERROR_KINDS:
+            is_shown = profile.typed
+        elif kind == "notice":
+            is_shown = profile.notices or not profile.dialect.notice_needs_capability
+        return [entry.frame] if is_shown else []
+
+    def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """Return a retry for a viewer without `agent_retry`: a notice or AIR's warning, or none."""
+        profile = attachment.viewer.profile
+        title = sentence(retrying(entry.frame))
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="warning", title=title)]
+        if not profile.air:
+            return []
+        told = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
+        update = {"sessionUpdate": "session_info_update", "_meta": told}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _ask(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        number = entry.about.number
+        if seq <= attachment.live_from and number not in attachment.open_asks:
+            return []  # it has been answered
+        frame = jsonrpc.decode(entry.frame)
+        if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
+            return []
+        attachment.asked.add(number)
+        return [jsonrpc.with_id(frame, ask_id(self._key, number))]
+
+    def _told(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        number = entry.about.number
+        # With a cursor, what was asked before it stands open at the viewer.
+        is_known = number in attachment.asked or attachment.from_cursor
+        if not is_known and seq > attachment.again_until:
+            return []
+        attachment.asked.discard(number)
+        if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
+            return []  # it has just answered; of the past it is shown the question again
+        params = {"requestId": Raw(ask_id(self._key, number))}
+        return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
+
+    def _in(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        viewer = attachment.viewer
+        if about.method != acp.PROMPT or viewer.profile.dialect.turn_ends_by_state:
+            return []
+        if about.viewer == viewer.id and (seq > attachment.live_from or attachment.from_cursor):
+            return []  # it knows what it said
+        params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+        blocks = params.get("prompt")
+        return [
+            ladder.session_update(
+                self._session_id, {"sessionUpdate": "user_message_chunk", "content": block}
+            )
+            for block in (blocks if isinstance(blocks, list) else ())
+            if isinstance(block, dict)
+        ]
+
+    def _end(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        if about.viewer == attachment.viewer.id:
+            if not attachment.waits_for(Numbered(seq, entry)):
+                return self._ended_away(entry, attachment)
+            attachment.answered.add(about.number)
+            return self._own_end(entry, attachment)
+        if about.method != acp.PROMPT:
+            return []
+        frames = self._failure_of_another(entry, attachment) if about.failure else []
+        if attachment.viewer.replay:
+            told = {"viewer": about.viewer, "error": about.failure}
+            result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
+            stop_reason = result.get("stopReason")
+            params = {"sessionId": self._session_id, "stopReason": stop_reason} | told
+            known = {key: value for key, value in params.items() if value is not None}
+            frames.append(jsonrpc.notification(ENDED, known))
+        return frames
+
+    def _ended_away(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """Return how the viewer's own turn ended while it was away, if it did not ask again.
+
+        The viewer may have given the turn up, or may still repeat its request, so this is not the
+        answer.
+        """
+        about = entry.about
+        is_news = attachment.viewer.replay and attachment.from_cursor
+        if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
+            return []
+        result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
+        told = {
+            "viewer": about.viewer,
+            "request": Raw(about.request),
+            "stopReason": result.get("stopReason"),
+            "error": about.failure,
+        }
+        known = {key: value for key, value in told.items() if value is not None}
+        return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | known)]
+
+    def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        frame = jsonrpc.decode(entry.frame)
+        if not isinstance(frame, jsonrpc.Frame):
+            return []
+        profile = attachment.viewer.profile
+        if about.failure is None or profile.dialect.turn_ends_by_state:
+            return [jsonrpc.with_id(frame, about.request)]
+        rung = ladder.rung_for(ladder.AUTO, profile, profile.dialect)
+        error = read_payload(about.failure)
+        ending = ladder.Ending(
+            error=error,
+            session_id=self._session_id,
+            prompts=(about.request,),
+            sent=SentError(_without_ours(jsonrpc.loads(frame.message.error)), Redactor()),
+            had_output=error.retry_safety is not RetrySafety.AUTO,
+        )
+        told = ladder.frames_for(ending, rung=rung, client=profile, dialect=profile.dialect)
+        return [out.frame for out in told]
+
+    def _failure_of_another(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """Return how another viewer's turn failed, once and as a notice."""
+        profile = attachment.viewer.profile
+        if profile.dialect.turn_ends_by_state:
+            return []  # the agent's own idle state says it
+        error = read_payload(entry.about.failure or {})
+        if profile.typed:
+            return [ladder.typed_update(error, self._session_id, profile.dialect)]
+        meta = {"agent_error": typed_payload(error)}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return [ladder.session_update(self._session_id, update)]
+
+    @staticmethod
+    def _by_thought(attachment: Attachment) -> bool:
+        """Tell whether this viewer could be shown a wait only as a thought."""
+        profile = attachment.viewer.profile
+        told = profile.retry or profile.notices or profile.air
+        return not told and not profile.dialect.turn_ends_by_state
+
+    def _session_ended(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """Return the session's end for a viewer without positions, unless it lies in the past."""
+        if entry.about.word != SESSION_ENDED or seq <= attachment.live_from:
+            return []
+        meta = {META: {SESSION_ENDED: entry.about.facts}}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _life(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        if about.word == WAITS and self._by_thought(attachment):
+            content = {"type": "text", "text": f"{about.facts.get('text', '')}\n\n"}
+            update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+            return [ladder.session_update(self._session_id, update)]
+        if not attachment.viewer.replay:
+            return self._session_ended(seq, entry, attachment)
+        params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
+        told = {"viewer": about.viewer} if about.viewer else {}
+        return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]
+
+
+def with_session(line: bytes, session_id: str) -> bytes:
+    """Return the frame with another session's id, if it names one."""
+    try:
+        members = msgspec.json.decode(line, type=dict[str, Raw])
+        params = raw_members(members.get("params"))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        message = _decoded(line)
+        named = object_of(message.get("params"))
+        renamed = message | {"params": named | {"sessionId": session_id}}
+        return jsonrpc.dumps(renamed) if "sessionId" in named else line
+    if "sessionId" not in params:
+        return line
+    params["sessionId"] = Raw(msgspec.json.encode(session_id))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+def _put_together(frames: list[bytes], form: Form) -> bytes:
+    if form is Form.FRAMED:
+        return b"".join(map(wire.block, text_frames(frames)))
+    return b"\n".join(frames) + b"\n"
+
+
+_UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
+_BEFORE_SESSION = len(_UPDATE) - len(b'"sessionId":')
+_SEQ = _UPDATE[:_BEFORE_SESSION] + b'"_meta":{"%b":{"seq":%%d}},%%b' % META.encode()
+
+
+def _with_seq(line: bytes, seq: int) -> bytes:
+    """Return the frame with its number in `params._meta`, otherwise unchanged."""
+    # Most frames begin like this, and have neither `_meta` nor a key that could be one in disguise.
+    if line.startswith(_UPDATE) and b"_meta" not in line and b"\\u" not in line:
+        return _SEQ % (seq, line[_BEFORE_SESSION:])
+    return _with_ours(line, seq=seq)
+
+
+def _decoded(line: bytes) -> dict[str, Any]:
+    """Return a message whose members msgspec cannot keep as they are.
+
+    A lone surrogate stays; what is nested too deeply for a parser becomes `null`.
+    """
+    message = jsonrpc.loads(line)
+    if message is None:
+        message = jsonrpc.loads(deep.shallow(line) or b"")
+    return object_of(message)
+
+
+def _with_ours(line: bytes, **numbers: int) -> bytes:
+    """Return the frame with lastword's numbers in `params._meta`."""
+    try:
+        members = msgspec.json.decode(line, type=dict[str, Raw])
+        params = raw_members(members.get("params"))
+        meta = raw_members(params.get("_meta"))
+        ours = raw_members(meta.get(META))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        message = _decoded(line)
+        said = object_of(message.get("params"))
+        others = object_of(said.get("_meta"))
+        numbered = others | {META: object_of(others.get(META)) | numbers}
+        return jsonrpc.dumps(message | {"params": said | {"_meta": numbered}})
+    ours.update((name, Raw(b"%d" % number)) for name, number in numbers.items())
+    meta[META] = Raw(msgspec.json.encode(ours))
+    params["_meta"] = Raw(msgspec.json.encode(meta))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+_RENDERED = {
+    LogKind.OUT: Renderer._out,  # noqa: SLF001 - the class's own table
+    LogKind.ASK: Renderer._ask,  # noqa: SLF001
+    LogKind.TOLD: Renderer._told,  # noqa: SLF001
+    LogKind.IN: Renderer._in,  # noqa: SLF001
+    LogKind.END: Renderer._end,  # noqa: SLF001
+    LogKind.LIFE: Renderer._life,  # noqa: SLF001
+}
+
+
+def _kind(line: bytes) -> str:
+    frame = jsonrpc.decode(line)
+    update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+    return update.session_update if update is not None else ""
+
+
+def _member(line: bytes, name: str) -> Any:
+    frame = jsonrpc.decode(line)
+    return getattr(frame.message, name) if isinstance(frame, jsonrpc.Frame) else msgspec.UNSET
+
+
+def _without_ours(error: object) -> dict[str, Any]:
+    """Return the agent's original error, without the payload that the sidecar added."""
+    members = dict(object_of(error))
+    data = {
+        key: value
+        for key, value in object_of(members.get("data")).items()
+        if key not in {"agent_error", "errorKind"}
+    }
+    return members | {"data": data}

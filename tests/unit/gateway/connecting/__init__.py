@@ -1,0 +1,1 @@
+"""`lastword connect`'s parts, without a connection."""

@@ -1,0 +1,562 @@
+"""The connector on a played link: what an editor gets, whatever becomes of the link."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.connecting import core, frames
+from lastword.gateway.connecting.effects import (
+    Dial,
+    HangUp,
+    NotGreeted,
+    OwnError,
+    Say,
+    ToEditor,
+    ToGateway,
+)
+from lastword.gateway.connecting.places import Items, Place
+from lastword.gateway.viewing import refusals
+from tests.kit.gateway.entries_made import update_line
+from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
+
+TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+NOTICES = {"session": {"notices": {}}}
+
+
+def _fails(seeds: int = 20) -> int:
+    failed = 0
+    for seed in range(seeds):
+        try:
+            play(f"mutant {seed}")
+        except AssertionError:
+            failed += 1
+    return failed
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_whatever_is_cut_nothing_is_lost_or_doubled_and_each_request_has_one_answer(
+    block: int,
+) -> None:
+    for seed in range(20):
+        play(f"{block}/{seed}")
+
+
+def test_the_schedules_find_a_cursor_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Place, "move", lambda *_: None)
+    assert _fails()
+
+
+def test_the_schedules_find_requests_that_are_not_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Items, "unlink", lambda _: None)
+    assert _fails()
+
+
+def test_the_schedules_find_answers_that_are_not_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core.Connector, "_is_kept", lambda _, item: item.request is not None)
+    assert _fails()
+
+
+def test_before_the_gateway_is_there_the_editor_waits_and_then_is_answered() -> None:
+    link = PlayedLink()
+    hello = link.introduce()
+    opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    assert link.given == []
+    assert link.others == [Dial(), Dial()]
+    link.settle()
+    assert link.answers(hello)[0]["result"] == {"protocolVersion": 1}
+    assert link.answers(opening)[0]["result"] == {"sessionId": SESSION}
+
+
+def test_a_request_before_initialize_is_refused() -> None:
+    link = PlayedLink()
+    early = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    assert link.answers(early)[0]["error"]["code"] == -32600
+    assert link.others == []
+
+
+@pytest.mark.parametrize(("line", "code"), [(b"oops", -32700), (b"[]", -32600)])
+def test_a_line_that_is_no_message_is_answered(line: bytes, code: int) -> None:
+    (effect,) = core.Connector().from_editor(line, 0.0)
+    assert isinstance(effect, ToEditor)
+    assert json.loads(effect.line)["error"]["code"] == code
+
+
+def test_an_empty_line_is_nothing() -> None:
+    assert core.Connector().from_editor(b" ", 0.0) == []
+
+
+def test_a_second_initialize_gets_the_first_ones_answer() -> None:
+    link = begun()
+    again = link.introduce()
+    assert link.answers(again)[0]["result"] == {"protocolVersion": 1}
+
+
+def test_an_agent_that_cannot_start_is_told_at_once_and_may_be_asked_again() -> None:
+    link = PlayedLink()
+    link.front.refusal = {"code": -32603, "message": "no such program"}
+    hello = link.introduce()
+    link.settle()
+    assert link.answers(hello)[0]["error"]["message"] == "no such program"
+    assert HangUp() in link.others
+    link.front.refusal = None
+    link.front.is_open = False
+    again = link.introduce()
+    link.settle()
+    assert "result" in link.answers(again)[0]
+
+
+def test_an_agent_that_cannot_start_later_is_a_gateway_that_is_not_there() -> None:
+    link = begun()
+    link.cut()
+    link.front.refusal = {"code": -32603, "message": "too many"}
+    link.settle()
+    assert link.others[-1] == NotGreeted(503)
+
+
+def test_a_session_that_cannot_be_attached_leaves_the_others_alone() -> None:
+    connector = core.Connector()
+    meta = {"viewer": "v", "secret": "s"}
+
+    def editor(number: int, method: str, **params: Any) -> list[dict[str, Any]]:
+        return sent(connector.from_editor(jsonrpc.request(b"%d" % number, method, params), 0.0))
+
+    def sent(effects: list[Any]) -> list[dict[str, Any]]:
+        return [json.loads(each.line) for each in effects if isinstance(each, ToGateway)]
+
+    def given(effects: list[Any]) -> list[dict[str, Any]]:
+        return [json.loads(each.line) for each in effects if isinstance(each, ToEditor)]
+
+    def gateway(asked: dict[str, Any], result: dict[str, Any], **ours: Any) -> list[Any]:
+        result |= {"_meta": {"lastword": meta | ours}}
+        line = jsonrpc.result(b"%d" % asked["id"], result)
+        return connector.from_gateway(line, 0.0)
+
+    editor(1, "initialize", protocolVersion=1)
+    gateway(sent(connector.opened())[0], {"protocolVersion": 1})
+    for name in ("hung", "well"):
+        opened = editor(2, "session/new", cwd="/", mcpServers=[])[0]
+        gateway(opened, {"sessionId": name}, epoch="e", **{"from": 1})
+    editor(3, "session/prompt", sessionId="hung", prompt=[])
+    connector.lost(0.0)
+    attaches = sent(gateway(sent(connector.opened())[0], {"protocolVersion": 1}))
+    by_session = {each["params"]["sessionId"]: each for each in attaches}
+    silent = jsonrpc.error(b"%d" % by_session["hung"]["id"], refusals.holder_silent())
+    effects = connector.from_gateway(silent, 0.0)
+    assert not [each for each in effects if isinstance(each, NotGreeted)]
+    (answer,) = given(effects)
+    assert answer["id"] == 3
+    assert is_typed(answer)["reason"] == "holder_silent"
+    gateway(by_session["well"], {}, epoch="e", **{"from": 1})
+    assert editor(4, "session/prompt", sessionId="well", prompt=[])[0]["method"] == "session/prompt"
+    (again,) = editor(5, "session/prompt", sessionId="hung", prompt=[])
+    assert again["method"] == "session/resume"
+    effects = gateway(again, {}, epoch="e", **{"from": 1})
+    assert [each["method"] for each in sent(effects)] == ["session/prompt"]
+
+
+def test_given_up_the_turn_ends_typed_and_what_it_does_further_comes_as_news() -> None:
+    link = begun()
+    prompt = link.prompt()
+    link.settle()
+    link.speak()
+    link.cut()
+    other = link.ask("session/list", {})
+    link.give_up()
+    told = is_typed(link.answers(prompt)[0])
+    assert (told["type"], told["reason"]) == ("network", "gateway_unreachable")
+    assert (told["retryable"], told["retry_safety"]) == (True, "ask")
+    assert is_typed(link.answers(other)[0])["reason"] == "gateway_unreachable"
+    link.end_turn()
+    link.speak()
+    link.settle()
+    assert link.words() == list(range(1, link.said + 1))
+    assert len(link.answers(prompt)) == 1
+    news = [each["params"]["update"] for each in link.given if "update" in each.get("params", {})]
+    outcomes = [each["_meta"] for each in news if each["sessionUpdate"] == "session_info_update"]
+    assert len(outcomes) == 2  # the failure on this editor's rung, and then how it ended
+    assert "agent_error" in outcomes[0]
+    assert outcomes[1] in (
+        {"lastword": {"turn": {"stopReason": "end_turn"}}},
+        {"agent_error": outcomes[1].get("agent_error")},
+    )
+
+
+def test_a_turn_that_ends_after_the_return_is_news_too() -> None:
+    link = begun(capabilities=TYPED)
+    prompt = link.prompt()
+    link.settle()
+    link.cut()
+    link.give_up()
+    assert link.answers(prompt)
+    link.settle()
+    link.end_turn()
+    link.settle()
+    assert len(link.answers(prompt)) == 1
+    last = link.given[-1]["params"]["update"]
+    assert last["sessionUpdate"] == "session_info_update"
+
+
+def test_after_giving_up_the_next_request_begins_a_new_round() -> None:
+    link = begun()
+    link.cut()
+    link.give_up()
+    link.others.clear()
+    prompt = link.prompt()
+    assert link.others == [Dial()]
+    link.settle()
+    link.end_turn()
+    link.settle()
+    assert len(link.answers(prompt)) == 1
+    assert link.front.prompts == [1]
+
+
+def test_a_prompt_that_was_never_sent_is_not_sent_after_it_has_failed() -> None:
+    link = begun()
+    link.cut()
+    link.prompt()
+    link.give_up()
+    link.settle()
+    assert link.front.prompts == []
+
+
+def test_given_up_before_the_greeting_initialize_fails_and_may_come_again() -> None:
+    link = PlayedLink()
+    hello = link.introduce()
+    link.give_up()
+    assert is_typed(link.answers(hello)[0])["reason"] == "gateway_unreachable"
+    again = link.introduce()
+    link.settle()
+    assert "result" in link.answers(again)[0]
+
+
+def _told_after(link: PlayedLink, seconds: float) -> list[dict[str, Any]]:
+    link.prompt()
+    link.settle()
+    link.cut()
+    before = len(link.given)
+    effects = link.connector.tell(
+        link.now + seconds,
+        line="Connection lost. Retrying in 4 s (3 of 6).",
+        attempt=4,
+        max_attempts=7,
+        wait_seconds=3.2,
+    )
+    link.carry_out(effects)
+    return [each["params"]["update"] for each in link.given[before:]]
+
+
+def test_within_five_seconds_nobody_is_told() -> None:
+    link = begun(capabilities=TYPED)
+    assert _told_after(link, 4.9) == []
+    assert link.connector.tells_at() == pytest.approx(link.now + 5.0)
+
+
+def test_after_five_seconds_a_typed_editor_is_told_of_a_retry() -> None:
+    (update,) = _told_after(begun(capabilities=TYPED), 5.1)
+    assert update["sessionUpdate"] == "agent_retry"
+    assert (update["attempt"], update["max_attempts"], update["wait_seconds"]) == (4, 7, 4)
+    assert update["error"]["reason"] == "gateway_unreachable"
+
+
+def test_after_five_seconds_an_editor_that_shows_notices_is_told_the_line() -> None:
+    link = begun(capabilities=NOTICES)
+    (update,) = _told_after(link, 5.1)
+    assert update["title"] == "Connection lost. Retrying in 4 s (3 of 6)."
+    assert link.connector.tells_at() is None
+
+
+def test_a_stock_editor_is_told_by_a_thought_and_not_by_another_before_30_s() -> None:
+    link = begun()
+    (update,) = _told_after(link, 5.1)
+    text = "Connection lost. Retrying in 4 s (3 of 6).\n\n"
+    assert update["sessionUpdate"] == "agent_thought_chunk"
+    assert update["content"] == {"type": "text", "text": text}
+    told = [
+        len(
+            link.connector.tell(
+                link.now + at, line="again", attempt=5, max_attempts=7, wait_seconds=1.0
+            )
+        )
+        for at in (6.0, 35.0, 35.2, 40.0)
+    ]
+    assert told == [0, 0, 1, 0]
+
+
+def test_an_editor_that_reads_airs_words_is_told_in_them() -> None:
+    air = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+    (update,) = _told_after(begun(capabilities=air), 5.1)
+    told = update["_meta"]["jetbrains"]["air"]["sessionFailure"]
+    assert (told["severity"], told["category"]) == ("warning", "connection")
+    assert told["title"] == "Connection lost. Retrying in 4 s (3 of 6)."
+
+
+def test_a_part_of_an_entry_that_was_told_before_the_link_was_cut_is_not_told_again() -> None:
+    place = Place("s", epoch="e", attached=True)
+    place.move({"seq": 6})
+    assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2)] == [False, False]
+    place.unlink()
+    place.begin({"epoch": "e", "from": 7})  # it comes back to where it was
+    place.attached = True
+    assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2, 3)] == [True, True, False]
+    place.move({"seq": 7})
+    assert not place.is_repeated({"of": 8, "part": 1})
+    place.begin({"epoch": "another", "from": 1})
+    assert not place.is_repeated({"of": 8, "part": 1})
+    place.forget()
+    assert place.cursor is None
+    assert not place.is_repeated({"of": 1, "part": 1})
+
+
+def test_without_an_open_turn_nobody_is_told() -> None:
+    link = begun(capabilities=NOTICES)
+    link.cut()
+    assert link.connector.tells_at() is None
+
+
+def test_what_waits_is_bounded_and_flows_off_again() -> None:
+    link = begun()
+    link.cut()
+    note = {"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}}
+    for _ in range(5):
+        link.say(note)
+    assert link.connector.is_full
+    link.settle()
+    assert not link.connector.is_full
+
+
+def test_what_waits_is_let_go_once_the_gateway_is_given_up() -> None:
+    link = begun()
+    link.cut()
+    for _ in range(5):
+        link.say({"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}})
+    link.give_up()
+    assert not link.connector.is_full
+
+
+def test_a_cancel_reaches_the_agent_though_the_link_was_cut() -> None:
+    link = begun()
+    link.prompt()
+    link.settle()
+    link.cut()
+    link.say({"method": "session/cancel", "params": {"sessionId": SESSION}})
+    sent: list[bytes] = []
+    receive = link.front.receive
+
+    def watched(line: bytes) -> None:
+        sent.append(line)
+        receive(line)
+
+    link.front.receive = watched  # type: ignore[method-assign]
+    link.settle()
+    assert any(b"session/cancel" in line for line in sent)
+
+
+def test_a_request_is_cancelled_by_the_id_that_the_gateway_knows() -> None:
+    link = begun()
+    prompt = link.prompt()
+    known = json.loads(link.up[-1])["id"]
+    link.say({"method": "$/cancel_request", "params": {"requestId": prompt}})
+    named = json.loads(link.up[-1])["params"]["requestId"]
+    assert named == known
+    link.say({"method": "$/cancel_request", "params": {"requestId": 999}})
+    assert json.loads(link.up[-1])["params"]["requestId"] == named
+
+
+def test_a_viewer_that_the_gateway_forgot_does_not_prompt_twice() -> None:
+    link = begun()
+    prompt = link.prompt()
+    link.settle()
+    link.cut()
+    link.front.forgets_viewers = True
+    link.settle()
+    assert is_typed(link.answers(prompt)[0])["reason"] == "gateway_forgot"
+    assert OwnError("gateway_forgot", SESSION) in link.others
+    assert link.front.prompts == [1]
+
+
+def test_a_session_that_is_gone_ends_what_was_open_in_it() -> None:
+    link = begun()
+    prompt = link.prompt()
+    link.settle()
+    link.cut()
+    link.front.has_session = False
+    link.settle()
+    assert link.answers(prompt)[0]["error"]["code"] == -32002
+    assert any(isinstance(each, Say) for each in link.others)
+
+
+def test_an_existing_session_is_the_editors_new_one_and_its_past_comes_after_the_answer() -> None:
+    elder = begun()
+    elder.speak()
+    elder.settle()
+    elder.cut()
+    link = PlayedLink(capabilities=NOTICES)
+    link.front, link.said = elder.front, elder.said
+    link.connector = core.Connector(session=SESSION)
+    link.introduce()
+    opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    link.settle()
+    assert link.answers(opening)[0]["result"]["sessionId"] == SESSION
+    assert link.given.index(link.answers(opening)[0]) == 1
+    assert link.words() == list(range(1, link.said + 1))
+    link.speak()
+    link.rests()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_existing_session_is_taken_up_whole_though_the_link_is_cut(seed: int) -> None:
+    elder = begun()
+    for _ in range(4):
+        elder.speak()
+    elder.settle()
+    elder.cut()
+    link = PlayedLink(f"taken {seed}")
+    link.front, link.said = elder.front, elder.said
+    link.connector = core.Connector(session=SESSION)
+    link.introduce()
+    link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    for _ in range(30):
+        link.step_link()
+    link.rests()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_session_that_the_editor_loads_is_told_once_though_the_link_is_cut(seed: int) -> None:
+    elder = begun()
+    for _ in range(4):
+        elder.speak()
+    elder.settle()
+    elder.cut()
+    link = PlayedLink(f"loaded {seed}")
+    link.front, link.said = elder.front, elder.said
+    link.introduce()
+    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    for _ in range(30):
+        link.step_link()
+    link.rests()
+
+
+def test_an_unknown_session_is_refused_in_the_gateways_words() -> None:
+    link = PlayedLink()
+    link.connector = core.Connector(session="s9")
+    link.introduce()
+    opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    link.settle()
+    assert link.answers(opening)[0]["error"]["code"] == -32002
+    loading = link.ask("session/load", {"sessionId": "s9", "cwd": "/w", "mcpServers": []})
+    link.settle()
+    assert link.answers(loading)[0]["error"]["code"] == -32002
+
+
+def test_a_gap_is_a_notice_where_the_editor_shows_them() -> None:
+    link = begun(capabilities=NOTICES)
+    link.cut()
+    link.speak()
+    for _ in range(3):
+        link.speak()
+    link.front.log.trim(limit_bytes=1)
+    link.settle()
+    titles = [each["params"]["update"].get("title", "") for each in link.given[2:]]
+    assert any("entries of this session are gone" in title for title in titles)
+
+
+def test_a_log_of_another_epoch_is_not_told_again() -> None:
+    link = begun(capabilities=NOTICES)
+    prompt = link.prompt()
+    link.settle()
+    link.speak()
+    link.settle()
+    link.cut()
+    link.front.log.epoch = "e2"
+    link.settle()
+    assert link.words() == list(range(1, link.said + 1))
+    assert is_typed(link.answers(prompt)[0])["reason"] == "gateway_forgot"
+    link.speak()
+    link.settle()
+    assert link.words() == list(range(1, link.said + 1))
+
+
+def test_a_probe_is_a_ping_whose_answer_the_editor_never_sees() -> None:
+    link = begun()
+    before = list(link.given)
+    assert _probed(link)["method"] == "_lastword/ping"
+    link.settle()
+    assert link.given == before
+
+
+def test_a_probe_says_how_far_the_editor_is_and_once_what_the_last_one_took() -> None:
+    (alone,) = core.Connector().probe(0.0)
+    assert isinstance(alone, ToGateway)
+    assert json.loads(alone.line)["params"] == {}
+    link = begun()
+    head = link.front.hub.log.head
+    assert _probed(link)["params"] == {"sessionId": SESSION, "seq": head}
+    link.now += 0.25
+    link.settle()
+    assert _probed(link)["params"] == {"sessionId": SESSION, "seq": head, "rttMs": 250.0}
+    link.cut()  # and so with it the answer
+    link.settle()
+    link.now += 1.0
+    assert "rttMs" not in _probed(link)["params"]
+
+
+def _probed(link: PlayedLink) -> dict[str, Any]:
+    (effect,) = link.connector.probe(link.now)
+    assert isinstance(effect, ToGateway)
+    link.carry_out([effect])
+    told: dict[str, Any] = json.loads(effect.line)
+    return told
+
+
+def test_an_answer_to_no_question_goes_nowhere() -> None:
+    link = begun()
+    link.say({"id": "lastword:x:1", "result": {}})
+    assert link.up == []
+
+
+def test_what_the_gateway_says_that_is_no_message_is_left_out() -> None:
+    link = begun()
+    assert link.connector.from_gateway(b"noise", 0.0) == []
+
+
+def test_the_end_of_the_search_says_what_to_do() -> None:
+    link = begun()
+    prompt = link.prompt()
+    link.give_up()
+    link.cut()
+    link.give_up()
+    message = is_typed(link.answers(prompt)[0])["message"]
+    assert message == f"{END.line} {END.advice}"
+
+
+def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise() -> None:
+    line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
+    meta = jsonrpc.loads(frames.with_compact_past(line))["params"]["_meta"]
+    assert meta == {"mine": 1, "lastword": {"replay": "compact"}}
+    ours = {"sessionId": SESSION, "_meta": {"lastword": {"replay": "full"}}}
+    line = jsonrpc.request(b"1", "session/load", ours)
+    assert frames.with_compact_past(line) is line
+
+
+def test_what_an_editor_loads_through_the_connector_is_joined() -> None:
+    elder = begun()
+    for text in ("Hel", "lo."):
+        content = {"type": "text", "text": text}
+        elder.front.from_agent(update_line("agent_message_chunk", content=content))
+    elder.settle()
+    elder.cut()
+    link = PlayedLink("joined")
+    link.front, link.said = elder.front, elder.said
+    link.introduce()
+    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link.settle()
+    told = [frame["params"]["update"] for frame in link.given if "update" in str(frame)]
+    assert [update["content"]["text"] for update in told if "content" in update] == ["Hello."]

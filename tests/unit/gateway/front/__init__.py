@@ -1,0 +1,1 @@
+"""The front's parts, without a socket."""

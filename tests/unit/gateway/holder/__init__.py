@@ -1,0 +1,1 @@
+"""The holder's parts, without a process."""

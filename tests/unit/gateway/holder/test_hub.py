@@ -1,0 +1,440 @@
+"""A session between its agent and its viewers: who is asked, who is answered, and how often."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.gateway.holder.hub import MAX_OPEN, Hub, Retell, ToAgent, ToViewer
+from lastword.gateway.log.entries import Cursor, LogKind
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.reader import CursorError, Reset
+from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.retry_lines import WAITS
+from tests.kit.gateway.entries_made import SESSION, frame_of, update_line
+
+if TYPE_CHECKING:
+    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.viewing.attachment import Attachment
+
+KEY = session_key(SESSION)
+ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
+LOST = lambda _: ERROR  # noqa: E731 - as short as it is
+A, B = Viewer(id="a"), Viewer(id="b")
+
+
+class Play:
+    """A hub and what came of it."""
+
+    def __init__(self, log: MemoryLog | None = None, **options: Any) -> None:
+        self.log = log or MemoryLog()
+        numbers = itertools.count(1)
+        self.hub = Hub(self.log, session_id=SESSION, numbers=lambda: next(numbers), **options)
+
+    def comes(self, viewer: Viewer = A, cursor: Cursor | None = None) -> Attachment:
+        return self.hub.attach(viewer, cursor, 0)[0]
+
+    def says(self, attachment: Attachment, line: bytes) -> list[HubEffect]:
+        return self.hub.receive(attachment, frame_of(line), 0)
+
+    def prompts(self, attachment: Attachment, request: bytes = b"7") -> list[HubEffect]:
+        params = {"sessionId": SESSION, "prompt": []}
+        return self.says(attachment, jsonrpc.request(request, "session/prompt", params))
+
+    def agent(self, *lines: bytes, now: float = 1.0) -> None:
+        assert self.hub.from_agent([frame_of(line) for line in lines], now, 0) == []
+
+    def asks(self, agent_id: bytes = b'"q"', method: str = "session/request_permission") -> None:
+        params = {"sessionId": SESSION, "options": [{"kind": "reject_once", "optionId": "no"}]}
+        self.agent(jsonrpc.request(agent_id, method, params))
+
+    def kinds(self) -> list[LogKind]:
+        return [entry.kind for _, entry in self.log.read(0) if entry.kind is not LogKind.LIFE]
+
+    def words(self) -> list[str]:
+        return [entry.about.word for _, entry in self.log.read(0) if entry.about.word]
+
+
+def lines(effects: list[HubEffect]) -> list[dict[str, Any]]:
+    return [jsonrpc.loads(effect.line) for effect in effects if isinstance(effect, ToAgent)]
+
+
+def reason(effects: list[HubEffect]) -> str:
+    (refused,) = effects
+    assert isinstance(refused, ToViewer)
+    told: str = jsonrpc.loads(refused.line)["error"]["data"]["agent_error"]["reason"]
+    return told
+
+
+def test_a_prompt_is_committed_then_reaches_the_agent_under_a_number_of_ours() -> None:
+    play = Play()
+    effects = play.prompts(play.comes())
+    assert [line["id"] for line in lines(effects)] == [1]
+    assert play.kinds() == [LogKind.IN]
+    assert play.hub.turn_of == "a"
+    assert play.hub.has_open(1)
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+    assert play.kinds() == [LogKind.IN, LogKind.END]
+    assert play.hub.turn_of is None
+
+
+def test_a_prompt_that_is_sent_again_reaches_the_agent_once() -> None:
+    play = Play()
+    first = play.comes()
+    play.prompts(first)
+    again = play.comes(A, Cursor(play.log.epoch, 0))
+    assert play.prompts(again) == []
+    assert play.kinds() == [LogKind.IN]
+
+
+def test_a_prompt_that_has_ended_is_told_again_where_its_answer_is_behind() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+    again = play.comes(A, Cursor(play.log.epoch, play.log.head))
+    (effect,) = play.prompts(again)
+    assert isinstance(effect, Retell)
+    assert effect.end.entry.about.number == 1
+
+
+def test_a_prompt_that_has_ended_is_waited_for_where_its_answer_is_ahead() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+    again = play.comes(A, Cursor(play.log.epoch, 1))
+    assert play.prompts(again) == []
+    assert again.wanted == {1}
+    again.answered.add(1)
+    assert play.prompts(again) == []
+
+
+def test_two_viewers_may_use_the_same_id() -> None:
+    play = Play()
+    a, b = play.comes(A), play.comes(B)
+    assert lines(play.prompts(a))[0]["id"] == 1
+    mode = jsonrpc.request(b"7", "session/set_mode", {"sessionId": SESSION, "modeId": "x"})
+    assert lines(play.says(b, mode))[0]["id"] == 2
+
+
+def test_while_a_turn_runs_another_viewers_prompt_is_refused_and_its_own_is_not() -> None:
+    play = Play()
+    a, b = play.comes(A), play.comes(B)
+    play.prompts(a)
+    assert reason(play.prompts(b)) == "turn_open"
+    assert len(lines(play.prompts(a, b"8"))) == 1
+    assert play.kinds() == [LogKind.IN, LogKind.IN]
+
+
+def test_an_observer_neither_prompts_nor_cancels_nor_answers() -> None:
+    play = Play()
+    observer = play.comes(Viewer(id="o", role=Role.OBSERVER))
+    assert reason(play.prompts(observer)) == "observer"
+    cancel = jsonrpc.notification("session/cancel", {"sessionId": SESSION})
+    assert play.says(observer, cancel) == []
+    play.asks()
+    assert play.says(observer, jsonrpc.result(ask_id(KEY, 1), {})) == []
+    assert play.hub.open_questions == 1
+
+
+def test_a_viewer_with_too_many_open_requests_is_refused_the_next() -> None:
+    play = Play()
+    a = play.comes()
+    for number in range(MAX_OPEN):
+        play.prompts(a, b"%d" % number)
+    assert reason(play.prompts(a, b"9999")) == "too_many_requests"
+
+
+def test_the_first_answer_counts_and_every_later_one_is_nothing() -> None:
+    play = Play()
+    a, b = play.comes(A), play.comes(B)
+    play.asks(b'"q"')
+    (answer,) = lines(play.says(b, jsonrpc.result(ask_id(KEY, 1), {"x": 1})))
+    assert answer == {"jsonrpc": "2.0", "id": "q", "result": {"x": 1}}
+    assert play.says(a, jsonrpc.result(ask_id(KEY, 1), {"x": 2})) == []
+    assert play.kinds() == [LogKind.ASK, LogKind.TOLD]
+
+
+def test_an_answer_to_another_sessions_question_is_nothing_here() -> None:
+    play = Play()
+    a = play.comes()
+    play.asks()
+    assert play.says(a, jsonrpc.result(ask_id(session_key("other"), 1), {})) == []
+    assert play.says(a, jsonrpc.result(b"1", {})) == []
+
+
+def test_a_question_that_the_agent_withdraws_is_open_no_more() -> None:
+    play = Play()
+    play.asks(b'"q"')
+    play.agent(jsonrpc.notification("$/cancel_request", {"requestId": "other"}))
+    play.agent(jsonrpc.notification("$/cancel_request", {}))
+    assert play.hub.open_questions == 1
+    play.agent(jsonrpc.notification("$/cancel_request", {"requestId": "q"}))
+    assert play.hub.open_questions == 0
+    assert play.words()[-1] == "withdrawn"
+
+
+def test_a_viewers_cancelled_request_is_cancelled_under_the_agents_number() -> None:
+    play = Play()
+    a, b = play.comes(A), play.comes(B)
+    play.prompts(a)
+    cancel = jsonrpc.notification("$/cancel_request", {"requestId": 7})
+    assert lines(play.says(a, cancel))[0]["params"] == {"requestId": 1}
+    assert play.says(b, cancel) == []  # its own 7, which it never sent
+    assert play.says(a, jsonrpc.notification("$/cancel_request", {})) == []
+    turn = jsonrpc.notification("session/cancel", {"sessionId": SESSION})
+    assert lines(play.says(b, turn))[0]["method"] == "session/cancel"
+
+
+def test_an_answer_that_nobody_asked_for_is_nothing() -> None:
+    play = Play()
+    play.agent(jsonrpc.result(b"99", {}), jsonrpc.result(b"9" * 5000, {}))
+    assert play.kinds() == []
+
+
+def test_what_came_in_one_read_is_committed_in_order_and_an_end_is_taken_once() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    end = jsonrpc.result(b"1", {"stopReason": "end_turn"})
+    play.agent(update_line("plan"), end, end, update_line("usage_update"))
+    assert play.kinds() == [LogKind.IN, LogKind.OUT, LogKind.END, LogKind.OUT]
+
+
+def test_a_typed_failure_in_a_turn_is_told_by_its_answer_and_outside_of_one_by_itself() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    failed = update_line("agent_error", error={"type": "timeout"})
+    play.agent(failed, jsonrpc.error(b"1", ERROR), failed)
+    assert play.kinds() == [LogKind.IN, LogKind.END, LogKind.OUT]
+    end = play.log.read(2)[0].entry
+    assert end.about.failure == {"type": "agent_crash"}
+
+
+def test_a_question_is_held_while_a_controller_is_there_and_a_while_after() -> None:
+    play = Play(unattended_seconds=50.0)
+    a = play.comes()
+    play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks()
+    assert play.hub.next_timeout() is None
+    play.hub.detach(a, 100.0, 0, code=1006, cause="cut")
+    assert play.hub.next_timeout() == 150.0
+    assert play.hub.handle_timeout(149.0, 0) == []
+    (answer,) = lines(play.hub.handle_timeout(150.0, 0))
+    assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "no"}
+    assert play.words()[-1] == "policy"
+    assert play.hub.next_timeout() is None
+
+
+def test_who_comes_in_time_is_asked_and_nothing_is_due_any_more() -> None:
+    play = Play(unattended_seconds=50.0)
+    play.asks()
+    assert play.hub.next_timeout() == 51.0
+    play.comes()
+    assert play.hub.next_timeout() is None
+    assert play.hub.handle_timeout(10_000.0, 0) == []
+
+
+def test_with_reject_a_question_is_answered_as_soon_as_nobody_is_there() -> None:
+    play = Play(unattended_seconds=None)
+    play.asks()
+    assert len(play.hub.handle_timeout(1.0, 0)) == 1
+
+
+def test_a_request_for_a_viewers_files_is_refused_after_half_a_minute() -> None:
+    play = Play()
+    play.asks(b"5", "fs/read_text_file")
+    assert play.hub.next_timeout() == 31.0
+    (answer,) = lines(play.hub.handle_timeout(31.0, 0))
+    assert answer["id"] == 5
+    assert "error" in answer
+
+
+def test_an_agent_that_is_lost_ends_all_that_was_open_once() -> None:
+    play = Play()
+    a = play.comes()
+    play.prompts(a)
+    play.asks()
+    play.hub.lost_agent(LOST, 0)
+    play.hub.lost_agent(LOST, 0)
+    assert play.kinds() == [LogKind.IN, LogKind.ASK, LogKind.TOLD, LogKind.END]
+    assert play.hub.turn_of is None
+    assert play.hub.open_questions == 0
+
+
+def test_a_hub_on_the_log_of_another_knows_what_was_open_and_what_had_ended() -> None:
+    old = Play()
+    a = old.comes()
+    old.prompts(a, b"7")
+    old.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+    old.prompts(a, b"8")
+    old.asks()
+    new = Play(old.log)
+    assert new.hub.turn_of == "a"
+    assert new.hub.last_number == 2
+    back = new.comes(A, Cursor(old.log.epoch, old.log.head))
+    assert isinstance(new.prompts(back, b"7")[0], Retell)
+    assert new.prompts(back, b"8") == []
+    new.hub.lost_agent(LOST, 0)
+    assert new.hub.turn_of is None
+    assert old.log.pins_of("ask:") == []
+    assert new.prompts(back, b"8") == []
+    assert back.wanted == {2}
+
+
+def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -> None:
+    old = Play()
+    for _ in range(3):
+        old.asks()
+    used = {entry.about.number for _, entry in old.log.read(0)}
+    old.hub.lost_agent(LOST, 0)
+    new = Play(old.log)
+    new.asks()
+    number = new.log.read(new.log.head - 1)[0].entry.about.number
+    assert number not in used
+
+
+def test_a_cursor_of_another_epoch_begins_with_the_oldest_and_one_beyond_is_refused() -> None:
+    play = Play()
+    play.agent(update_line("plan"))
+    attachment, reset = play.hub.attach(A, Cursor("another", 1), 0)
+    assert reset is Reset.EPOCH
+    assert attachment.reader.pos == 0
+    assert not attachment.from_cursor
+    with pytest.raises(CursorError):
+        play.hub.attach(A, Cursor(play.log.epoch, 99), 0)
+    assert len(play.hub.attached) == 1
+    now, _ = play.hub.attach(B, None, 0, replay=False)
+    assert now.reader.pos == now.live_from
+
+
+def test_who_comes_and_who_leaves_stands_in_the_log() -> None:
+    play = Play()
+    a = play.comes()
+    play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
+    play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
+    play.hub.note(0, Kind.SESSION_RESTORED, history="full")
+    assert play.words() == ["viewer_came", "viewer_left", "restored"]
+    assert play.log.read(1)[0].entry.about.facts["code"] == 4409
+
+
+def retry_line(attempt: int) -> bytes:
+    error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+    told = {"attempt": attempt, "max_attempts": 10, "wait_seconds": 60, "error": error}
+    return update_line("agent_retry", **told)
+
+
+def lines_told(play: Play) -> list[str]:
+    entries = [entry for _, entry in play.log.read(0)]
+    return [entry.about.facts["text"] for entry in entries if entry.about.word == WAITS]
+
+
+def test_a_wait_is_told_as_a_line_once_it_has_lasted_and_seldom_then() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(retry_line(2), now=100.0)
+    assert play.hub.next_timeout() == 105.0
+    assert play.hub.handle_timeout(104.9, 0) == []
+    assert lines_told(play) == []
+    assert play.hub.handle_timeout(105.0, 0) == []
+    (line,) = lines_told(play)
+    assert "in 55 seconds (attempt 2 of 10)" in line
+    play.agent(retry_line(3), now=110.0)
+    assert play.hub.next_timeout() == 135.0
+
+
+def test_output_and_the_end_of_the_turn_end_a_wait() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(retry_line(2), update_line("agent_message_chunk"), now=100.0)
+    assert play.hub.next_timeout() is None
+    play.agent(retry_line(3), now=101.0)
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}), now=102.0)
+    assert play.hub.next_timeout() is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
+    play = Play()
+    play.says(play.comes(), jsonrpc.request(b"7", "session/close", {"sessionId": SESSION}))
+    assert not play.hub.is_closed
+    play.agent(jsonrpc.error(b"1", ERROR) if fails else jsonrpc.result(b"1", {}))
+    assert play.hub.is_closed is not fails
+
+
+def test_an_id_that_is_used_again_after_its_answer_is_another_request_of_a_viewer_that_is_new() -> (
+    None
+):
+    for viewer, reaches_agent in ((Viewer(id="a", is_new=True), True), (A, False)):
+        play = Play()
+        there = play.comes(viewer)
+        play.prompts(there)
+        play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+        there.answered.add(1)
+        assert bool(play.prompts(there)) is reaches_agent
+
+
+def told_of_questions(play: Play) -> list[tuple[str, str, int]]:
+    """The words of what became of questions, with how, and which question."""
+    abouts = [entry.about for _, entry in play.log.read(0) if entry.about.number]
+    return [(each.word, each.facts.get("why", ""), each.number) for each in abouts if each.word]
+
+
+def test_a_question_that_finds_nobody_who_may_answer_is_held_and_that_is_an_entry() -> None:
+    play = Play()
+    play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks()
+    assert told_of_questions(play) == [("question_held", "", 1)]
+
+
+def test_questions_are_held_once_the_last_who_may_answer_has_left() -> None:
+    play = Play()
+    first, second = play.comes(A), play.comes(B)
+    watching = play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks(b'"q"')
+    play.asks(b'"r"')
+    for attachment in (first, second, watching):
+        play.hub.detach(attachment, 5.0, 0, code=1006, cause="cut")
+        held = 2 if attachment is not first else 0
+        assert len(told_of_questions(play)) == held
+    assert told_of_questions(play) == [("question_held", "", 1), ("question_held", "", 2)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "method", "why"),
+    [
+        (60.0, "session/request_permission", "expired"),
+        (None, "session/request_permission", "rejected"),
+        (None, "fs/read_text_file", "expired"),
+    ],
+)
+def test_a_question_that_nobody_answered_says_why_it_is_over(
+    seconds: float | None, method: str, why: str
+) -> None:
+    play = Play(unattended_seconds=seconds)
+    play.asks(method=method)
+    play.hub.handle_timeout(1000.0, 0)
+    assert told_of_questions(play) == [("question_held", "", 1), ("policy", why, 1)]
+
+
+def test_who_comes_with_a_cursor_comes_back() -> None:
+    play = Play()
+    play.comes(A)
+    play.comes(A, Cursor(play.log.epoch, 1))
+    play.comes(A, Cursor("another", 1))
+    facts = [entry.about.facts for _, entry in play.log.read(0)]
+    assert [each.get("back", False) for each in facts] == [False, True, False]
+
+
+def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
+    play = Play()
+    viewer = play.comes()
+    play.prompts(viewer)
+    params = {"sessionId": SESSION, "modeId": "m"}
+    play.says(viewer, jsonrpc.request(b"8", "session/set_mode", params))
+    assert play.hub.open_turns == 1
+    play.hub.lost_agent(LOST, 0)
+    assert play.hub.open_turns == 0

@@ -1,0 +1,63 @@
+"""Requests that open sessions: to whom each is answered, and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.viewing.attachment import Viewer
+
+if TYPE_CHECKING:
+    from lastword.gateway.holder.connection import FrontLink
+
+ONE, OTHER = (cast("FrontLink", object()) for _ in range(2))
+
+
+def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_link() -> None:
+    openings = Openings()
+    openings.add(7, Opening(ONE, "a", b"1", {"cwd": "/"}))
+    assert not openings.is_under_way(OTHER, "a", b"2")
+    assert not openings.is_under_way(OTHER, "b", b"1")
+    assert openings.is_under_way(OTHER, "a", b"1")
+    taken = openings.take(7)
+    assert taken is not None
+    assert taken.link is OTHER
+    assert openings.take(7) is None
+    assert openings.session_of("a", b"1") == ""
+    openings.opened(taken, "s")
+    assert openings.session_of("a", b"1") == "s"
+
+
+def test_all_that_wait_are_given_once() -> None:
+    openings = Openings()
+    openings.add(7, Opening(ONE, "a", b"1", {}))
+    assert [each.request_id for each in openings.take_all()] == [b"1"]
+    assert openings.take_all() == []
+
+
+def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_there() -> None:
+    openings = Openings()
+    viewer, first = Viewer(id="a"), Viewer(id="a", is_new=True)
+    assert openings.again(ONE, first, b"1", {}) is None
+    opening = Opening(ONE, "a", b"1", {"cwd": "/"})
+    openings.add(7, opening)
+    assert openings.again(OTHER, viewer, b"1", {}) == UNDER_WAY
+    assert opening.link is OTHER
+    openings.take(7)
+    openings.opened(opening, "s")
+    assert openings.again(ONE, viewer, b"1", {"s"}) == "s"
+    assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
+    assert openings.again(ONE, viewer, b"2", {"s"}) is None
+    assert openings.again(ONE, first, b"1", {"s"}) is None  # its id is used for another one
+
+
+def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None:
+    openings = Openings()
+    for number in (7, 8):
+        openings.add(number, Opening(ONE, "a", b"1", {"cwd": "/"}))
+        taken = openings.take(number)
+        assert taken is not None
+        if number == 7:
+            openings.opened(taken, "s")
+    # The later one failed, and its answer was lost: it is asked again, and "s" is another session.
+    assert openings.again(OTHER, Viewer(id="a"), b"1", {"s"}) is None

@@ -1,0 +1,325 @@
+"""A log's file: what is there after a crash, after damage, on another disk, on a full one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.errors import StoreError
+from lastword.gateway.log import sqlite as sqlite_log
+from lastword.gateway.log.sqlite import LastingLog, SqliteLog
+from lastword.gateway.viewing.reader import Reader
+from tests.kit.gateway.entries_made import ask, out, said, told
+from tests.kit.gateway.serving import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.db")
+
+
+_opened: list[SqliteLog] = []
+
+
+@pytest.fixture(autouse=True)
+def _none_stays_open() -> Iterator[None]:
+    """Close what a test left open, as a process that died would have."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
+def opened(path: str) -> SqliteLog:
+    _opened.append(SqliteLog(path))
+    return _opened[-1]
+
+
+def filled(path: str, count: int = 5) -> SqliteLog:
+    log = opened(path)
+    for number in range(count):
+        log.append([out(text=f"<{number}>"), out("plan", x=number)])
+    return log
+
+
+def fill_disk(log: SqliteLog) -> None:
+    """Let the file not grow any more."""
+    (pages,) = log._db.execute("PRAGMA page_count").fetchone()
+    log._db.execute(f"PRAGMA max_page_count={pages}")
+
+
+def test_a_log_that_was_closed_goes_on_under_its_epoch(path: str) -> None:
+    log = filled(path)
+    log.remember("id", "s1")
+    epoch = log.epoch
+    log.close()
+    again = opened(path)
+    assert (again.epoch, again.head, again.reason, again.set_aside) == (epoch, 10, "", "")
+    assert again.remembered("id") == "s1"
+    assert again.remembered("never") == ""
+    assert [seq for seq, _ in again.pinned(0, 10)] == [10]
+    assert again.append([out()]) == 11
+    again.close()
+
+
+def test_a_log_that_was_not_closed_goes_on_while_the_machine_is_up(path: str) -> None:
+    log = filled(path)
+    again = opened(path)
+    assert (again.epoch, again.head) == (log.epoch, 10)
+    again.close()
+
+
+def test_after_a_reboot_a_log_that_was_not_closed_has_another_epoch(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = filled(path)
+    monkeypatch.setattr(sqlite_log, "boot_id", lambda: "another")
+    again = opened(path)
+    assert (again.reason, again.head) == ("rebooted", 10)
+    assert again.epoch != log.epoch
+    again.close()
+    monkeypatch.setattr(sqlite_log, "boot_id", lambda: "a third")
+    assert opened(path).epoch == again.epoch  # it was closed
+
+
+def test_a_copy_of_a_log_has_another_epoch(path: str, tmp_path: Path) -> None:
+    log = filled(path)
+    log.close()
+    copied = str(tmp_path / "copy.db")
+    shutil.copy(path, copied)
+    copy = opened(copied)
+    assert (copy.reason, copy.head) == ("restored", 10)
+    assert copy.epoch != log.epoch
+    copy.close()
+
+
+@pytest.mark.parametrize("damage", ["no_database", "cut", "torn_page"])
+def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str) -> None:
+    log = filled(path, 400)
+    epoch = log.epoch
+    log.close()
+    with open(path, "r+b") as file:
+        if damage == "no_database":
+            file.write(b"this is no database at all" * 10)
+        elif damage == "cut":
+            file.truncate(os.path.getsize(path) // 2)
+        else:
+            file.seek(4096)
+            file.write(os.urandom(8192))
+    again = opened(path)
+    assert again.set_aside
+    assert os.path.exists(again.set_aside)
+    assert (again.head, again.reason) == (0, "new")
+    assert again.epoch != epoch
+    assert again.append([out()]) == 1
+    again.close()
+
+
+def test_a_batch_that_cannot_be_read_is_told_as_a_gap_and_the_rest_is_read(path: str) -> None:
+    filled(path, 4).close()
+    log = opened(path)
+    log._db.execute("UPDATE batches SET entries=x'c1c1' WHERE first IN (3, 7)")
+    reader, seen, gaps = Reader(log, 0), [], []
+    while not (pulled := reader.pull()).is_empty:
+        seen += [seq for seq, _ in pulled.entries]
+        gaps += [(pulled.gap.first, pulled.gap.last)] if pulled.gap else []
+    assert seen == [1, 2, 5, 6]
+    assert gaps == [(3, 4), (7, 8)]
+    log.close()
+
+
+def test_a_log_of_another_version_is_left_alone(path: str) -> None:
+    log = filled(path)
+    log._remember(format="99")
+    log.close()
+    with pytest.raises(StoreError, match="another version"):
+        SqliteLog(path)
+    assert os.listdir(os.path.dirname(path)) == ["log.db"]
+
+
+def test_a_file_of_another_kind_in_its_place_is_said(path: str) -> None:
+    os.mkdir(path)
+    with pytest.raises(StoreError, match="cannot be written \\(is a directory\\)"):
+        SqliteLog(path)
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written \\(no such file"):
+        SqliteLog(str(tmp_path / "nowhere" / "log.db"))
+
+
+def test_a_file_that_may_not_be_written_is_said_and_not_set_aside(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path).close()
+    connect = sqlite3.connect
+
+    def read_only(file: str, **options: object) -> sqlite3.Connection:
+        return connect(f"file:{file}?mode=ro", uri=True, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(sqlite_log.sqlite3, "connect", read_only)
+    with pytest.raises(StoreError, match="readonly"):
+        SqliteLog(path)
+    assert not [name for name in os.listdir(os.path.dirname(path)) if "broken" in name]
+
+
+def test_a_full_disk_at_the_start_sets_no_good_log_aside(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path).close()
+
+    def full(*_: object) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr(SqliteLog, "_prepare", full)
+    with pytest.raises(StoreError, match="disk is full"):
+        SqliteLog(path)
+    assert os.listdir(os.path.dirname(path)) == ["log.db"]
+
+
+def test_the_file_is_for_its_user_alone(path: str) -> None:
+    log = filled(path)
+    for name in os.listdir(os.path.dirname(path)):
+        mode = os.stat(os.path.join(os.path.dirname(path), name)).st_mode
+        assert stat.S_IMODE(mode) == 0o600, name
+    log.close()
+
+
+def test_a_full_disk_goes_on_in_memory_under_another_epoch_and_loses_nothing_to_readers(
+    path: str,
+) -> None:
+    disk = filled(path)
+    disk.append([ask(3), said(1)])
+    log = LastingLog(disk)
+    reader = Reader(log, 0)
+    before = log.epoch
+    fill_disk(disk)
+    appended = 0
+    while not log.failed:
+        log.append([out(text="x" * 3000), out("plan", x="last")])
+        appended += 2
+    log.append([told(3), ask(4)])
+    assert "full" in log.failed
+    assert log.epoch != before
+    assert log.head == 12 + appended + 2
+    seen = []
+    while not (pulled := reader.pull()).is_empty:
+        assert pulled.gap is None
+        seen += [seq for seq, _ in pulled.entries]
+    assert seen == list(range(1, log.head + 1))
+    assert [seq for seq, _ in log.pins_of("ask:")] == [log.head]
+    assert len(log.pins_of("open:")) == 1
+    assert log.pinned(0, log.head)[-1].seq == log.head
+    assert not log.is_behind
+    assert log.first == 1
+    log.close()
+    again = opened(path)
+    assert again.head < log.head
+    again.close()
+
+
+def test_in_memory_too_the_oldest_go_and_a_full_disk_is_left_first(path: str) -> None:
+    disk = filled(path)
+    log = LastingLog(disk)
+    disk._db.execute("PRAGMA query_only=ON")
+    entry = out(text="x" * 1000)
+    for _ in range(5):
+        log.append([entry])
+    assert log.trim(limit_bytes=10**9) == 0
+    assert log.trim(limit_bytes=5 * entry.size) == 10
+    assert log.first == 11
+    assert [seq for seq, _ in log.read(0)] == [11, 12, 13, 14, 15]
+    assert log.trim(limit_bytes=2 * entry.size) == 3
+    gap = Reader(log, 4).pull().gap
+    assert gap is not None
+    assert (gap.first, gap.last) == (5, 13)
+    log.close()
+
+
+def test_a_disk_that_cannot_even_forget_keeps_what_it_has(path: str) -> None:
+    disk = filled(path)
+    disk._db.execute("PRAGMA query_only=ON")
+    log = LastingLog(disk)
+    assert log.trim(limit_bytes=1) == 0
+    assert log.first == 1
+    assert len(log.read(0)) == 10
+    log.close()
+
+
+def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_on(
+    path: str,
+) -> None:
+    filled(path).close()
+    disk = opened(path)
+    log = LastingLog(disk)
+    disk._db.execute("DROP TABLE batches")
+    reader = Reader(log, 0)
+    gap = reader.pull().gap
+    assert gap is not None
+    assert (gap.first, gap.last) == (1, 10)
+    assert log.append([out()]) == 11
+    assert [seq for seq, _ in reader.pull().entries] == [11]
+    log.close()
+
+
+def test_the_write_ahead_log_is_checkpointed_beside_the_writer(path: str) -> None:
+    log = opened(path)
+    for _ in range(40):
+        log.append([out(text="x" * 100_000)])
+    until("a checkpoint", lambda: log._checkpoints.waiting_bytes < sqlite_log.CHECKPOINT_BYTES)
+    assert os.path.getsize(path) > sqlite_log.CHECKPOINT_BYTES
+    assert not log.is_behind
+    log._checkpoints._since = sqlite_log.WAL_LIMIT_BYTES + 1
+    assert log.is_behind
+    assert LastingLog(log).is_behind
+    log.close()
+    assert not os.path.exists(f"{path}-wal")
+
+
+def test_where_the_system_names_no_boot_a_crash_is_no_reboot(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(sqlite_log.boot_id()) == 36
+
+    def no_such_file(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", no_such_file)
+    assert sqlite_log.boot_id() == ""
+
+
+def test_what_was_trimmed_is_not_read_from_memory_either(path: str) -> None:
+    log = opened(path)
+    for _ in range(10):
+        log.append([out(text="x" * 1000)])
+    log.trim(limit_bytes=3500)
+    assert [seq for seq, _ in log.read(0)] == [9, 10]
+    log.close()
+
+
+def test_readers_that_lag_differently_come_to_read_the_same(path: str) -> None:
+    log = opened(path)
+    for _ in range(40):
+        log.append([out(text="x" * 1000)] * 60)
+    stretches = []
+    for after in (0, 30, 61):
+        reader = Reader(log, after)
+        seen = []
+        while entries := reader.pull().entries:
+            seen.append((entries[0].seq, entries[-1].seq))
+        assert seen[0][0] == after + 1
+        assert seen[-1][1] == log.head
+        stretches.append(set(seen))
+    common = stretches[0] & stretches[1] & stretches[2]
+    assert len(common) >= len(stretches[0]) - 4
+    log.close()

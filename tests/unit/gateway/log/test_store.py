@@ -1,0 +1,175 @@
+"""What every log keeps, in memory and on disk alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.log.entries import Cursor
+from lastword.gateway.log.sqlite import LastingLog, SqliteLog
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
+from tests.kit.gateway.entries_made import ask, end, out, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lastword.gateway.log.store import Log
+
+KINDS = ("memory", "sqlite", "lasting", "half")
+
+
+@pytest.fixture(params=KINDS)
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
+    """An empty log of each kind."""
+    if request.param == "memory":
+        yield MemoryLog()
+        return
+    disk = SqliteLog(str(tmp_path / "log.db"))
+    if request.param == "half":
+        disk._db.execute("PRAGMA query_only=ON")  # the first entry goes to memory
+    yield disk if request.param == "sqlite" else LastingLog(disk)
+    disk.close()
+
+
+def test_numbers_are_dense_and_begin_with_1(log: Log) -> None:
+    assert (log.head, log.first, log.read(0)) == (0, 1, [])
+    assert log.append([out(), out()]) == 2
+    assert log.append([]) == 2
+    assert log.append([out("plan")]) == 3
+    assert (log.first, log.head) == (1, 3)
+    assert [seq for seq, _ in log.read(0)] == [1, 2, 3]
+    assert [seq for seq, _ in log.read(2)] == [3]
+    assert log.read(3) == []
+
+
+def test_what_is_read_is_what_was_appended(log: Log) -> None:
+    entries = [out(text="é\u2028"), said(1), end(1, failure={"type": "timeout"}), ask(1)]
+    log.append(entries)
+    assert [entry for _, entry in log.read(0)] == entries
+
+
+def test_a_read_is_bounded_by_entries_and_by_bytes_but_for_one(log: Log) -> None:
+    log.append([out(text="x" * 1000) for _ in range(10)])
+    assert len(log.read(0, max_entries=3)) == 3
+    assert len(log.read(3, max_bytes=2500)) == 2
+    assert len(log.read(0, max_bytes=1)) == 1
+    for _ in range(1200):
+        log.append([out()])
+    assert 500 <= len(log.read(10)) <= 1024
+
+
+def test_a_part_of_a_large_batch_is_read_within_the_bounds(log: Log) -> None:
+    log.append([out(text="x" * 1000) for _ in range(10)])
+    assert [seq for seq, _ in log.read(2, max_entries=3)] == [3, 4, 5]
+    assert [seq for seq, _ in log.read(2, max_bytes=2500)] == [3, 4]
+    assert [seq for seq, _ in log.read(9, max_bytes=1)] == [10]
+
+
+def test_the_oldest_go_beyond_a_size_and_the_newest_stays(log: Log) -> None:
+    entry = out(text="x" * 1000)
+    for _ in range(10):
+        log.append([entry])
+    assert log.trim(limit_bytes=10 * entry.size) == 0
+    assert log.trim(limit_bytes=3 * entry.size) == 7
+    assert (log.first, log.head) == (8, 10)
+    assert [seq for seq, _ in log.read(0)] == [8, 9, 10]
+    assert log.append([out()]) == 11
+
+
+def test_the_oldest_go_beyond_an_age(log: Log) -> None:
+    for at_ms in (1, 2, 3, 10):
+        log.append([out(at_ms=at_ms)])
+    assert log.trim(limit_bytes=10**9, before_ms=3) == 2
+    assert log.first == 3
+
+
+def test_a_clock_that_is_set_back_changes_no_number_and_no_order(log: Log) -> None:
+    for at_ms in (1_000_000, 5, 6):
+        log.append([out(at_ms=at_ms)])
+    assert [seq for seq, _ in log.read(0)] == [1, 2, 3]
+    assert log.trim(limit_bytes=10**9, before_ms=100) == 0  # the oldest is young
+    assert log.first == 1
+
+
+def test_what_is_pinned_outlives_the_trimming(log: Log) -> None:
+    log.append([out("plan"), ask(1)])
+    for _ in range(20):
+        log.append([out(text="x" * 1000)])
+    log.trim(limit_bytes=3000)
+    assert log.first > 3
+    assert [seq for seq, _ in log.pinned(0, log.first - 1)] == [1, 2]
+    assert [seq for seq, _ in log.pinned(1, log.first - 1)] == [2]
+    assert [seq for seq, _ in log.pins_of("ask:")] == [2]
+
+
+def test_a_reader_gets_everything_once_and_in_order_then_nothing(log: Log) -> None:
+    for _ in range(30):
+        log.append([out(text="x" * 20_000), out()])
+    reader, seen = Reader(log, 0), []
+    assert reader.lag == 60
+    while not (pulled := reader.pull()).is_empty:
+        seen += [seq for seq, _ in pulled.entries]
+    assert seen == list(range(1, 61))
+    assert reader.lag == 0
+    log.append([out()])
+    assert [seq for seq, _ in reader.pull().entries] == [61]
+
+
+def trimmed(log: Log, pinned: int, size: int) -> None:
+    log.append([out("tool_call", toolCallId=f"t{n}", x="x" * size) for n in range(pinned)])
+    log.append([out(text="y" * 1000)])
+    log.append([out()])
+    log.trim(limit_bytes=100)
+
+
+def test_a_gap_is_told_with_what_stands_for_it_and_then_the_rest(log: Log) -> None:
+    trimmed(log, 3, 10)
+    reader = Reader(log, 0)
+    told = reader.pull()
+    assert told.gap is not None
+    assert told.gap.first == 1
+    assert [seq for seq, _ in told.pinned] == [1, 2, 3]
+    assert told.passed == told.gap.last == log.first - 1
+    assert not told.entries
+    assert [seq for seq, _ in reader.pull().entries] == list(range(log.first, log.head + 1))
+
+
+def test_a_gap_with_much_that_stands_for_it_is_told_in_parts_and_passed_by_the_last(
+    log: Log,
+) -> None:
+    trimmed(log, 3, 200_000)
+    reader = Reader(log, 0)
+    parts = [reader.pull() for _ in range(3)]
+    assert [part.gap is None for part in parts] == [False, True, True]
+    assert [len(part.pinned) for part in parts] == [1, 1, 1]
+    assert [part.passed for part in parts] == [0, 0, log.first - 1]
+    assert reader.pull().entries
+
+
+def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldest(
+    log: Log,
+) -> None:
+    log.append([out(), out()])
+    assert start(log, None) == (0, None)
+    assert start(log, Cursor(log.epoch, 1)) == (1, None)
+    assert start(log, Cursor(log.epoch, 2)) == (2, None)
+    assert start(log, Cursor("another", 999)) == (0, Reset.EPOCH)
+    with pytest.raises(CursorError, match="last entry is 2"):
+        start(log, Cursor(log.epoch, 3))
+
+
+def test_two_logs_have_two_epochs(tmp_path: Path) -> None:
+    made: list[Callable[[], Log]] = [
+        MemoryLog,
+        MemoryLog,
+        lambda: SqliteLog(str(tmp_path / "a.db")),
+        lambda: SqliteLog(str(tmp_path / "b.db")),
+    ]
+    logs = [make() for make in made]
+    assert len({log.epoch for log in logs}) == 4
+    for log in logs:
+        if isinstance(log, SqliteLog):
+            log.close()

@@ -1,0 +1,1 @@
+"""What viewers may send, and what they are sent."""

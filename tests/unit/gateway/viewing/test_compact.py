@@ -1,0 +1,200 @@
+"""Compact replays: what of the past is told as one frame, and what is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.gateway.log.entries import LogEntry, LogKind, Numbered
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.attachment import Attachment, Viewer
+from lastword.gateway.viewing.compact import MAX_JOINED_BYTES, joined
+from lastword.gateway.viewing.reader import Pulled, Reader
+from lastword.gateway.viewing.render import Renderer
+from tests.kit.gateway.entries_made import SESSION, end, out, said, update_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PAST = 1_000
+
+
+def piece(text: str, kind: str = "agent_message_chunk", **more: Any) -> LogEntry:
+    """A piece of a message."""
+    return out(kind, content={"type": "text", "text": text}, **more)
+
+
+def raw(line: bytes) -> LogEntry:
+    """An update as the agent wrote it."""
+    return LogEntry(LogKind.OUT, 1, line)
+
+
+def told(entries: Sequence[LogEntry], until: int = PAST) -> list[Numbered]:
+    """What is told of these."""
+    pulled = Pulled(entries=tuple(Numbered(seq, entry) for seq, entry in enumerate(entries, 1)))
+    return list(joined(pulled, until).entries)
+
+
+def texts(entries: Sequence[Numbered]) -> list[str]:
+    """The texts of pieces."""
+    frames = [msgspec.json.decode(each.entry.frame) for each in entries]
+    return [frame["params"]["update"]["content"]["text"] for frame in frames]
+
+
+def test_the_pieces_of_a_message_are_one_frame_with_the_last_ones_number() -> None:
+    (one,) = told([piece("Hel"), piece('lo "you"\n'), piece("é\\")])
+    assert one.seq == 3
+    assert one.entry.frame == piece('Hello "you"\né\\').frame
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        piece("x", "agent_thought_chunk"),
+        piece("x", "user_message_chunk"),
+        piece("x", messageId="another"),
+        piece("x", _meta={"y": 1}),
+        out("tool_call", toolCallId="t"),
+        out("agent_message_chunk", content={"type": "image", "data": "x"}),
+        out("agent_message_chunk", content={"type": "text", "text": "x", "annotations": {}}),
+        out("agent_message_chunk"),
+        out("agent_message", content={"type": "text", "text": "x"}),
+        said(1),
+        end(1),
+        LogEntry(LogKind.LIFE, 1),
+        raw(b'{"method":"session/other_chunk"}'),
+        raw(b'{ "_chunk"'),
+    ],
+)
+def test_nothing_is_joined_over_what_is_no_piece_of_the_same_message(between: LogEntry) -> None:
+    entries = [piece("a"), piece("b"), between, piece("c"), piece("d")]
+    first, other, last = told(entries)
+    assert (first.seq, other, last.seq) == (2, Numbered(3, between), 5)
+    assert texts([first, last]) == ["ab", "cd"]
+
+
+def test_what_is_not_of_the_past_stays_as_it_came() -> None:
+    entries = [piece(letter) for letter in "abcde"]
+    assert texts(told(entries, until=3)) == ["abc", "d", "e"]
+    pulled = Pulled(entries=tuple(Numbered(seq, entry) for seq, entry in enumerate(entries, 4)))
+    assert joined(pulled, 3) is pulled
+    assert joined(pulled, 4) is pulled
+    assert joined(Pulled(entries=pulled.entries[:1]), PAST).entries == pulled.entries[:1]
+
+
+def test_messages_of_the_same_id_are_joined_and_so_are_those_with_the_same_meta() -> None:
+    entries = [piece(letter, messageId="m", _meta={"parent": "t"}) for letter in "ab"]
+    (one,) = told(entries)
+    assert one.entry.frame == piece("ab", messageId="m", _meta={"parent": "t"}).frame
+
+
+def test_a_frame_grows_to_a_bound() -> None:
+    part = "x" * (MAX_JOINED_BYTES // 3)
+    frames = [each.entry.frame for each in told([piece(part)] * 5)]
+    assert [len(frame) <= MAX_JOINED_BYTES for frame in frames] == [True] * 3
+    whole = piece("x" * MAX_JOINED_BYTES)
+    assert [each.entry for each in told([whole, piece("y")])] == [whole, piece("y")]
+
+
+def test_a_piece_that_holds_its_content_twice_is_left_alone() -> None:
+    content = '{"type":"text","text":"a"}'
+    line = update_line("agent_message_chunk", content={}, again={})
+    line = line.replace(b"{}", content.encode())
+    assert [each.entry for each in told([raw(line), raw(line)])] == [raw(line), raw(line)]
+
+
+def test_half_a_character_finds_its_other_half() -> None:
+    line = update_line("agent_message_chunk", content={"type": "text", "text": "@"})
+    pieces = [raw(line.replace(b"@", part)) for part in (b"a", b"\\ud83d", b"\\ude00")]
+    assert texts(told(pieces)) == ["a\U0001f600"]
+    assert len(told(pieces[1:])) == 2  # which few parsers take: each stays as it came
+
+
+def test_deep_and_odd_frames_stay_as_they_came() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000  # how deep a parser goes is its version's choice
+    line = update_line("agent_message_chunk", content={"type": "text", "text": "@"}, more=1)
+    entry = raw(line.replace(b'"more":1', b'"more":' + deep))
+    assert [each.entry for each in told([entry, entry])] == [entry, entry]
+
+
+PIECES = st.builds(
+    piece,
+    st.text(max_size=6),
+    st.sampled_from(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]),
+    messageId=st.sampled_from(["m", "n"]),
+)
+OTHERS = st.sampled_from([out("tool_call", toolCallId="t"), said(1, "other"), end(1, "other")])
+LOGS = st.lists(st.one_of(PIECES, PIECES, PIECES, OTHERS), max_size=40)
+
+
+def shown(frames: Sequence[bytes]) -> list[tuple[str, str]]:
+    """What a client shows: text by text, where what is of one message is one text."""
+    views: list[tuple[str, str]] = []
+    for frame in map(msgspec.json.decode, frames):
+        update = frame.get("params", {}).get("update")
+        if update is None:
+            continue
+        name = f"{update['sessionUpdate']} {update.get('messageId')}"
+        text = update.get("content", {}).get("text", "")
+        if views and views[-1][0] == name and "chunk" in name:
+            views[-1] = (name, views[-1][1] + text)
+        else:
+            views.append((name, text))
+    return views
+
+
+@given(
+    entries=LOGS,
+    later=LOGS,
+    cuts=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12), st.booleans()), max_size=5),
+    bound=st.integers(1, 12),
+)
+def test_what_a_viewer_has_applied_is_the_logs_text_wherever_its_links_are_cut(
+    entries: list[LogEntry],
+    later: list[LogEntry],
+    cuts: list[tuple[int, int, bool]],
+    bound: int,
+) -> None:
+    log = MemoryLog()
+    log.append(entries)
+    renderer = Renderer(SESSION)
+    viewer = Viewer(id="me", replay=True)
+
+    def follow(after: int, frames: int, size: int, *, compact: bool) -> tuple[list[bytes], int]:
+        """What one link brings before it is cut, and the last number on it."""
+        reader = Reader(log, after)
+        attachment = Attachment(viewer, reader, head=log.head, from_cursor=True, compact=compact)
+        if later and log.head == len(entries):
+            log.append(later)  # of it nothing is past to this link
+        applied: list[bytes] = []
+        while len(applied) < frames and reader.pos < log.head:
+            read = tuple(log.read(reader.pos, max_entries=size))
+            reader.go_to(read[-1].seq)
+            pulled = Pulled(entries=read)
+            if compact:
+                pulled = joined(pulled, attachment.live_from)
+            applied += renderer.pulled(pulled, attachment)
+        applied = applied[:frames]
+        numbers = [
+            msgspec.json.decode(frame)["params"].get("_meta", {}).get("lastword", {}).get("seq", 0)
+            for frame in applied
+        ]
+        return applied, max([after, *numbers])
+
+    seen: list[bytes] = []
+    at = 0
+    for frames, size, compact in cuts:
+        more, at = follow(at, frames, size, compact=compact)
+        seen += more
+    more, at = follow(at, PAST, bound, compact=True)
+    seen += more
+    assert at == log.head
+    plain = Attachment(viewer, Reader(log, 0), head=0, from_cursor=True)
+    truth: list[bytes] = []
+    while plain.reader.pos < log.head:
+        truth += renderer.pulled(plain.reader.pull(), plain)
+    assert shown(seen) == shown(truth)

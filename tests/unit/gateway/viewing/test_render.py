@@ -1,0 +1,404 @@
+"""What each kind of viewer is sent of what the others and the agent say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import wire
+from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing import render
+from lastword.gateway.viewing.attachment import Attachment, Role, Viewer
+from lastword.gateway.viewing.reader import Pulled, Reader
+from lastword.gateway.viewing.render import Form, Renderer, with_session
+from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.retry_lines import WAITS
+from lastword.gateway.viewing.websocket_frames import text_frames
+from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILURE = {
+    "type": "rate_limit",
+    "message": "Wait.",
+    "retryable": True,
+    "retry_after_seconds": 20,
+    "retry_safety": "auto",
+}
+TYPED = ClientProfile(typed=True)
+RETRY = ClientProfile(typed=True, retry=True)
+STOCK = ClientProfile()
+NOTICES = ClientProfile(notices=True)
+V2 = ClientProfile(dialect=acp.V2)
+AIR = ClientProfile(air=True)
+
+
+def seen(
+    entries: Sequence[LogEntry],
+    profile: ClientProfile = STOCK,
+    *,
+    viewer: str = "me",
+    head: int = 0,
+    from_cursor: bool = False,
+    **more: Any,
+) -> list[dict[str, Any]]:
+    """What a viewer is sent of these entries."""
+    log = MemoryLog()
+    log.append(entries)
+    who = Viewer(id=viewer, profile=profile, **more)
+    attachment = Attachment(who, Reader(log, 0), head=head, from_cursor=from_cursor)
+    frames = Renderer(SESSION).pulled(attachment.reader.pull(), attachment)
+    return [msgspec.json.decode(frame) for frame in frames]
+
+
+def kinds(frames: list[dict[str, Any]]) -> list[str]:
+    return [frame["params"]["update"]["sessionUpdate"] for frame in frames if "params" in frame]
+
+
+def test_what_the_agent_says_passes_byte_for_byte_to_who_did_not_negotiate() -> None:
+    odd = b'{ "method":"session/update","params":{"sessionId":"s1","update":{}, "x":1.0 } }'
+    log = MemoryLog()
+    log.append([LogEntry(LogKind.OUT, 1, odd)])
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=0, from_cursor=False)
+    assert Renderer(SESSION).pulled(attachment.reader.pull(), attachment) == [odd]
+
+
+def test_who_negotiated_gets_the_number_with_each_frame_and_nothing_else_is_changed() -> None:
+    entry = out(text="x", _meta={"lastword": {"mine": 1}, "y": 2})
+    (frame,) = seen([entry], replay=True)
+    assert frame["params"].pop("_meta") == {"lastword": {"seq": 1}}
+    assert frame == msgspec.json.decode(entry.frame)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown_to"),
+    [
+        ("agent_message_chunk", [STOCK, TYPED, RETRY, NOTICES, V2]),
+        ("agent_error", [TYPED, RETRY]),
+        ("_agent_error", [TYPED, RETRY]),
+        ("notice", [NOTICES]),
+    ],
+)
+def test_updates_of_our_own_are_for_who_asked_for_them(
+    kind: str, shown_to: list[ClientProfile]
+) -> None:
+    for profile in (STOCK, TYPED, RETRY, NOTICES, V2):
+        frames = seen([out(kind)], profile)
+        allowed = profile in shown_to or (kind == "notice" and profile is V2)
+        assert bool(frames) is allowed, profile
+
+
+def retry() -> LogEntry:
+    error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+    return out("agent_retry", attempt=3, max_attempts=10, wait_seconds=18, error=error)
+
+
+def test_a_retry_is_told_in_the_way_that_a_viewer_reads() -> None:
+    assert kinds(seen([retry()], RETRY)) == ["agent_retry"]
+    (notice,) = seen([retry()], NOTICES)
+    said_of_it = notice["params"]["update"]["title"]
+    assert "limiting requests" in said_of_it
+    assert "in 18 seconds (attempt 3 of 10)" in said_of_it
+    assert kinds(seen([retry()], V2)) == ["notice"]
+    (warning,) = seen([retry()], AIR)
+    assert "jetbrains" in warning["params"]["update"]["_meta"]
+    assert seen([retry()], STOCK) == []
+    assert seen([retry()], TYPED) == []
+
+
+def test_a_wait_that_has_lasted_is_a_thought_for_who_reads_nothing_else() -> None:
+    waits = LogEntry(LogKind.LIFE, 0, b"", About(word=WAITS, facts={"text": "It waits."}))
+    (thought,) = seen([waits], STOCK)
+    assert thought["params"]["update"]["sessionUpdate"] == "agent_thought_chunk"
+    assert thought["params"]["update"]["content"]["text"] == "It waits.\n\n"
+    for profile in (RETRY, NOTICES, AIR, V2):
+        assert seen([waits], profile) == []
+
+
+@pytest.mark.parametrize("word", ["agent_retry", "agent_error", "notice"])
+def test_a_word_of_ours_in_what_a_tool_is_given_hides_nothing(word: str) -> None:
+    assert seen([out("tool_call", toolCallId="t", rawInput={word: word})], STOCK)
+
+
+def test_an_own_failure_is_told_on_the_viewers_own_rung_with_its_own_id() -> None:
+    entries = [said(1, "me", b'"x"'), end(1, "me", b'"x"', FAILURE)]
+    update, answer = seen(entries, TYPED)
+    assert update["params"]["update"]["sessionUpdate"] == "agent_error"
+    assert answer["id"] == "x"
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+    *updates, answer = seen(entries, STOCK)
+    assert kinds(updates) == ["session_info_update"]
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert answer["error"]["data"]["mine"] == 1
+
+    *_, answer = seen(entries, AIR)
+    assert answer["result"]["stopReason"] == "end_turn"
+    assert "agent_error" in answer["result"]["_meta"]
+
+    (answer,) = seen(entries, V2)
+    assert answer["id"] == "x"
+    assert answer["error"]["message"] == "no"
+
+
+def test_anothers_failure_is_told_once_as_news_and_answers_nothing() -> None:
+    entries = [said(1), end(1, failure=FAILURE)]
+    assert kinds(seen(entries, TYPED)) == ["user_message_chunk", "agent_error"]
+    frames = seen(entries, STOCK)
+    assert kinds(frames) == ["user_message_chunk", "session_info_update"]
+    told_of = frames[1]["params"]["update"]["_meta"]["agent_error"]
+    assert told_of["retry_after_seconds"] == 20
+    assert seen(entries, V2) == []
+    assert not any("id" in frame for frame in frames)
+
+
+def test_how_anothers_turn_ended_is_told_to_who_negotiated() -> None:
+    *_, ended = seen([said(1), end(1)], replay=True)
+    assert ended["method"] == "_lastword/ended"
+    assert ended["params"]["stopReason"] == "end_turn"
+    assert ended["params"]["viewer"] == "a"
+    assert ended["params"]["_meta"]["lastword"]["seq"] == 2
+    *_, ended = seen([said(1), end(1, failure=FAILURE)], replay=True)
+    assert ended["params"]["error"] == FAILURE
+    assert seen([end(1)], STOCK) == []
+
+
+def test_the_position_is_told_before_an_answer_of_its_own() -> None:
+    position, answer = seen([said(1, "me"), end(1, "me")], replay=True)
+    assert position["method"] == "_lastword/at"
+    assert position["params"]["_meta"]["lastword"]["seq"] == 2
+    assert answer == {"jsonrpc": "2.0", "id": 7, "result": {"stopReason": "end_turn"}}
+
+
+def test_a_position_that_no_frame_tells_is_told_by_itself() -> None:
+    *_, position = seen([out(), said(1, "me")], replay=True)
+    assert position["method"] == "_lastword/at"
+    assert position["params"]["_meta"]["lastword"]["seq"] == 2
+    assert len(seen([out(), said(1, "me")])) == 1
+
+
+def test_an_answer_of_the_past_is_told_where_it_was_asked_for_again_alone() -> None:
+    entries = [said(1, "me"), end(1, "me")]
+    assert seen(entries, head=2, from_cursor=True) == []
+    log = MemoryLog()
+    log.append(entries)
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=2, from_cursor=True)
+    attachment.wanted.add(1)
+    renderer = Renderer(SESSION)
+    assert len(renderer.pulled(attachment.reader.pull(), attachment)) == 1
+    assert not attachment.waits_for(log.read(1)[0])
+    assert len(renderer.again(log.read(1)[0], attachment)) == 1
+
+
+def test_its_own_prompts_are_shown_to_a_viewer_that_asks_for_the_past_without_a_cursor() -> None:
+    prompt = said(1, "me", text="hello")
+    assert seen([prompt]) == []
+    assert seen([prompt], head=1, from_cursor=True) == []
+    (shown,) = seen([prompt], head=1)
+    assert shown["params"]["update"]["content"] == {"type": "text", "text": "hello"}
+    assert seen([prompt], V2, viewer="other") == []
+
+
+def test_what_else_viewers_ask_for_is_not_shown() -> None:
+    about = About(viewer="a", request=b"1", number=1, method="session/set_mode")
+    line = jsonrpc.request(b"1", "session/set_mode", {"sessionId": SESSION})
+    ended = LogEntry(LogKind.END, 1, jsonrpc.result(b"1", {}), about)
+    assert seen([LogEntry(LogKind.IN, 1, line, about), ended]) == []
+
+
+def test_a_question_has_the_same_id_for_every_controller_and_is_not_for_observers() -> None:
+    (frame,) = seen([ask(3)])
+    assert frame["id"] == ask_id(session_key(SESSION), 3).decode().strip('"')
+    assert seen([ask(3)], role=Role.OBSERVER) == []
+
+
+def test_a_question_that_another_answered_is_withdrawn_and_ones_own_is_not() -> None:
+    _, withdrawn = seen([ask(3), told(3, "other")])
+    assert withdrawn["method"] == "$/cancel_request"
+    assert withdrawn["params"]["requestId"].endswith(":3")
+    assert len(seen([ask(3), told(3, "me")])) == 1
+    assert seen([told(3, "other")]) == []
+    assert seen([ask(3), told(3, "other")], role=Role.OBSERVER) == []
+
+
+def test_what_befell_the_session_is_told_to_who_negotiated() -> None:
+    life = LogEntry(LogKind.LIFE, 5, b"", About(viewer="a", word="viewer_came", facts={"x": 1}))
+    (frame,) = seen([life], replay=True)
+    assert frame["method"] == "_lastword/life"
+    assert frame["params"]["word"] == "viewer_came"
+    assert frame["params"]["facts"] == {"x": 1}
+    assert seen([life]) == []
+
+
+def test_a_gap_is_told_to_each_kind_with_what_stands_for_it_and_own_answers_last() -> None:
+    standing = (Numbered(1, out("plan")), Numbered(2, end(1, "me")), Numbered(3, end(2, "other")))
+    pulled = Pulled(Gap(1, 9), standing, passed=9)
+    for replay in (True, False):
+        viewer = Viewer(id="me", replay=replay)
+        attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=True)
+        lines = Renderer(SESSION).pulled(pulled, attachment)
+        frames = [msgspec.json.decode(line) for line in lines]
+        if replay:
+            assert frames[0]["method"] == "_lastword/gap"
+            assert (frames[0]["params"]["from"], frames[0]["params"]["to"]) == (1, 9)
+            assert frames[2]["params"]["_meta"]["lastword"]["seq"] == 9
+        else:
+            gap = frames[0]["params"]["update"]["_meta"]["lastword"]["gap"]
+            assert gap == {"from": 1, "to": 9, "reason": "trimmed"}
+        assert frames[1]["params"]["update"]["sessionUpdate"] == "plan"
+        assert frames[-1]["id"] == 7
+        assert len(frames) == (4 if replay else 3)
+
+
+def test_a_session_under_another_name_is_named_so_in_every_frame() -> None:
+    log = MemoryLog()
+    log.append([out(), ask(1)])
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=0, from_cursor=False)
+    renderer = Renderer("ours", is_renamed=True)
+    frames = renderer.pulled(attachment.reader.pull(), attachment)
+    assert [msgspec.json.decode(frame)["params"]["sessionId"] for frame in frames] == ["ours"] * 2
+    bare = b'{"method":"x","params":{"a":1}}'
+    assert with_session(bare, "ours") is bare
+
+
+def pulled_of(entries: Sequence[LogEntry], viewer: Viewer) -> tuple[Pulled, Attachment]:
+    log = MemoryLog()
+    log.append(entries)
+    attachment = Attachment(viewer, Reader(log, 0), head=0, from_cursor=False)
+    return attachment.reader.pull(), attachment
+
+
+@pytest.mark.parametrize("replay", [False, True])
+@pytest.mark.parametrize("form", [Form.LINES, Form.FRAMED])
+def test_what_everybody_is_shown_is_put_together_once(replay: bool, form: Form) -> None:
+    renderer = Renderer(SESSION)
+    entries = [out(text=f"{number}é") for number in range(300)]
+    pulled, attachment = pulled_of(entries, Viewer(id="me", replay=replay))
+    ready = renderer.for_all(pulled, attachment, form)
+    again, another = pulled_of(entries, Viewer(id="other", replay=replay))
+    assert ready is not None
+    assert renderer.for_all(again, another, form) is ready
+    lines = b"\n".join(renderer.pulled(pulled, attachment)) + b"\n"
+    found = b"".join(
+        item if isinstance(item, bytes) else b"".join(line + b"\n" for line in item)
+        for item in wire.Incoming().feed(ready)
+        if not isinstance(item, wire.Control)
+    )
+    if form is Form.LINES:
+        assert found == lines
+    else:
+        assert found == b"".join(text_frames(lines.splitlines()))
+
+
+def test_what_not_everybody_is_shown_is_put_together_for_each() -> None:
+    renderer = Renderer(SESSION)
+    for entries in ([out(), ask(1)], [out(), out(kind="notice")], [LogEntry(LogKind.LIFE, 1)]):
+        pulled, attachment = pulled_of(entries, Viewer(id="me"))
+        assert renderer.for_all(pulled, attachment, Form.LINES) is None
+    renamed = Renderer("other", is_renamed=True)
+    pulled, attachment = pulled_of([out()], Viewer(id="me"))
+    assert renamed.for_all(pulled, attachment, Form.LINES) is None
+
+
+def test_few_stretches_are_kept_ready() -> None:
+    renderer = Renderer(SESSION)
+    pulled, attachment = pulled_of([out()] * 3000, Viewer(id="me"))
+    first = renderer.for_all(pulled, attachment, Form.LINES)
+    while entries := attachment.reader.pull().entries:
+        for size in range(1, 10):
+            part = Pulled(entries=entries[:size])
+            assert renderer.for_all(part, attachment, Form.LINES) is not None
+    again = renderer.for_all(pulled, attachment, Form.LINES)
+    assert again == first
+    assert again is not first
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{}}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","_meta":{"a":1}}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","\\u005fmeta":{}}}',
+        b'{"method":"session/update","jsonrpc":"2.0","params":{"sessionId":"s"}}',
+        b'{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"update":{"_meta":{}}}}',
+    ],
+)
+def test_a_number_is_added_and_nothing_else_is_changed(line: bytes) -> None:
+    log = MemoryLog()
+    log.append([LogEntry(LogKind.OUT, 1, line)])
+    attachment = Attachment(Viewer(id="me", replay=True), Reader(log, 0), head=0, from_cursor=False)
+    [sent] = Renderer("s").pulled(attachment.reader.pull(), attachment)
+    value = msgspec.json.decode(sent)
+    meta = value["params"].pop("_meta")
+    assert meta["lastword"].pop("seq") == 1
+    left = msgspec.json.decode(line)
+    ours = left["params"].pop("_meta", {})
+    assert value == left
+    assert {name: each for name, each in meta.items() if each} == {
+        name: each for name, each in ours.items() if each
+    }
+
+
+def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
+    for kind in (LogKind.ASK, LogKind.END):
+        about = About(viewer="me", number=1, method="session/prompt")
+        assert seen([LogEntry(kind, 1, b"{", about)]) == []
+    assert update_line("x")
+
+
+def test_a_prompt_of_several_blocks_says_which_part_each_frame_is() -> None:
+    blocks = [{"type": "text", "text": word} for word in ("one", "two", "three")]
+    params = {"sessionId": SESSION, "prompt": blocks}
+    line = jsonrpc.request(b"1", "session/prompt", params)
+    about = About(viewer="a", request=b"1", number=1, method="session/prompt")
+    frames = seen([LogEntry(LogKind.IN, 0, line, about)], replay=True)
+    told = [frame["params"]["_meta"]["lastword"] for frame in frames]
+    assert told == [{"of": 1, "part": 1}, {"of": 1, "part": 2}, {"seq": 1}]
+
+
+def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
+    for profile in (STOCK, TYPED, RETRY, AIR, NOTICES, V2):
+        attachment = Attachment(
+            Viewer(id="me", profile=profile), Reader(MemoryLog(), 0), head=0, from_cursor=False
+        )
+        frames = [msgspec.json.decode(each) for each in Renderer(SESSION).lag(1234, attachment)]
+        assert kinds(frames) == (["notice"] if profile in {NOTICES, V2} else [])
+        assert all("1234" in frame["params"]["update"]["title"] for frame in frames)
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
+    viewer = Viewer(id="me", replay=replay)
+    attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=False)
+    frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e", "epoch"))
+    meta = frame["params"]["_meta"] if replay else frame["params"]["update"]["_meta"]
+    assert frame["method"] == ("_lastword/at" if replay else "session/update")
+    assert meta == {"lastword": {"epoch": "e", "from": 1, "reset": "epoch"}}
+
+
+DEEP = b"[" * 2000 + b"]" * 2000
+
+
+@pytest.mark.parametrize("value", [rb'"\ud83d"', DEEP])
+def test_what_msgspec_cannot_keep_as_it_is_reaches_who_counts(value: bytes) -> None:
+    params = b'{"sessionId":"other","_meta":{"x":1},"update":{"sessionUpdate":"u","y":%b}}' % value
+    line = b'{"jsonrpc":"2.0","method":"session/update","params":%b}' % params
+    renamed = jsonrpc.params_of(_frame(with_session(line, SESSION)))
+    assert (renamed["sessionId"], renamed["_meta"]) == (SESSION, {"x": 1})
+    numbered = jsonrpc.params_of(_frame(render._with_seq(line, 7)))
+    assert numbered["_meta"] == {"x": 1, "lastword": {"seq": 7}}
+    assert with_session(b'{"id":1,"result":%b}' % value, SESSION) == b'{"id":1,"result":%b}' % value
+
+
+def _frame(line: bytes) -> jsonrpc.Frame:
+    frame = jsonrpc.decode(line)
+    assert isinstance(frame, jsonrpc.Frame)
+    return frame
