@@ -1,8 +1,8 @@
 """Write what follows from the payload's members, `core.failure.members`.
 
 `python protocol/generate_payload.py` writes the fields of `AgentError` and of the public model,
-`schema.json`, the types in TypeScript, their compiled form in the gateway's page, and the table of
-members in `README.md`; a test holds that what is there is what this makes.
+`schema.json`, the types in TypeScript, their compiled form in the gateway's page, the texts of the
+reader in Rust, and the table of members in `README.md`; a test holds that all of it is up to date.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ CONTRACT = HERE / "README.md"
 
 BEGIN = "    # Generated from core/failure/members.py by protocol/generate_payload.py.\n"
 END = "    # End of what is generated.\n"
+RUST = HERE.parent / "tests" / "interop" / "rust" / "src" / "agent_error.rs"
+RUST_TEXTS = "const TEXTS: &[&str] = &[\n"
 TABLE_HEAD = "| member | value | what it says |\n|---|---|---|\n"
 
 _TYPES = {
@@ -38,10 +40,11 @@ _MODEL_TYPES = {Form.SENTENCE: "_Sentence", Form.COUNT: "_Count", Form.TEXT: "_T
 
 
 def made() -> dict[Path, str]:
-    """What each file of Python and the contract are to hold."""
+    """Return what each file is to hold, but for the schema and what follows from it."""
     return {
         ERROR: _between(ERROR, BEGIN, END, "".join(map(_field, MEMBERS))),
         MODEL: _between(MODEL, BEGIN, END, "".join(map(_model_field, MEMBERS))),
+        RUST: _between(RUST, RUST_TEXTS, "];\n", _rust_texts()),
         CONTRACT: _between(CONTRACT, TABLE_HEAD, "\n\n", "\n".join(map(_row, MEMBERS))),
     }
 
@@ -66,6 +69,11 @@ def _model_field(member: Member) -> str:
     field = f"Field(description={json.dumps(member.description, ensure_ascii=False)})"
     default = "" if member.required else " = None"
     return f"    {member.name}: Annotated[\n        {of},\n        {field},\n    ]{default}\n"
+
+
+def _rust_texts() -> str:
+    texts = (f'"{member.name}"' for member in MEMBERS if member.form is Form.TEXT)
+    return "".join(f"    {text},\n" for text in texts)
 
 
 def _row(member: Member) -> str:

@@ -16,7 +16,6 @@ from lastword.core.failure.taxonomy import AgentError
 from lastword.core.link import entries
 from protocol import generate_payload
 from protocol.typescript import generate
-from tests.kit.json_glossary import NAMES
 from tests.kit.places import PROTOCOL
 from tests.kit.places import ROOT as REPOSITORY
 
@@ -77,27 +76,10 @@ PLACES = (
         {*entries._TEXT},
         {member.name for member in MEMBERS if member.someones_text},
     ),
-    Place("tests/kit/json_glossary.py, `NAMES`", {*NAMES}, {*BY_NAME}),
-    Place(
-        "protocol/README.md, PAY-10, texts",
-        named(PROTOCOL / "README.md", r"\n`PAY-10` (.*?) MUST be texts"),
-        of_form(Form.TEXT),
-    ),
-    Place(
-        "protocol/README.md, PAY-10 and PAY-5, numbers",
-        named(PROTOCOL / "README.md", r"\n`PAY-10` .*?;(.*?)\n")
-        | named(PROTOCOL / "README.md", r"\n`PAY-5` (.*?)\n"),
-        of_form(Form.COUNT, Form.WHOLE),
-    ),
     Place(
         "protocol/README.md, VOC-2, closed sets",
         named(PROTOCOL / "README.md", r"\n`VOC-2` (.*?)\n`VOC-3`"),
         of_form(Form.WORD) - {"type"},
-    ),
-    Place(
-        "tests/interop/rust/src/agent_error.rs, `TEXTS`",
-        named(RUST, r"const TEXTS.*?=(.*?);"),
-        of_form(Form.TEXT),
     ),
     Place(
         "tests/interop/rust/src/agent_error.rs, `of_payload` and `member`, other members",
