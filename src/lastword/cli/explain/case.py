@@ -14,7 +14,7 @@ from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.written import parse_json, read_written
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.redact.truncate import clip, telling_lines
+from lastword.core.redact.truncate import clip, informative_lines
 
 _RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
 _NOT_SENT = ("before", "connect", "spawn")
@@ -49,7 +49,7 @@ def case_of_text(text: str) -> Case:
     verdict = _told_by_agent(value) or decide(evidence)
     if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
         # A log's telling lines told nothing, or a text was taken whole: try it the other way.
-        other = text if reading.form.startswith("the telling") else telling_lines(text)
+        other = text if reading.form.startswith("the telling") else informative_lines(text)
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
