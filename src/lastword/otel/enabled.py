@@ -1,4 +1,4 @@
-"""Whether telemetry is wanted, and by whom; the check costs next to nothing.
+"""Environment variables that enable telemetry; the check costs next to nothing.
 
 Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is imported only on request, and
 a session goes on if it cannot be.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lastword.otel.instruments import Instrument, Instruments
 
 CLOSE_SECONDS = 0.5
-"""The last values have so long to leave: a gateway that is reloaded keeps viewers waiting."""
+"""The time to send the last values: a gateway that is reloaded keeps viewers waiting."""
 
 
 class GatewayMeters:
@@ -56,7 +56,7 @@ class GatewayMeters:
         return read
 
     def record(self, name: str, value: float, attributes: dict[str, str]) -> None:
-        """Record a histogram's next value; a name that is no histogram's is ignored."""
+        """Record a histogram's next value; a name that is not a histogram's is ignored."""
         histogram = self._histograms.get(name)
         if histogram is not None:
             histogram.record(value, attributes)

@@ -27,7 +27,7 @@ MAX_EVENTS = 64
 """Of one session's span: the latest. The record itself keeps more."""
 
 MAX_SESSIONS = 256
-"""Of one holder, which has one but for forks. One beyond them is told of by counters alone."""
+"""Of one holder, which has one except for forks. Any further session only has counters."""
 
 COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.VIEWER_CAME: (names.VIEWERS_CAME, ("role", "back"), {}),
@@ -46,7 +46,7 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
 """By which counter each kind is counted, with which facts, and which words beside them."""
 
 _CRASHED = "agent_crash"
-"""What the viewers were told that a turn failed of which ended with its process."""
+"""The type that viewers receive for a turn that ended with its process."""
 
 
 class HeldEvent(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class HeldSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldSessions:
-    """Takes the rows of one holder."""
+    """Sessions of one holder, read from its rows."""
 
     def __init__(self) -> None:
         self._open: dict[str, _OpenSession] = {}
@@ -95,7 +95,7 @@ class HeldSessions:
 
 
 class _OpenSession:
-    """A session that goes on."""
+    """A session that has not ended."""
 
     def __init__(self, began: Row) -> None:
         self._began = self._last = began

@@ -22,7 +22,7 @@ class InstrumentKind(StrEnum):
     GAUGE = "gauge"
     """It is read."""
     HISTOGRAM = "histogram"
-    """It is told each value as it comes."""
+    """It receives each value as it comes."""
 
 
 class Instrument(msgspec.Struct, frozen=True, kw_only=True):

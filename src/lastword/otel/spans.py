@@ -27,7 +27,7 @@ MAX_EVENTS = 64
 """Of one turn; the record itself keeps more."""
 
 MAX_TURNS = 256
-"""Turns that are open at once. One beyond them is told of as it stands."""
+"""Turns that are open at once. Beyond them, the oldest is reported as it stands."""
 
 UNKNOWN_TOOL = "other"
 

@@ -77,13 +77,13 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
 
 
 def _fate_of_response(answer: CollectorAnswer) -> tuple[Fate, str]:
-    """Tell whether it was accepted: a login page of a network also has 200, but is not JSON."""
+    """Return whether it was accepted: a network's login page also has 200, but is not JSON."""
     if not answer.body.strip() and answer.is_whole:
         return Fate.DELIVERED, ""
     try:
         partial = msgspec.json.decode(answer.body, type=_ExportResponse).partial_success
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Fate.FAILED, "no collector's answer"
+        return Fate.FAILED, "not an answer of a collector"
     if partial is not None and str(partial.rejected_log_records) != "0":
         return Fate.REFUSED, "rejected by the collector"
     return Fate.DELIVERED, ""
@@ -140,6 +140,6 @@ def wait_seconds(failures: int, asked: float | None, roll: float) -> float:
 
 
 def is_due(due_epoch_ms: int, now_epoch_ms: int) -> bool:
-    """Tell whether it is time. A time beyond any wait means that a clock was set back."""
+    """Return whether it is time. A time beyond any wait means that a clock was set back."""
     longest = int(MAX_ASKED_SECONDS * 1000)
     return due_epoch_ms <= now_epoch_ms or due_epoch_ms - now_epoch_ms > longest

@@ -102,7 +102,7 @@ class Sender:
                 rest = rest if are_in else min(rest, DISK_SECONDS)
             except StoreError:
                 rest = DISK_SECONDS
-            except Exception:  # noqa: BLE001 - a bug of ours ends no thread, and floods nobody
+            except Exception:  # noqa: BLE001 - a bug of ours must neither end the thread nor flood anybody
                 rest = MAX_WAIT_SECONDS
             left = self._left()
             if left <= rest and (ending or left <= 0):

@@ -65,7 +65,7 @@ class OutboxSink:
         return self._outbox.is_stored
 
     def wake(self) -> None:
-        """Send what was taken, now that whoever handed it over knows that it is on disk."""
+        """Send what was received, now that its sender knows that it is on disk."""
         if self._has_news:
             self._has_news = False
             self._sender.wake()

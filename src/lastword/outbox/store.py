@@ -312,7 +312,7 @@ class Outbox:
                 return
             files.set_aside(self.path, files.file_of(self.path))
             with self._opened() as db:
-                # How many reports were in it nobody can tell any more.
+                # The number of reports in it is unknown.
                 tables.add_to(db, tables.TAKEN, 1)
                 tables.add_to(db, "dropped_damaged", 1)
         finally:

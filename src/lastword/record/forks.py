@@ -97,7 +97,7 @@ class ForkGate:
             self._changed.notify_all()
 
     def after_in_child(self) -> None:
-        """Begin anew: the threads that were in it are the parent's."""
+        """Start again: the threads that were in it are the parent's."""
         self.is_spoiled = self.is_spoiled or self._uses > 0
         self._changed = threading.Condition()
         self._uses = self._forks = 0

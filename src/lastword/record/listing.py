@@ -24,7 +24,7 @@ MAX_NUMBER = 9999
 """The highest number by which a session can be named; longer digits are the beginning of an id."""
 
 MIN_SILENT_SECONDS = 0.5
-"""No silence is noticed in a turn that took less: they are told in whole seconds."""
+"""A shorter turn has no recorded silence, since silences are in whole seconds."""
 
 
 def count_parts(record: sqlite3.Connection, since_epoch_ms: int = 0) -> int:

@@ -45,7 +45,7 @@ RETRY_SECONDS = 5.0
 """How often a store is tried again that could not be written."""
 
 _END = b"\n"
-"""An empty line: the sidecar itself said that there is no more."""
+"""An empty line: the sidecar itself ended the stream."""
 
 MAX_LIVES = 5
 """How often a recorder that is killed is replaced, where failures are to be reported."""
@@ -170,7 +170,7 @@ class RecorderProcess:
         except BlockingIOError:
             return
         except OSError:
-            # The recorder was killed. There is nobody to tell, and no turn depends on it.
+            # The recorder was killed. Nobody waits for a report of it, and no turn depends on it.
             self._give_up()
             self._reaped()
             self._begin_again()
@@ -298,7 +298,7 @@ def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -
     """Run the recorder from start to end; never returns."""
     try:
         signal.set_wakeup_fd(-1)
-        # First of all: a copy of a pipe's end would keep somebody from seeing it closed.
+        # First of all: a copy of a pipe's end would hide its closing from the reader.
         os.dup2(read_end, 0)
         os.closerange(1, 4096)
         live(start, board)

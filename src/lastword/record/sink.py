@@ -40,12 +40,12 @@ class ReportSink(Sink, Protocol):
         ...
 
     def wake(self) -> None:
-        """Send what was taken: whoever handed it over knows that it is on disk."""
+        """Send what was received: its sender knows that it is on disk."""
         ...
 
 
 StartSink: TypeAlias = "Callable[[Run], Sink | None]"
-"""Begins what else takes the rows of a run, such as telemetry, where somebody wants it."""
+"""Starts further consumers of a run's rows, such as telemetry, if they are enabled."""
 
 StartReportSink: TypeAlias = "Callable[[Run], ReportSink | None]"
 """Begins what sends reports."""

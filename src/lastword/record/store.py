@@ -34,7 +34,7 @@ _BROKEN = ("malformed", "not a database", "corrupt", "encrypted")
 _COMPANIONS = ("", "-wal", "-shm")
 
 _creating = threading.Lock()
-"""Held until a new file is closed: whoever comes next may lock it."""
+"""Locked until a new file is closed."""
 
 
 def open_for_writing(path: str) -> tuple[sqlite3.Connection, File | None]:
@@ -143,7 +143,7 @@ def open_for_reading(path: str) -> sqlite3.Connection:
 
 
 def _why_none(path: str) -> str:
-    """Return why there is no store: a read-only folder disturbs no turn, but readers are told."""
+    """Return why there is no store, for readers; a read-only folder disturbs no turn."""
     folder = os.path.dirname(absolute(path))
     while folder and not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -194,7 +194,7 @@ def set_aside(path: str, file: File | None) -> None:
 
     Args:
         path: the path of the store.
-        file: the damaged file, as `file_of` told it; another one there is left alone, since another
+        file: the damaged file, as `file_of` returned it; a different one there stays, since another
             process has set the damaged one aside.
 
     Raises:

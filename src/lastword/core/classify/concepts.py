@@ -364,7 +364,7 @@ BLAMED = frozenset({
 """What may stand behind a 400: neither is retried, so a wrong guess costs only the name."""
 
 SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRASH}
-"""What names made of several words may mean: `GenServer` is no server that exited."""
+"""What names made of several words may mean: `GenServer` is not a server that exited."""
 
 
 def read_concept(

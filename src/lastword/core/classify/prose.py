@@ -43,7 +43,7 @@ TOLD = frozenset({
     ErrorType.TIMEOUT,
     ErrorType.NETWORK,
 })  # fmt: skip
-"""What fails between an agent and its model: a crash or a bug told in prose may be anybody's."""
+"""What fails between an agent and its model: a crash or a bug in prose may be anything's."""
 
 _GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""
@@ -153,7 +153,7 @@ def _is_label(words: str) -> bool:
 
 
 def _goes_on_as_error(parts: _Parts) -> bool:
-    """Return whether what follows is no count, no verb, no value, and no program's own bug."""
+    """Return whether the rest is not a count, a verb, a value, or a program's own bug."""
     if parts.kind == "name":
         return normalise(parts.head) not in BUILTINS
     if parts.kind == "word":

@@ -54,7 +54,7 @@ CALL = re.compile(
     r"|agent|authenticate|endpoint|chat|request|operation)\b",
     re.IGNORECASE,
 )
-"""What fails, where a label or a sentence says so: an upload or a build is nobody's model call."""
+"""What fails, where a label or a sentence says so: an upload or a build is not a model call."""
 
 OPENS = re.compile(r"[A-Z\[]|unexpected status|exceeded retry|server |upstream |error |request ")
 FAILED = re.compile(
@@ -83,7 +83,7 @@ BROKEN = re.compile(
 )
 """How a sentence of a transport begins, with its cause behind it."""
 
-# --- how it goes on ------------------------------------------------------------------------------
+# --- how it continues ----------------------------------------------------------------------------
 
 REASON = re.compile(
     r"[ :\])-]{1,3}(?i:bad request|unauthorized|payment required|forbidden|not found"
@@ -161,7 +161,7 @@ GLOSS = re.compile(
     r"|move|raises?|re-?raise|reduce|retry(?! (?:after|in|later))|return|set|skip|stop|support|test"
     r"|treat|use|wait|wrap|subclass|base|inherits|default|is|yes,?|no,?) "
 )
-"""What a definition goes on with, or the subject of a commit: `TimeoutError: raise the limit`."""
+"""How a definition continues, or the subject of a commit: `TimeoutError: raise the limit`."""
 
 GOES_ON = re.compile(rf"{REASON.pattern}[ ,]+(?!for (?:url|https?)\b|please\b)[^\W\d_A-Z]")
 """`401 Unauthorized means`, in any language."""

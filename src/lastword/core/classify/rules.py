@@ -103,7 +103,7 @@ def certificate(evidence: Evidence) -> Conclusion | None:
 
 
 def bug(evidence: Evidence) -> Conclusion | None:
-    """A bug in the agent: `KeyError: 'rate_limit'` is no rate limit."""
+    """A bug in the agent: `KeyError: 'rate_limit'` is not a rate limit."""
     if evidence.classes and evidence.modules[0] == "lastword.errors":
         own = normalise(evidence.classes[0]) in classes.OWN_BUGS
         rule = f"class:{evidence.classes[0]}"
@@ -264,7 +264,7 @@ def word_parts(evidence: Evidence) -> Conclusion | None:
     spoken = [word for word in words if word not in tokens.LISTED]
     for kind, parts in tokens.PARTS.items():
         if DEFAULTS[kind].retryable and _is_request_blamed(evidence.status):
-            continue  # `file_size_limit_exceeded` with a 400 is no rate limit
+            continue  # `file_size_limit_exceeded` with a 400 is not a rate limit
         if kind is ErrorType.BUDGET and _is_short_window(evidence):
             continue
         hit = next((part for part in parts if any(part in word for word in spoken)), None)

@@ -40,7 +40,7 @@ def normalise(name: str) -> str:
     """Reduce a name: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 
     The suffix is kept if the rest alone is an everyday word: `server_error` is not `server`, and
-    the value of a field (`type: 'system'`) is no exception's name.
+    the value of a field (`type: 'system'`) is not an exception's name.
     """
     bare = name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower().replace("_", "")
     if not (bare.isascii() and bare.isalnum()):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
 
 MAX_LISTED = 10
-"""Tries that are told one by one: the first and the last of them."""
+"""Attempts that are listed one by one: the first and the last of them."""
 
 
 class FailedAttempt(msgspec.Struct, frozen=True):

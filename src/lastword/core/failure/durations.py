@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 _A_CLOCK_IS_CLEARER = 600
-"""Seconds from which a reset is told by the clock rather than as a wait."""
+"""From this many seconds on, a reset is given as a time of day rather than as a wait."""
 
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 

@@ -66,7 +66,7 @@ class SentError:
 
 
 def _data_object(data: object) -> dict[str, Any]:
-    """Return `data` as the object that clients accept; a value that is no object is kept in it."""
+    """Return `data` as the object that clients accept; any other value becomes a member of it."""
     if isinstance(data, dict):
         return data
     if data is None or data == "":

@@ -126,7 +126,7 @@ def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
 def frames_for(
     ending: Ending | CancelledEnding, *, rung: Rung, client: ClientProfile, dialect: acp.Dialect
 ) -> list[Outgoing]:
-    """The frames that end this turn for this client, in order; the last one is terminal."""
+    """Return the frames that end this turn for this client, in order; the last is terminal."""
     if isinstance(ending, CancelledEnding):
         return _cancelled_frames(ending, dialect)
     if rung is Rung.V2:

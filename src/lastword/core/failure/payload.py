@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 _Word = TypeVar("_Word", bound=StrEnum)
 
 MAX_WHOLE = 2**53
-"""A larger number is no number to every client in JavaScript."""
+"""JavaScript cannot represent larger integers exactly."""
 
 MAX_OTHER_MEMBERS = 64
-"""Members that the contract does not name and that are told on, at most."""
+"""The most members outside the contract that are passed on."""
 
 STOP_REASON = "stopReason"
 """The mark that a payload carries outside of a typed update, which says nothing more (`PAY-8`)."""

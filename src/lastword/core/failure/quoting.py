@@ -68,5 +68,5 @@ def stated_reset(text: str) -> str:
 
 
 def telling(text: str) -> str:
-    """The text without a leading "Internal error", which says nothing beside what follows it."""
+    """Return the text without a leading "Internal error", which adds nothing to the rest."""
     return re.sub(_EMPTY_LEAD, "", text)

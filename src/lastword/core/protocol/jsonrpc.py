@@ -327,7 +327,7 @@ def loads(raw: bytes | Raw | UnsetType) -> Json:
 
 
 def params_of(frame: Frame) -> dict[str, Any]:
-    """Return every member of the message's `params`, read in full; empty if it is no object."""
+    """Return every member of the message's `params`, read in full; empty unless it is an object."""
     value = loads(frame.readable)
     params = value.get("params") if isinstance(value, dict) else None
     return params if isinstance(params, dict) else {}

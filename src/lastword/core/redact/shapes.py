@@ -56,7 +56,7 @@ _BETWEEN_ARGUMENTS = r"(?:[\"',\s\\]{1,6}|=)"
 
 
 def value_of(least: int, bare: str) -> str:
-    """Return the pattern of a value of so many characters, up to its closing quote, if it has one.
+    """Return the pattern of a value of this many characters, up to its closing quote, if any.
 
     Args:
         least: The fewest characters.
@@ -402,7 +402,7 @@ KEY_SHAPES = (
     _shape(
         "token", "gl", rf"{START}gl(?:pat|dt|rt|cbt|ptt|oas|soat|ft|agent|imt|ffct)-[\w.-]{{12,}}"
     ),
-    # Some are issued without a digit: so many letters are not a word.
+    # Some are issued without a digit: this many letters are not a word.
     _shape(
         "api_key",
         "hf_ gsk_ r8_ npm_ xai- nvapi- pplx- fw_ tgp_v1_ shpat_ sntrys_ lin_api_ dapi ntn_ whsec_"

@@ -103,12 +103,12 @@ class TurnHistory(msgspec.Struct, kw_only=True):
 
     @property
     def acted(self) -> bool:
-        """Whether it had begun to act, with a tool or through the client."""
+        """Return whether it had begun to act, with a tool or through the client."""
         return bool(self.tools) or self.delegated > 0
 
     @property
     def ended(self) -> bool:
-        """Whether an end is recorded."""
+        """Return whether an end is recorded."""
         return self.ended_at is not None
 
     def was_cancelled_by(self, by: By) -> Cancel | None:

@@ -82,7 +82,7 @@ SAFETY: dict[str, str] = {
 }
 
 _READ_AGAIN = "Sending the prompt again repeats the tool calls; those that are recorded only read."
-"""An agent may also have written a file through the client, which is no tool call."""
+"""An agent may also have written a file through the client, which is not a tool call."""
 _NO_OUTPUT = "Sending the prompt again is safe: no text and no tool call had come."
 _NO_ANSWER = "Sending the prompt again is safe: no answer and no tool call had come."
 
@@ -105,7 +105,7 @@ _NOT_SEEN = (
 _HOLDER_ENDED = "The gateway's process that held the session ended"
 _HELD_NOT_SEEN = (
     "No fault of the agent's or the model provider's is recorded; whether that process was stopped "
-    "or died is told where the session was taken up again."
+    "or died is described where the session was resumed."
 )
 _LOOK_FIRST = "Look at what has been done before you send the prompt again."
 _OPEN_AGAIN = "Open the session again to go on."

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _STAMP = (1980, 1, 1, 0, 0, 0)
-"""The earliest that a zip file can say: when it was made is nobody's business."""
+"""The earliest moment that a zip file can have: when it was made stays private."""
 
 _ABOUT_RUN = (
     *("run_id", "door", "program", "lastword_version", "python_version", "platform"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
-    """Return the end of a turn in a few words; `alive` means that its run goes on."""
+    """Return the end of a turn in a few words; `alive` means that its run continues."""
     if turn.outcome == FAILED:
         return plain(turn.type or FAILED, TYPES)
     if turn.outcome == OPEN:

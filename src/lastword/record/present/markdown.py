@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
 MAX_SUMMARIZED_TURNS = 10
-"""Turns that did not end well and are told in sentences: the latest."""
+"""Turns that did not end well and are described in sentences: the latest."""
 
 MAX_LISTED_TURNS = 100
 MAX_OTHER_EVENTS = 50
-"""Entries of a gateway's that are told in words: the latest."""
+"""Entries of a gateway that are described in words: the latest."""
 
 _MAX_NAME_CHARS = 120
 _DOORS = {

@@ -122,7 +122,7 @@ def removal_words(counts: Mapping[str, int]) -> str:
     """Return what a scrubber removed, as a sentence."""
     if not sum(counts.values()):
         return (
-            "Nothing had to be taken out: no secret was found, and no name of you or this machine."
+            "Nothing had to be removed: no secret was detected, and no name of you or this machine."
         )
     return f"Taken out: {by_rule(counts)}."
 

@@ -30,7 +30,7 @@ _IN_WORDS = frozenset(
     }
 )
 _LEFT_TO_JSON = frozenset({"rule", "redactions", "detail", "reset_at_epoch_ms", "traceparent"})
-"""What only a machine, or a maintainer, wants to know."""
+"""Facts for machines and maintainers."""
 
 
 STOP_REASONS = {
@@ -125,48 +125,48 @@ def _error(facts: dict[str, Any]) -> str:
     about += _origin_facts(facts)
     what = f"failed: {plain(facts.get('type', 'error'), TYPES)}"
     what += f" ({', '.join(about)})" if about else ""
-    told = "; ".join([what, *_next(facts)])
-    said = _original_words(facts)
+    sentence = "; ".join([what, *_next(facts)])
+    original = _original_words(facts)
     rest = {key: value for key, value in facts.items() if key not in _IN_WORDS}
-    told = _plain(told, rest).replace(f"{told}:", f"{told},", 1)
-    return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if said else told
+    sentence = _plain(sentence, rest).replace(f"{sentence}:", f"{sentence},", 1)
+    return f'{sentence}; "{original[:MAX_TEXT_CHARS]}"' if original else sentence
 
 
 def _next(facts: dict[str, Any]) -> list[str]:
     """Return what may be done after a failure, and the id by which to quote it."""
-    told = []
+    parts = []
     retry = retry_words(facts)
     if retry:
-        told.append(f"retry: {retry}")
+        parts.append(f"retry: {retry}")
     elif isinstance(facts.get("retry_after_seconds"), int | float):
-        told.append(f"wait {duration(facts['retry_after_seconds'])}")
+        parts.append(f"wait {duration(facts['retry_after_seconds'])}")
     if facts.get("action"):
-        told.append(f"to do: {plain(facts['action'], _ACTIONS)}")
+        parts.append(f"to do: {plain(facts['action'], _ACTIONS)}")
     if facts.get("incident_id"):
-        told.append(f"incident {facts['incident_id']}")
-    return told
+        parts.append(f"incident {facts['incident_id']}")
+    return parts
 
 
 def _original_words(facts: dict[str, Any]) -> str:
     """Return the failing party's own words, or else those that the user was shown."""
     text = object_of(facts.get("detail")).get("text")
-    said = text if isinstance(text, str) and text.strip() else facts.get("message")
-    return " ".join(said.split()) if isinstance(said, str) else ""
+    original = text if isinstance(text, str) and text.strip() else facts.get("message")
+    return " ".join(original.split()) if isinstance(original, str) else ""
 
 
 def _origin_facts(facts: dict[str, Any]) -> list[str]:
-    told = []
+    parts = []
     if facts.get("http_status"):
-        told.append(f"HTTP {facts['http_status']}")
+        parts.append(f"HTTP {facts['http_status']}")
     if facts.get("provider_code"):
-        told.append(str(facts["provider_code"])[:_MAX_VALUE_CHARS])
+        parts.append(str(facts["provider_code"])[:_MAX_VALUE_CHARS])
     if facts.get("exit_signal"):
-        told.append(str(facts["exit_signal"]))
+        parts.append(str(facts["exit_signal"]))
     elif facts.get("exit_code") is not None:
-        told.append(f"exit status {facts['exit_code']}")
+        parts.append(f"exit status {facts['exit_code']}")
     if facts.get("request_id"):
-        told.append(f"request {facts['request_id']}"[:_MAX_VALUE_CHARS])
-    return told
+        parts.append(f"request {facts['request_id']}"[:_MAX_VALUE_CHARS])
+    return parts
 
 
 def _retry(facts: dict[str, Any]) -> str:
@@ -191,34 +191,36 @@ _SEEN = {
 
 
 def _tool(name: str) -> Callable[[dict[str, Any]], str]:
-    def told(facts: dict[str, Any]) -> str:
+    def describe(facts: dict[str, Any]) -> str:
         call = facts.pop("call", None)
         what = facts.pop("tool", None) or facts.pop("status", None) or "other"
         return _plain(f"{name} ({_value(what)})" + (f" {_value(call)}" if call else ""), facts)
 
-    return told
+    return describe
 
 
 def _silence(facts: dict[str, Any]) -> str:
     silent = facts.pop("silent_seconds", None)
-    known = f" for {duration(silent)}" if isinstance(silent, int | float) else ""
-    return _plain(f"silent{known}", facts)
+    length = f" for {duration(silent)}" if isinstance(silent, int | float) else ""
+    return _plain(f"silent{length}", facts)
 
 
 def _stderr(facts: dict[str, Any]) -> str:
     count, tail = facts.pop("bytes", 0), facts.pop("tail", None)
-    known = counted(count, "byte") if isinstance(count, int) else "something"
-    told = _plain(f"stderr: {known}", facts)
-    return f'{told}; "{str(tail)[-MAX_TEXT_CHARS:]}"' if tail else told
+    size = counted(count, "byte") if isinstance(count, int) else "something"
+    sentence = _plain(f"stderr: {size}", facts)
+    return f'{sentence}; "{str(tail)[-MAX_TEXT_CHARS:]}"' if tail else sentence
 
 
 def _answer(facts: dict[str, Any]) -> str:
     stop_reason = facts.pop("stop_reason", None)
     by = facts.pop("by", "agent")
-    told = f"turn ends: {plain(_value(stop_reason), STOP_REASONS)}" if stop_reason else "turn ends"
+    sentence = (
+        f"turn ends: {plain(_value(stop_reason), STOP_REASONS)}" if stop_reason else "turn ends"
+    )
     if facts.pop("cancelled", False):
-        told += " after a cancel"
-    return _plain(told if by == "agent" else f"{told}, answered by {_value(by)}", facts)
+        sentence += " after a cancel"
+    return _plain(sentence if by == "agent" else f"{sentence}, answered by {_value(by)}", facts)
 
 
 def _cancel(facts: dict[str, Any]) -> str:
@@ -226,51 +228,53 @@ def _cancel(facts: dict[str, Any]) -> str:
     kind, reason = facts.pop("type", None), facts.pop("reason", None)
     why = [plain(kind, TYPES)] if kind else []
     why += [plain(reason, _LIMITS)] if reason else []
-    told = f"ended early by {plain(by, CANCELLED_BY)}"
-    return _plain(f"{told} ({', '.join(why)})" if why else told, facts)
+    sentence = f"ended early by {plain(by, CANCELLED_BY)}"
+    return _plain(f"{sentence} ({', '.join(why)})" if why else sentence, facts)
 
 
 def _omitted(facts: dict[str, Any]) -> str:
     count, kinds = facts.pop("count", None), facts.pop("kinds", None)
-    told = f"{counted(count, 'entry')} left out" if isinstance(count, int) else "entries left out"
+    sentence = (
+        f"{counted(count, 'entry')} left out" if isinstance(count, int) else "entries left out"
+    )
     if isinstance(kinds, dict):
-        told += f" ({', '.join(f'{number} {plain(kind)}' for kind, number in kinds.items())})"
-    return _plain(told, facts)
+        sentence += f" ({', '.join(f'{number} {plain(kind)}' for kind, number in kinds.items())})"
+    return _plain(sentence, facts)
 
 
 def _exited(facts: dict[str, Any]) -> str:
     how = facts.pop("exit_signal", None)
     code = facts.pop("exit_code", None)
-    known = _value(how) if how else f"exit status {code}" if code is not None else "gone"
+    ending = _value(how) if how else f"exit status {code}" if code is not None else "gone"
     if how:
         facts.pop("reason", None)  # a signal says it
     turns, reason = facts.pop("open_turns", None), facts.pop("reason", None)
     during = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
     why = f", because {plain(reason, _EXITS)}" if reason else ""
-    return _plain(f"agent exited: {known}{during}{why}", facts)
+    return _plain(f"agent exited: {ending}{during}{why}", facts)
 
 
 def _peer(name: str) -> Callable[[dict[str, Any]], str]:
-    def told(facts: dict[str, Any]) -> str:
-        known = [_value(facts.pop(key)) for key in ("name", "version") if facts.get(key)]
-        version, takes = facts.pop("protocol_version", None), facts.pop("reads", None)
+    def describe(facts: dict[str, Any]) -> str:
+        identity = [_value(facts.pop(key)) for key in ("name", "version") if facts.get(key)]
+        version, reads = facts.pop("protocol_version", None), facts.pop("reads", None)
         about = [f"protocol version {_value(version)}"] if version is not None else []
-        if isinstance(takes, list) and takes:
-            about.append(f"takes {' and '.join(plain(each, _READS) for each in takes)}")
-        shown = f"{name}: {' '.join(known)}" if known else name
+        if isinstance(reads, list) and reads:
+            about.append(f"takes {' and '.join(plain(each, _READS) for each in reads)}")
+        shown = f"{name}: {' '.join(identity)}" if identity else name
         return _plain(f"{shown} ({'; '.join(about)})" if about else shown, facts)
 
-    return told
+    return describe
 
 
 def _one(name: str, fact: str, names: Mapping[str, str] | None = None) -> Callable[..., str]:
     """A kind with one fact, which is a word."""
 
-    def told(facts: dict[str, Any]) -> str:
+    def describe(facts: dict[str, Any]) -> str:
         word = facts.pop(fact, None)
         return _plain(name if word is None else f"{name}: {plain(_value(word), names)}", facts)
 
-    return told
+    return describe
 
 
 def _created(facts: dict[str, Any]) -> str:
@@ -286,11 +290,11 @@ def _withheld(facts: dict[str, Any]) -> str:
 
 
 def _context_lost(facts: dict[str, Any]) -> str:
-    why, said = facts.pop("why", None), facts.pop("said", None)
-    told = "the session could not be restored after the restart"
-    told = f"{told}: {plain(_value(why), _NOT_BACK)}" if why else told
-    told = _plain(told, facts)
-    return f'{told}; "{_value(said)}"' if said else told
+    why, answer = facts.pop("why", None), facts.pop("said", None)
+    sentence = "the session could not be restored after the restart"
+    sentence = f"{sentence}: {plain(_value(why), _NOT_BACK)}" if why else sentence
+    sentence = _plain(sentence, facts)
+    return f'{sentence}; "{_value(answer)}"' if answer else sentence
 
 
 def _again(facts: dict[str, Any]) -> str:
