@@ -79,19 +79,19 @@ class HeldSessions:
             return None
         if row.kind == Kind.SESSION_HELD and len(self._open) < MAX_SESSIONS:
             self._open[row.session_id] = _OpenSession(row)
-        held = self._open.get(row.session_id)
-        if held is None:
+        session = self._open.get(row.session_id)
+        if session is None:
             return None
-        held.note(row)
+        session.note(row)
         if row.kind != Kind.SESSION_ENDED:
             return None
         return self._open.pop(row.session_id).span()
 
     def rest(self) -> list[HeldSpan]:
         """Return the sessions whose end is not known."""
-        told = [held.span() for held in self._open.values()]
+        spans = [session.span() for session in self._open.values()]
         self._open.clear()
-        return told
+        return spans
 
 
 class _OpenSession:
@@ -130,9 +130,9 @@ class _OpenSession:
 
 def known(facts: Mapping[str, Any], names_of_facts: tuple[str, ...]) -> Attributes:
     """Return facts as attributes, as far as they are known and plain."""
-    found: Attributes = {}
+    attributes: Attributes = {}
     for fact in names_of_facts:
         value = facts.get(fact)
         if isinstance(value, str | int | float | bool):
-            found[names.ERROR_TYPE if fact == "type" else names.own(fact)] = value
-    return found
+            attributes[names.ERROR_TYPE if fact == "type" else names.own(fact)] = value
+    return attributes

@@ -81,14 +81,14 @@ def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
 def _exporters(signal: str, environment: Mapping[str, str]) -> list[Any]:
     """Return the exporters that `OTEL_TRACES_EXPORTER` and others name, if they are installed."""
     named = environment.get(f"OTEL_{signal.upper()}_EXPORTER") or "otlp"
-    found: list[Any] = []
+    exporters: list[Any] = []
     for name in named.split(","):
         entry = name.strip()
         if entry == "otlp":
             entry = _otlp(signal, environment)
         points = entry_points(group=f"opentelemetry_{signal}_exporter", name=entry)
-        found += [point.load()() for point in points]
-    return found
+        exporters += [point.load()() for point in points]
+    return exporters
 
 
 def _otlp(signal: str, environment: Mapping[str, str]) -> str:

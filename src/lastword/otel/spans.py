@@ -141,9 +141,9 @@ class Teller:
 
     def rest(self) -> list[Told]:
         """Return what is to be reported of turns whose end is not known."""
-        told = [part for turn in self._open.values() for part in self._ended(turn, None)]
+        reported = [part for turn in self._open.values() for part in self._ended(turn, None)]
         self._open.clear()
-        return told + [self._holding(held) for held in self._held.rest()]
+        return reported + [self._holding(held) for held in self._held.rest()]
 
     def _holding(self, held: gateway_spans.HeldSpan) -> Span:
         """Return the span of a session that a gateway held."""
@@ -187,13 +187,13 @@ class Teller:
         last = end or turn.last
         span = turn.span(last, self._agent | self._common(), outcome)
         took = last.at_seconds - turn.prompt.at_seconds
-        known: dict[str, str | None] = {names.OUTCOME: outcome}
+        attributes: dict[str, str | None] = {names.OUTCOME: outcome}
         if failed and end is not None:
-            known[names.ERROR_TYPE] = str(end.facts.get("type"))
+            attributes[names.ERROR_TYPE] = str(end.facts.get("type"))
         return [
             span,
-            self._count(names.TURNS, 1, known),
-            self._count(names.TURN_SECONDS, took, known),
+            self._count(names.TURNS, 1, attributes),
+            self._count(names.TURN_SECONDS, took, attributes),
         ]
 
     def _common(self) -> Attributes:
@@ -230,8 +230,8 @@ class _Turn:
         elif kind is Kind.TOOL_ENDED:
             self._end_tool(row)
         elif kind in EVENTS and len(self._events) < MAX_EVENTS:
-            known = _known(row, EVENTS[kind])
-            self._events.append(SpanEvent(names.own(kind.value), self._at(row), known))
+            attributes = _known(row, EVENTS[kind])
+            self._events.append(SpanEvent(names.own(kind.value), self._at(row), attributes))
 
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
         for started in list(self._open_tools):

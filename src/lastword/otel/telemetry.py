@@ -61,13 +61,13 @@ class Telemetry:
     def send(self, rows: list[Row]) -> None:
         """Report rows."""
         for row in rows:
-            for told in self._teller.take(row):
-                self._tell(told)
+            for item in self._teller.take(row):
+                self._tell(item)
 
     def close(self) -> None:
         """Report what has not ended, and shut down."""
-        for told in self._teller.rest():
-            self._tell(told)
+        for item in self._teller.rest():
+            self._tell(item)
         if self._shut_down is not None:
             self._shut_down()
 

@@ -68,9 +68,13 @@ def _facts(report: FailureReport) -> dict[str, Value]:
         "lastword.client.name": report.client,
         "lastword.client.version": report.client_version,
     }
-    found = {name: value for name, value in named.items() if value not in ("", None)}
-    told = {_CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()}
-    return {name: value for name, value in (found | told).items() if value is not None}
+    named_facts = {name: value for name, value in named.items() if value not in ("", None)}
+    payload_facts = {
+        _CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()
+    }
+    return {
+        name: value for name, value in (named_facts | payload_facts).items() if value is not None
+    }
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:

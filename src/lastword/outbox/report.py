@@ -136,17 +136,17 @@ class ReportWriter:
 
     def take(self, rows: Sequence[Row]) -> list[FailureReport]:
         """Return the reports for these rows."""
-        found = []
+        reports = []
         for row in rows:
             if row.kind == Kind.ERROR:
-                found.append(self._report(row))
+                reports.append(self._report(row))
             elif row.kind in (Kind.AGENT_READY, Kind.CLIENT_ATTACHED):
                 side = "agent" if row.kind == Kind.AGENT_READY else "client"
                 self._names[side] = name_of(row.facts.get("name"))
                 self._names[f"{side}_version"] = name_of(row.facts.get("version"))
             elif row.kind == Kind.PROMPT:
                 self._trace(row)
-        return found
+        return reports
 
     def _trace(self, row: Row) -> None:
         traceparent = row.facts.get("traceparent")
@@ -159,8 +159,8 @@ class ReportWriter:
         run = self._run
         what = "request" if "agent" in self._names else "start"
         # The same row is the same report, also where it is handed over a second time.
-        told = msgspec.json.encode((run.run_id, row.at_seconds, row.request_id, row.turn))
-        number = hashlib.sha256(told + msgspec.json.encode(row.facts.get("incident_id")))
+        identity = msgspec.json.encode((run.run_id, row.at_seconds, row.request_id, row.turn))
+        number = hashlib.sha256(identity + msgspec.json.encode(row.facts.get("incident_id")))
         return FailureReport(
             report_id=number.hexdigest()[:32],
             at_epoch_ms=row.at_epoch_ms,

@@ -68,12 +68,12 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return _fate_of_response(answer) if is_otlp else (Fate.DELIVERED, "")
-    said = _words(status)
+    words = _words(status)
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         final = status not in TRANSIENT_STATUSES
-        return (Fate.REFUSED if final else Fate.FAILED), said
+        return (Fate.REFUSED if final else Fate.FAILED), words
     # A login page of a network answers with a redirect too; none is ever followed.
-    return Fate.FAILED, said
+    return Fate.FAILED, words
 
 
 def _fate_of_response(answer: CollectorAnswer) -> tuple[Fate, str]:
@@ -125,18 +125,18 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def wait_seconds(failures: int, asked: float | None, roll: float) -> float:
+def wait_seconds(failures: int, requested: float | None, roll: float) -> float:
     """Return how many seconds to wait after this many failures in a row.
 
     Args:
         failures: From 1 up.
-        asked: The wait that the collector asked for, which is the minimum.
+        requested: The wait that the collector asked for, which is the minimum.
         roll: A random number from 0 to 1.
     """
     doublings = min(failures - 1, _MAX_DOUBLINGS)
     plain = min(FIRST_WAIT_SECONDS * 2.0**doublings, MAX_WAIT_SECONDS)
     own = min(plain * (1 + JITTER * (2 * roll - 1)), MAX_WAIT_SECONDS)
-    return own if asked is None else max(own, asked)
+    return own if requested is None else max(own, requested)
 
 
 def is_due(due_epoch_ms: int, now_epoch_ms: int) -> bool:

@@ -151,16 +151,16 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
     try:
         answer = ask(target, report)
     except PostError as error:
-        fate, said = Fate.FAILED, str(error)
+        fate, words = Fate.FAILED, str(error)
     else:
-        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
+        fate, words = fate_of(answer, is_otlp=target.form == OTLP)
         wait = requested_wait(answer, time.time())
     if fate is Fate.DELIVERED:
         return lambda: outbox.delivered(report, target)
     if fate is Fate.REFUSED:
-        return lambda: outbox.refused(report, target, said)
+        return lambda: outbox.refused(report, target, words)
     roll = _roll()
-    return lambda: outbox.failed(target, said, lambda count: wait_seconds(count, wait, roll))
+    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, roll))
 
 
 def _note(note: Callable[[], None], left: Callable[[], float]) -> None:

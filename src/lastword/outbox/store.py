@@ -321,8 +321,8 @@ class Outbox:
     def _is_damaged(self) -> bool:
         try:
             with self._opened() as db:
-                found = db.execute("PRAGMA integrity_check").fetchone()
-                return bool(found[0] != "ok")
+                result = db.execute("PRAGMA integrity_check").fetchone()
+                return bool(result[0] != "ok")
         except sqlite3.Error as error:
             return files.is_broken(error)
 

@@ -152,7 +152,7 @@ def _is_at(url: str, place: str) -> bool:
 
 def _pairs(text: str, variable: str) -> dict[str, str]:
     """Return `name=value,name=value`, percent-encoded, as in OTLP's exporters."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for pair in text.strip().split(","):
         name, mark, value = pair.partition("=")
         name, value = unquote(name).strip().lower(), unquote(value).strip()
@@ -163,8 +163,8 @@ def _pairs(text: str, variable: str) -> dict[str, str]:
             raise TargetError(f"{variable} cannot be used: it takes name=value,name=value")
         if not value.isascii():
             raise TargetError(f"{variable} cannot be used: a header's value is ASCII")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def _secret(wish: Wish, environment: Mapping[str, str]) -> bytes:

@@ -56,9 +56,9 @@ class Bounds:
 
     def rest(self) -> list[Entry]:
         """Return what was held back of turns that have not ended."""
-        kept = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
+        omitted = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
         self._stretches.clear()
-        return kept
+        return omitted
 
     def _make_room(self) -> list[Entry]:
         if len(self._stretches) < MAX_STRETCHES:
@@ -123,9 +123,9 @@ class HourlyBounds:
 
     def rest(self) -> list[Entry]:
         """Return the entries that report what was left out."""
-        kept = [entry for hour in self._hours.values() for entry in hour.rest()]
+        omitted = [entry for hour in self._hours.values() for entry in hour.rest()]
         self._hours.clear()
-        return kept
+        return omitted
 
 
 class _Hour:

@@ -65,12 +65,12 @@ def gateway_period(found: Iterable[RecordedEntry]) -> GatewayPeriod | None:
     kinds = Counter(entry.kind for entry in entries)
 
     def words(kind: Kind, *facts: str) -> dict[str, int]:
-        said = (
+        sentences = (
             " ".join(str(entry.facts.get(fact, "unknown")) for fact in facts)
             for entry in entries
             if entry.kind is kind
         )
-        return dict(sorted(Counter(said).items(), key=lambda each: (-each[1], each[0])))
+        return dict(sorted(Counter(sentences).items(), key=lambda each: (-each[1], each[0])))
 
     came_back = (e.facts.get("back") is True for e in entries if e.kind is Kind.VIEWER_CAME)
     gaps = [entry.facts for entry in entries if entry.kind is Kind.GAP_TOLD]

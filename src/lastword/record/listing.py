@@ -64,12 +64,12 @@ def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> di
         " AND turn BETWEEN ? AND ? AND kind = ?",
         (long[0].run, long[0].session_id, long[0].turn, long[-1].turn, Kind.SILENCE),
     )
-    found: dict[int, float] = {}
+    longest: dict[int, float] = {}
     for row in rows:
         facts = msgspec.json.decode(row["facts"], type=dict[str, Any])
         seconds = number_of(facts.get("silent_seconds"))
-        found[row["turn"]] = max(seconds, found.get(row["turn"], 0))
-    return found
+        longest[row["turn"]] = max(seconds, longest.get(row["turn"], 0))
+    return longest
 
 
 def _may_be_silent(turn: RecordedTurn) -> bool:
@@ -86,5 +86,5 @@ def failure_of(record: sqlite3.Connection, turn: RecordedTurn) -> dict[str, Any]
     ).fetchone()
     if row is not None:
         return msgspec.json.decode(row["facts"], type=dict[str, Any])
-    known = {name: getattr(turn, name) for name in ("type", "reason", "phase", "incident_id")}
-    return {name: value for name, value in known.items() if value is not None}
+    facts = {name: getattr(turn, name) for name in ("type", "reason", "phase", "incident_id")}
+    return {name: value for name, value in facts.items() if value is not None}

@@ -26,10 +26,10 @@ def complaint(variable: str, value: str) -> str | None:
         path = named_folder(value)
         is_file = os.path.exists(path) and not os.path.isdir(path)
         return f"{variable} cannot be {value!r}: that is no folder" if is_file else None
-    takes_days = variable == "LASTWORD_RECORD_DAYS"
-    if (days_limit if takes_days else limit)(value) is None:
-        takes = "a number of days from 0 up, or 12h or 4w" if takes_days else "a number from 0 up"
-        return f"{variable} cannot be {value!r}: it takes {takes}; the default is in force"
+    is_days = variable == "LASTWORD_RECORD_DAYS"
+    if (days_limit if is_days else limit)(value) is None:
+        expected = "a number of days from 0 up, or 12h or 4w" if is_days else "a number from 0 up"
+        return f"{variable} cannot be {value!r}: it takes {expected}; the default is in force"
     return None
 
 

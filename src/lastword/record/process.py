@@ -157,9 +157,9 @@ class RecorderProcess:
         if self._board is not None:
             written = self._board.take()
             # Those that were dropped came before those that are kept.
-            known = min(written, self._let_go)
-            self._let_go -= known
-            for _ in range(min(written - known, len(self._kept))):
+            position = min(written, self._let_go)
+            self._let_go -= position
+            for _ in range(min(written - position, len(self._kept))):
                 self._kept.popleft()
 
     def _flush(self) -> None:
@@ -250,14 +250,14 @@ class _Board:
 
     def written(self) -> None:
         """Note that all of them are on disk."""
-        known = int.from_bytes(self._memory[:8], "little")
-        self._memory[:8] = (known + self._unwritten).to_bytes(8, "little")
+        position = int.from_bytes(self._memory[:8], "little")
+        self._memory[:8] = (position + self._unwritten).to_bytes(8, "little")
         self._unwritten = 0
 
     def take(self) -> int:
         """Return how many more are on disk since the last call."""
-        known = int.from_bytes(self._memory[:8], "little")
-        news, self._seen = known - self._seen, known
+        position = int.from_bytes(self._memory[:8], "little")
+        news, self._seen = position - self._seen, position
         return news
 
     def close(self) -> None:

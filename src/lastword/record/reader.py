@@ -153,7 +153,7 @@ def latest_parts(
 def _latest_sessions(
     record: sqlite3.Connection, limit: int, since_epoch_ms: int
 ) -> tuple[list[Part], bool]:
-    found: dict[tuple[int, str], Part] = {}
+    latest: dict[tuple[int, str], Part] = {}
     # By turns, along their index: grouping all of them would take longer as the store grows.
     rows = record.execute(
         "SELECT t.run, r.run_id, t.session_id, t.started_epoch_ms AS last_epoch_ms FROM turns t"
@@ -163,11 +163,11 @@ def _latest_sessions(
     )
     for row in rows:
         key = (row["run"], row["session_id"])
-        if key not in found:
-            if len(found) == limit:
-                return list(found.values()), True
-            found[key] = msgspec.convert(dict(row), Part)
-    return list(found.values()), False
+        if key not in latest:
+            if len(latest) == limit:
+                return list(latest.values()), True
+            latest[key] = msgspec.convert(dict(row), Part)
+    return list(latest.values()), False
 
 
 def _failed_runs(
@@ -213,9 +213,9 @@ def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
     if exact:
         own = (part for part in exact if text in {part.name, gateways_name(record, part)})
         return next(own, exact[0])
-    held = _restored_parts(record, text)
-    if held:
-        return held[0]
+    restored = _restored_parts(record, text)
+    if restored:
+        return restored[0]
     incident = _parts(record, "t.incident_id = ?", text)
     incident = incident or _of_request(record, text)
     return incident[0] if incident else None
@@ -224,15 +224,15 @@ def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
 def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:
     """Return the sessions whose id, run or gateway name begins with this text."""
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
-    found = _parts(record, begins, len(text), text, len(text), text)
-    if not found:
-        found = _named_by_gateway(record, text)
-        if found:
-            return found
+    parts = _parts(record, begins, len(text), text, len(text), text)
+    if not parts:
+        parts = _named_by_gateway(record, text)
+        if parts:
+            return parts
     latest: dict[str, Part] = {}
-    for part in found:
+    for part in parts:
         latest.setdefault(part.session_id, part)
-    by_run = [part for part in found if part.name.startswith(text)]
+    by_run = [part for part in parts if part.name.startswith(text)]
     by_run += _failed_runs(record, "substr(r.run_id, 1, ?) = ?", len(text), text)
     return by_run or list(latest.values())
 
@@ -282,8 +282,8 @@ def gateways_name(record: sqlite3.Connection, part: Part) -> str:
         "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
         (part.run, part.session_id, Kind.SESSION_HELD),
     ).fetchone()
-    known = msgspec.json.decode(row["facts"], type=dict[str, Any]) if row else {}
-    return str(known.get("name", part.session_id))
+    facts = msgspec.json.decode(row["facts"], type=dict[str, Any]) if row else {}
+    return str(facts.get("name", part.session_id))
 
 
 def _restored_parts(record: sqlite3.Connection, session_id: str) -> list[Part]:
@@ -523,8 +523,8 @@ def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[in
 
 def last_id(record: sqlite3.Connection) -> int:
     """Return the id of the newest entry, or 0 if there is none."""
-    (found,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
-    return int(found)
+    (newest,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
+    return int(newest)
 
 
 def entries_after(record: sqlite3.Connection, entry_id: int) -> list[RecordedEntry]:

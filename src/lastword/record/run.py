@@ -80,8 +80,8 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 def storable(row: Row) -> Row:
     """Return the row without anything that cannot be written, after a write has failed."""
-    known = {name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts")}
-    return msgspec.structs.replace(row, **known)
+    fields = {name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts")}
+    return msgspec.structs.replace(row, **fields)
 
 
 def whole(value: Any) -> Any:

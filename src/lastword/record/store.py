@@ -160,12 +160,12 @@ def set_aside_before(path: str) -> list[str]:
     """Return the damaged stores that were set aside here, the oldest first."""
     folder, name = os.path.split(path)
     try:
-        found = os.listdir(folder or ".")
+        names = os.listdir(folder or ".")
     except OSError:
         return []
     return sorted(
         os.path.join(folder, each)
-        for each in found
+        for each in names
         if each.startswith(f"{name}.broken-") and not each.endswith(_COMPANIONS[1:])
     )
 
@@ -178,10 +178,10 @@ def as_sqlite(error: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
 def file_of(path: str) -> File | None:
     """Return the identity of the file there now, or `None` if there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def is_broken(error: sqlite3.Error) -> bool:
@@ -217,22 +217,22 @@ def _opened(path: str, prepare: Callable[[str], sqlite3.Connection]) -> sqlite3.
     except StoreError as error:
         raise StoreError(f"{path} cannot be used: {error}") from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        said = as_sqlite(error)
-        raise StoreError(f"{path} cannot be used: {reason_of(said)}") from said
+        raised = as_sqlite(error)
+        raise StoreError(f"{path} cannot be used: {reason_of(raised)}") from raised
 
 
 def reason_of(error: sqlite3.Error) -> str:
     """Return SQLite's complaint, and what to do."""
-    said = str(error)
-    if "locked" in said or "busy" in said:
+    text = str(error)
+    if "locked" in text or "busy" in text:
         return "another process holds it; try again"
     if is_broken(error):
         return "it is damaged; the next session sets it aside and begins a new one"
-    if "readonly" in said or "unable to open" in said:
+    if "readonly" in text or "unable to open" in text:
         return "it cannot be opened; check the rights of its folder"
-    if "full" in said:
+    if "full" in text:
         return "the disk is full"
-    return said
+    return text
 
 
 def _for_writing(path: str) -> sqlite3.Connection:

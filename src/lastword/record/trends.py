@@ -139,10 +139,10 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
 
 def spread(durations: Iterable[float | None]) -> Spread:
     """Return the percentiles, each one a measured duration; unknown values are left out."""
-    known = sorted(value for value in durations if value is not None)
-    if not known:
+    values = sorted(value for value in durations if value is not None)
+    if not values:
         return Spread()
-    return Spread(len(known), *(_percentile(known, percent) for percent in (50, 90, 99)))
+    return Spread(len(values), *(_percentile(values, percent) for percent in (50, 90, 99)))
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float:

@@ -395,8 +395,8 @@ _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)")
 def only_same(request_id: bytes, open_ids: Iterable[bytes]) -> bytes | None:
     """Return the one open id that differs only in its JSON type (`"2"` for 2)."""
     read = _plain_id(request_id)
-    found = [open_id for open_id in open_ids if _plain_id(open_id) == read]
-    return found[0] if len(found) == 1 else None
+    same = [open_id for open_id in open_ids if _plain_id(open_id) == read]
+    return same[0] if len(same) == 1 else None
 
 
 def _plain_id(request_id: bytes) -> bytes:

@@ -55,8 +55,8 @@ def of_skipped(ends: bytes) -> Peeked:
     The last bytes count only if plain members alone stand before the closing brace.
     """
     head, _, tail = ends.partition(b"\n")
-    found = _LAST_MEMBERS.search(tail)
-    last = _members(b"{" + found[1][1:] + b"}") if found else {}
+    members = _LAST_MEMBERS.search(tail)
+    last = _members(b"{" + members[1][1:] + b"}") if members else {}
     return _peeked([_members(head.lstrip(jsonrpc.BLANKS)), last])
 
 

@@ -34,12 +34,12 @@ def forms_of(value: str) -> tuple[str, ...]:
     from urllib.parse import quote, quote_plus  # noqa: PLC0415
 
     data = value.encode(errors="surrogatepass")
-    found = {value, quote(data, safe=""), quote(data), quote_plus(data)}
+    forms = {value, quote(data, safe=""), quote(data), quote_plus(data)}
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + data).decode()
         whole = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
-        found |= {whole, whole.replace("+", "-").replace("/", "_")}
-    return tuple(form for form in found if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
+        forms |= {whole, whole.replace("+", "-").replace("/", "_")}
+    return tuple(form for form in forms if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
 
 
 def without_noise(text: str) -> str:

@@ -30,11 +30,11 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of variables named like secrets, which no text of ours may contain."""
-    found = [value for name, value in environment.items() if _names_a_secret(name)]
+    secrets = [value for name, value in environment.items() if _names_a_secret(name)]
     for name, value in environment.items():
         if name.endswith("_HEADERS"):
-            found += _in_headers(value)
-    return tuple(value for value in found if len(value) >= MIN_SECRET_CHARS)
+            secrets += _in_headers(value)
+    return tuple(value for value in secrets if len(value) >= MIN_SECRET_CHARS)
 
 
 def _in_headers(text: str) -> list[str]:

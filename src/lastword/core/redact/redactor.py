@@ -217,8 +217,8 @@ def redactions_in_words(counts: Mapping[str, int]) -> str:
     if not total:
         return "no redactions"
     by_number = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{number} {rule}" for rule, number in by_number)
-    return f"{total} redaction{'' if total == 1 else 's'}: {told}"
+    listed = ", ".join(f"{number} {rule}" for rule, number in by_number)
+    return f"{total} redaction{'' if total == 1 else 's'}: {listed}"
 
 
 _PLAIN = Redactor()

@@ -46,8 +46,8 @@ def to_word_end(head: str) -> str:
 
 def from_word_start(tail: str) -> str:
     """Return the text without its first word, which may be the second half of a key."""
-    found = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, MAX_WORD_CHARS)) >= 0]
-    return tail[min(found) :] if found else tail[MAX_WORD_CHARS:]
+    starts = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, MAX_WORD_CHARS)) >= 0]
+    return tail[min(starts) :] if starts else tail[MAX_WORD_CHARS:]
 
 
 def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) -> str:

@@ -122,14 +122,14 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
     Entries about the whole link (an exit, a departed client) belong to every turn that is open at
     that time.
     """
-    found: dict[tuple[str | None, int], TurnHistory] = {}
+    turns: dict[tuple[str | None, int], TurnHistory] = {}
     held: set[str | None] = set()
     for entry in entries:
         if entry.turn is not None:
             key = (entry.session_id, entry.turn)
-            story = found.get(key)
+            story = turns.get(key)
             if story is None:
-                story = found[key] = TurnHistory(
+                story = turns[key] = TurnHistory(
                     session_id=entry.session_id,
                     turn=entry.turn,
                     started_at=entry.at_seconds,
@@ -139,12 +139,12 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
         elif entry.kind in GATEWAY:  # viewers come and go, and no turn with them
             held.add(entry.session_id)
         else:
-            for story in found.values():
+            for story in turns.values():
                 if not story.ended and entry.session_id in {None, story.session_id}:
                     take(story, entry)
-    for story in found.values():
+    for story in turns.values():
         story.held = story.session_id in held
-    return list(found.values())
+    return list(turns.values())
 
 
 def take(story: TurnHistory, entry: Entry) -> None:

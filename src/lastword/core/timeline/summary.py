@@ -124,11 +124,11 @@ def summarise(entries: Iterable[Entry]) -> Summary:
     Args:
         entries: of one session or one turn, in the order in which they were recorded.
     """
-    told = histories(entries)
-    if not told:
+    turns = histories(entries)
+    if not turns:
         return Summary(outcome=Outcome.OK, text="No turn is recorded here.")
-    bad = [story for story in told if outcome_of(story) is not Outcome.OK]
-    return tell((bad or told)[-1])
+    bad = [story for story in turns if outcome_of(story) is not Outcome.OK]
+    return tell((bad or turns)[-1])
 
 
 def outcome_of(story: TurnHistory) -> Outcome:
@@ -146,12 +146,12 @@ def tell(story: TurnHistory) -> Summary:
     parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
     action = ""
     if outcome is Outcome.FAILED:
-        known = str((story.error or {}).get("retry_safety"))
-        parts += [_who_ended(story), fault_of(story.error or {}), _safety(story, known)]
+        safety = str((story.error or {}).get("retry_safety"))
+        parts += [_who_ended(story), fault_of(story.error or {}), _safety(story, safety)]
         action = _action(story)
     elif outcome is not Outcome.OK:
-        known = _safety_without_error(story).value
-        parts += [_who_confirmed(story), _fault_without_error(story), _safety(story, known)]
+        safety = _safety_without_error(story).value
+        parts += [_who_confirmed(story), _fault_without_error(story), _safety(story, safety)]
         action = _action_without_error(story)
     parts.append(action)
     missing = _missing(story, outcome)
@@ -232,38 +232,38 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
 
 def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
     """Say what had happened before."""
-    told = []
+    parts = []
     until = "In it" if outcome is Outcome.OK else "Until then"
     if story.tools:
         count = len(story.tools)
         what = "1 tool call" if count == 1 else f"{count} tool calls"
         effect = "may have changed something" if story.unsafe_tools else "only read"
         failed = f", {story.failed_tools} failed" if story.failed_tools else ""
-        told.append(f"{until}: {what} ({_listed(story.tools)}{failed}), which {effect}.")
+        parts.append(f"{until}: {what} ({_listed(story.tools)}{failed}), which {effect}.")
     elif story.delegated:
         times = "once" if story.delegated == 1 else f"{story.delegated} times"
-        told.append(f"{until} the client was asked to write a file or run a command, {times}.")
+        parts.append(f"{until} the client was asked to write a file or run a command, {times}.")
     elif _shown_is_no_answer(story):
         pass  # said with the place
     elif story.output_at is not None and outcome is not Outcome.OK:
-        told.append("Until then text had been shown, and no tool had been used.")
-    told.extend(_retried(story))
-    return told
+        parts.append("Until then text had been shown, and no tool had been used.")
+    parts.extend(_retried(story))
+    return parts
 
 
 def _retried(story: TurnHistory) -> list[str]:
     """How often the model call was tried again, and whether the user cancelled a wait."""
     waits = [float(retry.get("wait_seconds") or 0) for retry in story.retries]
-    told = []
+    parts = []
     cancel = story.was_cancelled_by(By.USER)
     waited_from = story.retry_at or 0.0
     if waits and cancel is not None and cancel.at_seconds < waited_from + waits[-1]:
-        told.append(f"The agent was waiting {_duration(waits.pop())} to try the model call again.")
+        parts.append(f"The agent was waiting {_duration(waits.pop())} to try the model call again.")
     if waits:
         times = "once" if len(waits) == 1 else f"{len(waits)} times"
         waited = f", with waits of {_duration(sum(waits))} in all" if any(waits) else ""
-        told.insert(0, f"The model call was tried again {times}{waited}.")
-    return told
+        parts.insert(0, f"The model call was tried again {times}{waited}.")
+    return parts
 
 
 def _who_ended(story: TurnHistory) -> str:
@@ -305,12 +305,12 @@ def fault_of(error: Mapping[str, object]) -> str:
     return FAULT.get(origin, "")
 
 
-def _safety(story: TurnHistory, known: str) -> str:
-    if known == RetrySafety.ASK and _only_read(story):
+def _safety(story: TurnHistory, safety: str) -> str:
+    if safety == RetrySafety.ASK and _only_read(story):
         return _READ_AGAIN
-    if known == RetrySafety.AUTO and story.progress_at is not None:
+    if safety == RetrySafety.AUTO and story.progress_at is not None:
         return _NO_ANSWER if _shown_is_no_answer(story) else _NO_OUTPUT
-    return SAFETY.get(known, "")
+    return SAFETY.get(safety, "")
 
 
 def _shown_is_no_answer(story: TurnHistory) -> bool:
@@ -377,8 +377,8 @@ def _client_left(story: TurnHistory) -> bool:
 
 def _confidence(story: TurnHistory, outcome: Outcome) -> Confidence:
     if outcome is Outcome.OPEN:
-        known = _client_left(story) or story.shutdown is not None
-        return Confidence.CERTAIN if known else Confidence.UNCLEAR
+        is_certain = _client_left(story) or story.shutdown is not None
+        return Confidence.CERTAIN if is_certain else Confidence.UNCLEAR
     if outcome is not Outcome.FAILED or story.error is None:
         return Confidence.CERTAIN
     error_type = _error_type(story.error)
@@ -475,8 +475,8 @@ def _listed(words: list[str]) -> str:
     """Return words with their counts, in order of first appearance."""
     counts: dict[str, int] = {}
     for word in words:
-        known = word or "of unknown kind"
-        counts[known] = counts.get(known, 0) + 1
+        name = word or "of unknown kind"
+        counts[name] = counts.get(name, 0) + 1
     return ", ".join(word if count == 1 else f"{count} {word}" for word, count in counts.items())
 
 

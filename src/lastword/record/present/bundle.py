@@ -47,7 +47,7 @@ class Bundle:
         self._scrub = scrubber
         self._kinds: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
-        self._taken_before: Counter[str] = Counter()
+        self._redacted_before: Counter[str] = Counter()
         self._sides: dict[int, dict[str, Any]] = {}
         self.session_id: str = scrubber.text(part.session_id)
         self.name: str = self.session_id or part.run_id
@@ -85,19 +85,21 @@ class Bundle:
 
     def _scrubbed(self, recorded: RecordedEntry) -> RecordedEntry:
         entry = recorded.entry
-        known = msgspec.structs.replace(
+        scrubbed_entry = msgspec.structs.replace(
             entry,
             session_id=None if entry.session_id is None else self.session_id,
             request_id=entry.request_id and self._scrub.text(entry.request_id),
             facts=self._scrub.facts(entry.facts),
         )
-        return msgspec.structs.replace(recorded, entry=known)
+        return msgspec.structs.replace(recorded, entry=scrubbed_entry)
 
     def _note(self, part: Part, entry: Entry, scrubbed: Entry) -> None:
         self._kinds[entry.kind.value] += 1
-        taken = entry.facts.get("redactions")
-        if isinstance(taken, dict):
-            self._taken_before.update({k: v for k, v in taken.items() if isinstance(v, int)})
+        redactions = entry.facts.get("redactions")
+        if isinstance(redactions, dict):
+            self._redacted_before.update(
+                {k: v for k, v in redactions.items() if isinstance(v, int)}
+            )
         if entry.kind in _CAPABILITIES:
             side = _CAPABILITIES[entry.kind]
             self._sides.setdefault(part.run, {})[side] = scrubbed.facts
@@ -116,16 +118,16 @@ class Bundle:
                 "entries": dict(sorted(self._kinds.items())),
             },
             "redactions": {
-                "when_recorded": dict(sorted(self._taken_before.items())),
+                "when_recorded": dict(sorted(self._redacted_before.items())),
                 "when_exported": dict(sorted(self._scrub.counts.items())),
             },
         }
 
     def _about(self, run: RecordedRun) -> dict[str, Any]:
-        told = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
+        about = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
         began, last = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
-        told |= {"started_at": began, "last_at": last, "started": began, "last": last}
-        return told | {"capabilities": self._sides.get(run.id, {})}
+        about |= {"started_at": began, "last_at": last, "started": began, "last": last}
+        return about | {"capabilities": self._sides.get(run.id, {})}
 
     def _runs(self) -> list[RecordedRun]:
         return [reader.run_of(self._record, part.run) for part in self._parts]

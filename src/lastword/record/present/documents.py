@@ -90,7 +90,7 @@ def timeline(
     record: sqlite3.Connection, sections: Sequence[Section], story: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Return a session: its opening story, and its runs, each with turns and entries."""
-    told = []
+    documents = []
     for section in sections:
         shown = {recorded.turn for recorded in section.turns}
         entries = [
@@ -98,7 +98,7 @@ def timeline(
             for recorded in reader.entries_of(record, section.part, section.from_seconds)
             if recorded.entry.turn is None or recorded.entry.turn in shown
         ]
-        told.append(
+        documents.append(
             {
                 "run": run(section.run),
                 "turns_left_out": section.left_out,
@@ -111,7 +111,7 @@ def timeline(
         "session_id": last.part.session_id or None,
         "gateway_session_id": _other(last.name, last.part.session_id),
         "story": story,
-        "runs": told,
+        "runs": documents,
     }
 
 

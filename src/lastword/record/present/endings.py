@@ -54,12 +54,12 @@ def standing(
         return over
     what = f"{how_it_ended(failed)} at {clock(ended_epoch_ms(failed))}"
     if failed.turn == last.turn:
-        said = f"The last turn failed: {what}"
+        sentence = f"The last turn failed: {what}"
     elif has_recovered(failed, last):
-        said = f"Recovered after a failure: {what}"
+        sentence = f"Recovered after a failure: {what}"
     else:
-        said = f"Turn {failed.turn} failed: {what}"
-    return f"{said}. {over}"
+        sentence = f"Turn {failed.turn} failed: {what}"
+    return f"{sentence}. {over}"
 
 
 def turn_to_summarize(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
     """Return an entry for the page, with its place, its run, and the sentence of a failure."""
-    told = documents.entry(recorded) | {"seq": recorded.id, "run": run_number}
+    document = documents.entry(recorded) | {"seq": recorded.id, "run": run_number}
     if recorded.entry.kind is Kind.ERROR:
-        told["facts"] = recorded.entry.facts | {"sentence": sentence_of(recorded.entry)}
-    return told
+        document["facts"] = recorded.entry.facts | {"sentence": sentence_of(recorded.entry)}
+    return document
 
 
 def sentence_of(failed: Entry) -> str:

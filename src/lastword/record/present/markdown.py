@@ -75,15 +75,15 @@ class Document:
         self._table(turns)
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
         # The cancels of an impatient user must not hide what failed.
-        told = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
-        told = sorted(told[-MAX_SUMMARIZED_TURNS:], key=lambda turn: turn.turn)
-        if len(bad) > len(told):
+        listed = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
+        listed = sorted(listed[-MAX_SUMMARIZED_TURNS:], key=lambda turn: turn.turn)
+        if len(bad) > len(listed):
             chosen = "the latest, failures before cancelled ones"
-            said = f"{len(told)} of {len(bad)} turns that did not end well ({chosen}):"
-            self.lines += [said, ""]
-        if told:
+            lead = f"{len(listed)} of {len(bad)} turns that did not end well ({chosen}):"
+            self.lines += [lead, ""]
+        if listed:
             recorded = list(entries())
-            for turn in told:
+            for turn in listed:
                 self._tell(turn, recorded)
 
     def _about(self, run: RecordedRun, turns: list[RecordedTurn]) -> None:
@@ -130,30 +130,30 @@ class Document:
             facts = each.entry.facts
             if each.entry.kind is Kind.ERROR:
                 asked, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
-                told = f"{self._plain(sentences_of(facts).text)} Incident {self._code(incident)}."
-                self.lines.append(f"- {self._code(asked)} failed. {told}")
+                text = f"{self._plain(sentences_of(facts).text)} Incident {self._code(incident)}."
+                self.lines.append(f"- {self._code(asked)} failed. {text}")
         self.lines.append("")
 
     def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
         """Add the events of the session and its viewers behind a gateway."""
-        found = [each for each in recorded if each.entry.kind in GATEWAY]
-        if not found:
+        events = [each for each in recorded if each.entry.kind in GATEWAY]
+        if not events:
             return
-        left_out = len(found) - MAX_OTHER_EVENTS
-        more = f" (the latest {MAX_OTHER_EVENTS} of {len(found)} entries)" if left_out > 0 else ""
+        left_out = len(events) - MAX_OTHER_EVENTS
+        more = f" (the latest {MAX_OTHER_EVENTS} of {len(events)} entries)" if left_out > 0 else ""
         self.lines += [f"Behind the gateway{more}:", ""]
-        for each in found[-MAX_OTHER_EVENTS:]:
+        for each in events[-MAX_OTHER_EVENTS:]:
             when = f"{_moment(each.at_epoch_ms):%H:%M:%S} UTC"
             self.lines.append(f"- {when}: {self._plain(words(each.entry))}")
         self.lines.append("")
 
     def _ended(self, turn: RecordedTurn) -> str:
-        told = how_it_ended(turn)
+        ending = how_it_ended(turn)
         if turn.outcome == FAILED and turn.reason:
-            return f"{told}: {plain(turn.reason)}"
+            return f"{ending}: {plain(turn.reason)}"
         if turn.outcome == CANCELLED and turn.by:
-            return f"{told} by {plain(turn.by, CANCELLED_BY)}"
-        return told
+            return f"{ending} by {plain(turn.by, CANCELLED_BY)}"
+        return ending
 
     def _tell(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
         summary = summary_of(turn, recorded)

@@ -22,10 +22,10 @@ FIXED_ELSEWHERE = frozenset(
 def moment(epoch_ms: int) -> str:
     """Return a moment in UTC, to the millisecond; an invalid number is returned unchanged."""
     try:
-        known = datetime.fromtimestamp(epoch_ms // 1000, tz=UTC)
+        second = datetime.fromtimestamp(epoch_ms // 1000, tz=UTC)
     except (ValueError, OverflowError, OSError):
         return str(epoch_ms)
-    return f"{known:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
+    return f"{second:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
 
 
 def with_moments(value: Any) -> Any:
@@ -34,12 +34,12 @@ def with_moments(value: Any) -> Any:
         return [with_moments(each) for each in value]
     if not isinstance(value, dict):
         return value
-    told: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, each in value.items():
         if name.endswith(_SUFFIX) and _is_number(each):
-            told.setdefault(_name(name), moment(each))
-        told[name] = each if name in FIXED_ELSEWHERE else with_moments(each)
-    return told
+            members.setdefault(_name(name), moment(each))
+        members[name] = each if name in FIXED_ELSEWHERE else with_moments(each)
+    return members
 
 
 def _name(of: str) -> str:

@@ -129,12 +129,12 @@ def removal_words(counts: Mapping[str, int]) -> str:
 
 def by_rule(counts: Mapping[str, int]) -> str:
     """What was taken out how often, as a list in words; empty where nothing was."""
-    told = [
-        f"{plain(rule, _RULES)} ({'once' if found == 1 else f'{found:,} times'})"
-        for rule, found in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-        if found
+    parts = [
+        f"{plain(rule, _RULES)} ({'once' if count == 1 else f'{count:,} times'})"
+        for rule, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        if count
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def scrubber_here() -> Scrubber:
@@ -166,13 +166,13 @@ def _identifies(name: str) -> bool:
 
 def _own_words() -> frozenset[str]:
     """Return the record's own vocabulary, which stays even if somebody is called Agent."""
-    found: set[str] = set()
+    vocabulary: set[str] = set()
     for module in (timeline_entry, taxonomy):
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, StrEnum):
                 for word in kind:
-                    found |= {word.value, *word.value.split("_")}
-    return frozenset(found)
+                    vocabulary |= {word.value, *word.value.split("_")}
+    return frozenset(vocabulary)
 
 
 _OWN_WORDS = _own_words() | {"lastword"}

@@ -99,9 +99,9 @@ def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary
 
 def summary_of_request(facts: Mapping[str, Any]) -> Summary:
     """Return a failed request outside turns in one paragraph, from the facts of its entry."""
-    said = sentences_of(facts)
-    what = f"{facts.get('method', 'A request')} failed. {said.text}"
-    return Summary(outcome=Outcome.FAILED, text=what, action=said.advice)
+    sentences = sentences_of(facts)
+    what = f"{facts.get('method', 'A request')} failed. {sentences.text}"
+    return Summary(outcome=Outcome.FAILED, text=what, action=sentences.advice)
 
 
 def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
@@ -121,12 +121,12 @@ def failure_document(shown: ShownFailure) -> dict[str, Any]:
         if isinstance(shown.of, RecordedTurn)
         else documents.entry(shown.of)
     )
-    said = sentences_of(shown.facts)
+    sentences = sentences_of(shown.facts)
     return {
         "of": "turn" if is_turn else "request",
-        "sentence": said.what,
-        "advice": said.advice,
-        "retry": said.retry,
+        "sentence": sentences.what,
+        "advice": sentences.advice,
+        "retry": sentences.retry,
         "run": documents.run(shown.run),
         **told,
     }
