@@ -214,8 +214,3 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
 )
 def test_a_list_of_facts_names_facts(names: Any) -> None:
     assert set(names) <= ANY_KIND
-
-
-def test_a_spans_events_have_facts_of_their_kind() -> None:
-    for kind, names in spans._EVENTS.items():
-        assert set(names) <= set(FACTS[kind])

@@ -8,7 +8,7 @@ nothing that imports anything; not even `typing`, which costs 5 ms.
 from __future__ import annotations
 
 from lastword.core.failure.duration_text import EXAMPLES, seconds_of
-from lastword.core.failure.rungs import ALIASES
+from lastword.core.failure.rungs import ALIASES, RUNGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ OPTIONS = (
     ),
     Option(
         "fallback",
-        "auto|typed|v2|air|error|error_with_meta|result|text",
+        "|".join(("auto", *RUNGS)),
         "how a failure reaches the client; auto goes by what the client says it can take",
         "auto",
         aliases=ALIASES,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.members import MEMBERS, Form
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -70,28 +71,15 @@ _PEER = {
     "protocol_version": Fact(int, "the version of ACP that it asked for, or chose"),
 }
 
+_TYPES = {Form.FLAG: bool, Form.COUNT: int, Form.WHOLE: int, Form.DETAIL: dict}
+"""The JSON types of the payload's members; every other form is a text."""
+
 _FAILURE = {
-    "type": Fact(str, "what went wrong: `core.failure.taxonomy.ErrorType`"),
-    "message": Fact(str, "the agent's own sentence for the user; with --record-text alone"),
-    "detail": Fact(dict, "what the provider or the process said, redacted; with --record-text"),
-    "retryable": Fact(bool, "would the same request help later?"),
-    "retry_after_seconds": Fact(int, "how long to wait, rounded up", _SECONDS),
-    "reset_at_epoch_ms": Fact(int, "when a limit is reset", "milliseconds since 1970 UTC"),
-    "source": Fact(str, "the provider"),
-    "reason": Fact(str, "what exactly, as a word of low cardinality"),
-    "origin": Fact(str, "whose fault: `Origin`"),
-    "phase": Fact(str, "where in the turn: `Phase`"),
-    "retry_safety": Fact(str, "would sending the prompt again do harm? `RetrySafety`"),
-    "action": Fact(str, "what the user can do: `Action`"),
-    "http_status": Fact(int, "the provider's HTTP status"),
-    "provider_code": Fact(str, "the provider's own word for it"),
-    "request_id": Fact(str, "the provider's id of the model call"),
-    "attempts": Fact(int, "how often the model call was tried", "tries"),
-    "exit_code": Fact(int, "the agent's exit status"),
-    "exit_signal": Fact(str, "the signal that ended the agent, by name"),
-    "incident_id": Fact(str, "what a user can quote; begins with the run's id"),
+    member.name: Fact(_TYPES.get(member.form, str), member.description, member.unit)
+    for member in MEMBERS
 }
-"""The members of the payload (`core.failure.taxonomy.AgentError`)."""
+"""The members of the payload. Those that are somebody's own text are recorded with --record-text
+alone."""
 
 _VIEWER = {"viewer": Fact(str, "the gateway's id of a viewer, over all its sockets")}
 _QUESTION = Fact(str, "`permission`, `form`, `file`, `command` or `other`")

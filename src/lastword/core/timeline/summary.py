@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.core.failure import wording
 from lastword.core.failure.durations import counted, plain_duration
+from lastword.core.failure.members import MEMBERS
 from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.timeline.entry import By, tells_of_cancel
@@ -409,14 +410,7 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
     return tuple(missing)
 
 
-_QUOTED = (
-    ("reason", "More exactly"),
-    ("http_status", "HTTP status"),
-    ("provider_code", "Provider's error code"),
-    ("request_id", "Provider's request"),
-    ("attempts", "Attempts"),
-    ("incident_id", "Incident"),
-)
+_QUOTED = tuple((member.name, member.label) for member in MEMBERS if member.label)
 
 QUOTED = frozenset(label for _, label in _QUOTED)
 """Labels of values that may be somebody else's words."""

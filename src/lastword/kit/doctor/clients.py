@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from lastword.core.failure.ladder import Rung, rung_for
-from lastword.core.failure.rungs import earlier_names
+from lastword.core.failure.rungs import RUNGS, earlier_names
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp
-from lastword.kit.agent import rungs
 from lastword.quirks import clients
 
 TYPED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -47,7 +46,7 @@ class ClientRow(msgspec.Struct, frozen=True):
         """Return the row for a machine."""
         own: dict[str, Any] = msgspec.to_builtins(self)
         also = {"aliases": earlier_names(self.rung.value)}
-        return own | also | {"means": rungs.ABOUT.get(self.rung.value, "")}
+        return own | also | {"means": RUNGS.get(self.rung.value, "")}
 
 
 def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:

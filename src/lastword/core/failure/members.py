@@ -1,0 +1,159 @@
+"""Members of the `agent_error` payload: one table, in wire order.
+
+Owns their names, their forms, and what the contract says of each. The fields of `AgentError` and of
+the public model, the schema, the TypeScript types and the contract's table are generated from it
+(`protocol/generate_payload.py`); the reader, the record's facts and a report's follow it at import.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from lastword.core.failure.taxonomy import Action, ErrorType, Origin, Phase, RetrySafety
+
+
+class Form(Enum):
+    """How a value is written, and what a reader makes of it."""
+
+    SENTENCE = "a sentence"
+    DETAIL = "an object"
+    FLAG = "`true` or `false`"
+    COUNT = "a whole number, not negative"
+    WHOLE = "a whole number"
+    TEXT = "a text"
+    WORD = "a word"
+    """One of a closed set."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One member.
+
+    Attributes:
+        name: its name on the wire, in the record and in a report.
+        form: how its value is written.
+        description: what it says, as the contract has it.
+        words: the closed set that its value is one of.
+        required: whether every payload has it.
+        unit: what it counts or measures.
+        someones_text: whether it is somebody's own text, which is recorded only with
+            `--record-text`.
+        reported: whether a report to a collector has it.
+        convention: its name in OpenTelemetry, where the semantic conventions have one.
+        label: what a summary calls it, where it quotes the value as it stands.
+    """
+
+    name: str
+    form: Form
+    description: str
+    words: type[ErrorType | Origin | Phase | RetrySafety | Action] | None = None
+    required: bool = False
+    unit: str = ""
+    someones_text: bool = False
+    reported: bool = True
+    convention: str = ""
+    label: str = ""
+
+
+MEMBERS = (
+    Member(
+        "type",
+        Form.WORD,
+        "What went wrong. A reader takes a word it does not know as `unknown`.",
+        words=ErrorType,
+        required=True,
+        convention="error.type",
+    ),
+    Member(
+        "message",
+        Form.SENTENCE,
+        "One plain sentence for the user, without markup; says what to do.",
+        required=True,
+        someones_text=True,
+        reported=False,
+    ),
+    Member(
+        "detail",
+        Form.DETAIL,
+        "Redacted details of at most 4 KiB; `text` has the original words.",
+        someones_text=True,
+        reported=False,
+    ),
+    Member(
+        "retryable",
+        Form.FLAG,
+        "Would the same prompt, sent again, have a chance to succeed?",
+        required=True,
+    ),
+    Member(
+        "retry_after_seconds",
+        Form.COUNT,
+        "The least time to wait before a retry, rounded up.",
+        unit="seconds",
+    ),
+    Member(
+        "reset_at_epoch_ms",
+        Form.COUNT,
+        "When the limit resets, in milliseconds since 1970 UTC.",
+        unit="milliseconds since 1970 UTC",
+    ),
+    Member(
+        "source",
+        Form.TEXT,
+        "Who reported it: a provider, a library or a program.",
+        convention="gen_ai.provider.name",
+    ),
+    Member(
+        "reason",
+        Form.TEXT,
+        "A narrower name within `type`; an open set of few values.",
+        label="More exactly",
+    ),
+    Member("origin", Form.WORD, "Whose fault it was.", words=Origin),
+    Member("phase", Form.WORD, "How far the turn had come.", words=Phase),
+    Member(
+        "retry_safety",
+        Form.WORD,
+        "Would a retry do harm? Only `auto` may be retried by a machine.",
+        words=RetrySafety,
+    ),
+    Member("action", Form.WORD, "What the user can do about it.", words=Action),
+    Member(
+        "http_status",
+        Form.WHOLE,
+        "The HTTP status that the provider answered with.",
+        convention="http.response.status_code",
+        label="HTTP status",
+    ),
+    Member(
+        "provider_code",
+        Form.TEXT,
+        "The provider's or agent's own code, as text, unchanged.",
+        label="Provider's error code",
+    ),
+    Member(
+        "request_id",
+        Form.TEXT,
+        "The provider's name for the request, for its support.",
+        reported=False,
+        label="Provider's request",
+    ),
+    Member(
+        "attempts",
+        Form.COUNT,
+        "How often the model was asked before giving up.",
+        unit="tries",
+        label="Attempts",
+    ),
+    Member(
+        "exit_code",
+        Form.WHOLE,
+        "The dead agent's exit status.",
+        convention="process.exit.code",
+    ),
+    Member("exit_signal", Form.TEXT, "The signal that killed the agent, such as `SIGKILL`."),
+    Member("incident_id", Form.TEXT, "Names the record of this failure.", label="Incident"),
+)
+
+BY_NAME = {member.name: member for member in MEMBERS}
