@@ -462,17 +462,11 @@ def proportional_bytes(pid: int) -> int:
 
 
 def role_of(pid: int) -> str:
-    """What a process of a gateway's is, by its command line."""
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-    for role, mark in {
-        "agent": "agent.py",
-        "recorder": "recorder_process",
-        "holder": "holder",
-        "run or its children": "run",
-    }.items():
-        if any(mark in word.rpartition("/")[2] for word in (words[:6] if mark == "run" else words)):
-            return role
-    return "guardian"
+    """What a process of a gateway's is, by its command line; what it has forked has the same."""
+    line = Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
+    marks = {"recorder_process": "recorder", "lastword run": "run, its guardian and recorder"}
+    marks |= {"agent.py": "agent", "holder": "holder"}
+    return next((role for mark, role in marks.items() if mark in line), "guardian")
 
 
 def processes_of(folder: Path, front: int) -> dict[str, list[int]]:
@@ -492,9 +486,11 @@ def idle(agent: list[str], folder: Path, sessions: int, seconds: float, prompted
     try:
         began = time.monotonic()
         for _ in range(sessions):
-            viewer = opened(gateway, folder)
+            viewer = gateway.socket()
+            made = viewer.ask("session/new", {"cwd": str(folder), "mcpServers": []})
             if prompted:
-                viewer.ask("session/prompt", prompt(16))
+                session = re.findall(rb'"sessionId": ?"([^"]+)', made)[-1].decode()
+                viewer.ask("session/prompt", prompt(16) | {"sessionId": session})
             viewer.close()
         took = time.monotonic() - began
         time.sleep(SETTLED_SECONDS)
