@@ -15,12 +15,12 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.api.scan import EventQuery, whole_page
 from lastword.gateway.api.shapes import SessionState
-from lastword.gateway.api.source import NoSessionError, SessionSource
 from lastword.gateway.api.stored import reading, view_in
 from lastword.gateway.front.holders import Holders
+from lastword.gateway.front.session_source import NoSessionError, SessionSource
+from lastword.gateway.holder.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.holder.process import HolderSettings
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog

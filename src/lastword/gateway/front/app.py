@@ -21,7 +21,6 @@ from starlette.routing import Route, WebSocketRoute
 
 from lastword._version import __version__
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
@@ -33,14 +32,15 @@ from lastword.gateway.front.doorkeeper import (
     is_loopback,
     too_many,
 )
+from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
 from lastword.gateway.front.page_files import GUARDED
+from lastword.gateway.front.quality import Quality, QualityOptions
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
-from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewing.attachment import Role
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from lastword.gateway.front.doorkeeper import Doorkeeper
 from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.links import Links, address
+from lastword.gateway.front.quality import QualityOptions
 from lastword.gateway.front.signals import FrontSignals, hold
 from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.holder.process import HolderSettings
-from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.run_folder import (
     PidFile,
     TakenError,

@@ -16,7 +16,7 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.api import answering
+from lastword.gateway.holder import answering
 from lastword.gateway.holder.session import pump
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role, Viewer

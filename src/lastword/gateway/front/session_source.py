@@ -19,10 +19,10 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import StoredLog, reading, view_in
+from lastword.gateway.holder.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
