@@ -21,9 +21,9 @@ from lastword.gateway.api.stored import reading, view_in
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.session_source import NoSessionError, SessionSource
 from lastword.gateway.holder.answering import PAGE, REFUSED, UNKNOWN
-from lastword.gateway.holder.process import HolderSettings
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.reader import CursorError
 from tests.kit.patience import FUSE_SECONDS
 

@@ -7,11 +7,9 @@ everything else is the holder's, so a front can be replaced at any moment.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -38,10 +36,11 @@ from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
 from lastword.gateway.front.page_files import GUARDED
-from lastword.gateway.front.quality import Quality, QualityOptions
+from lastword.gateway.front.quality import Quality
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.attachment import Role
+from lastword.record.paths import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -54,9 +53,11 @@ if TYPE_CHECKING:
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant, Keeper
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
-NODE_COOKIE = "lastword_node"
+NODE_COOKIE = "lastword_node=local"
+"""For a proxy in front of several gateways, which keeps a viewer at one of them."""
 
 ATTACHES = Rate(per_second=50, burst=500)
 """How often sessions may be attached and listed over one link of the owner's."""
@@ -65,55 +66,34 @@ MIN_GUESTS = 64
 """Sockets of one guest's token, at most, where `--viewers` does not allow more."""
 
 
-class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a front.
-
-    Attributes:
-        root: sessions work in this folder or below it.
-        path: the path of ACP's own transport.
-        node: the value of its cookie, for a proxy in front of several.
-        frame_limit_bytes: the maximum size of a viewer's frame.
-        viewers: the maximum number of viewers of one session.
-        quality: what `/readyz` and `/metrics` look at.
-        record: the file that `lastword run` records to; empty for none.
-    """
-
-    root: str
-    path: str = "/acp"
-    node: str = "local"
-    frame_limit_bytes: int = 16 * 1024 * 1024
-    viewers: int = 64
-    quality: QualityOptions = QualityOptions()
-    record: str = ""
-
-
 class Front:
     """The application, and the open sockets."""
 
     def __init__(
-        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
+        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, settings: GatewaySettings
     ) -> None:
         """Serve the holders' sessions to those whom the doorkeeper admits."""
         self.holders = holders
         self.keeper = keeper
-        self.root: str = os.path.realpath(options.root)
+        self.root: str = settings.holder.root
         self.greetings: Greetings = Greetings(holders)
-        shares = socket_shares(options.viewers)
+        shares = socket_shares(settings.holder.viewers)
         all_come_back = Rate(per_second=4, burst=4 * shares.of_token)
         self.guest_pace: RateLimiter = RateLimiter(all_come_back, time.monotonic)
         """How often sessions may be attached and listed with one guest's token."""
         self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
         self._doorkeeper = doorkeeper
-        self._path = options.path
+        self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
+        self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
-            self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
+            self, doorkeeper, frame_limit_bytes=settings.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
         self._slots = Slots(shares)
-        self.quality: Quality = Quality(holders, options.quality)
-        self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
+        self.quality: Quality = Quality(holders, settings)
+        record = settings.holder.record_folder and store_path(settings.holder.record_folder)
+        self._events = EventsApi(holders, doorkeeper, self.quality.measured, record)
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,
