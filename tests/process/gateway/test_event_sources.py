@@ -20,11 +20,11 @@ from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.stored import reading, view_in
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.session_source import NoSessionError, SessionSource
-from lastword.gateway.holder.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.wire import PAGE, REFUSED, UNKNOWN
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

@@ -34,12 +34,13 @@ from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
-from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
+from lastword.gateway.front.limits import Shares, Slots
 from lastword.gateway.front.page_files import GUARDED
 from lastword.gateway.front.quality import Quality
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.rates import Rate, RateLimiter
 from lastword.record.paths import store_path
 
 if TYPE_CHECKING:

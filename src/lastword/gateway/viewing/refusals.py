@@ -13,7 +13,6 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
-    from lastword.gateway.holder.hub import OpenIn
     from lastword.gateway.log.owner import LogOwner
 
 """ACP's own code for a resource that is not there."""
@@ -225,11 +224,11 @@ def cancelled_answer(method: str, request_id: bytes) -> bytes:
     return jsonrpc.error(request_id, _CLOSED)
 
 
-def closed_answer(request_id: bytes, opened: OpenIn) -> bytes:
+def closed_answer(request_id: bytes, method: str) -> bytes:
     """Return the answer to a viewer's request that was open when its session was closed."""
-    if opened.method == acp.PROMPT:
+    if method == acp.PROMPT:
         return jsonrpc.result(request_id, {"stopReason": acp.CANCELLED})
-    if opened.method in acp.ENDS_SESSION:
+    if method in acp.ENDS_SESSION:
         return jsonrpc.result(request_id, {})
     return jsonrpc.error(request_id, _CLOSED)
 
