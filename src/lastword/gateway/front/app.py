@@ -184,7 +184,7 @@ class Front:
                 ending.cancel()
             self._slots.release(slot)
             self._sockets.discard(socket)
-            self.quality.measured.closed(socket.met, socket.code, socket.cause)
+            self.quality.measured.close_link(socket.quality, socket.code, socket.cause)
 
     async def _close_in_time(self, socket: ViewerSocket) -> None:
         """Close a socket when the token with which it was opened expires."""

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.front_counts import FrontCounts
 
 
 STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)

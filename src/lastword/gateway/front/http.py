@@ -136,7 +136,9 @@ class HttpTransport:
 
     def _over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         self._connections.pop(connection.connection_id, None)
-        self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
+        self._front.quality.measured.close_link(
+            connection.quality, connection.code, connection.cause
+        )
         if slot is not None:
             self._slots.release(slot)
 

@@ -13,13 +13,13 @@ import msgspec
 from starlette.responses import Response
 
 from lastword.gateway.front.doorkeeper import is_forwarded
-from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
-from lastword.gateway.quality.measured import FrontCounts
-from lastword.gateway.quality.outbox import OutboxSeen
+from lastword.gateway.quality.front_counts import FrontCounts
+from lastword.gateway.quality.outbox import OutboxMetrics
 from lastword.gateway.quality.readiness import NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.quality.telemetry import meters_of
+from lastword.gateway.quality.totals import Totals
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,8 +46,8 @@ class Quality:
         self.readiness: Readiness = Readiness(holder.command[0], holder.log_folder)
         self._holders = holders
         self._settings = settings
-        self._collected = Collected(holders.run_folder)
-        self._outbox = OutboxSeen(holder.state_folder)
+        self._totals = Totals(holders.run_folder)
+        self._outbox = OutboxMetrics(holder.state_folder)
         self._fresh_until = 0.0
         self._asking: asyncio.Task[Snapshot] | None = None
         self.last: Snapshot = Snapshot(counts=Counts(), gauges={})
@@ -86,11 +86,11 @@ class Quality:
     async def _ask(self) -> Snapshot:
         sockets = len(self._holders.sockets())
         statuses = await self._holders.statuses()
-        self._collected.take(statuses, sockets)
+        self._totals.update(statuses, sockets)
         gauges = self.measured.gauges(_heads(statuses))
         if self._settings.holder.state_folder:
-            await asyncio.to_thread(self._outbox.look)
-        last = self._collected.snapshot(self.measured.counts, gauges | self._outbox.gauges)
+            await asyncio.to_thread(self._outbox.read)
+        last = self._totals.snapshot(self.measured.counts, gauges | self._outbox.gauges)
         last.counts.include(self._outbox.counts)
         self.last = last
         self._fresh_until = time.monotonic() + FRESH_SECONDS

@@ -94,7 +94,7 @@ class ViewerLink(ABC):
         """The front's own requests that holders have not answered."""
         self._unanswered: dict[bytes, _Unanswered] = {}
         """By their ids, such as the one that opens a session."""
-        self.met: LinkQuality = front.quality.measured.opened(self.transport)
+        self.quality: LinkQuality = front.quality.measured.open_link(self.transport)
         """How it is measured."""
         self.code: int = 1006
         self.cause: str = "cut"
@@ -237,7 +237,7 @@ class ViewerLink(ABC):
                 refused = refusals.outside_root(error.member, root)
                 await self.send(jsonrpc.error(request_id, refused))
             return
-        self.met.asked(frame)
+        self.quality.request(frame)
         known = None if self._delivery.is_waiting(lane) else self._known_way_of(frame)
         if known is not None and known.is_ready:
             self._hand_over(known, frame)
@@ -290,7 +290,7 @@ class ViewerLink(ABC):
     async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
         message = frame.message
         if message.request_id is not None and message.method is not None:
-            self.met.failed(message.request_id)
+            self.quality.failed(message.request_id)
             await self.send(jsonrpc.error(message.request_id, error))
 
     def _cancel(self, frame: Frame) -> None:
@@ -339,7 +339,7 @@ class ViewerLink(ABC):
         method, request_id = frame.message.method, frame.message.request_id
         answer = None
         if method == "_lastword/ping":
-            self.met.probed(frame, self._by_session)
+            self.quality.ping(frame, self._by_session)
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
@@ -541,7 +541,7 @@ class ViewerLink(ABC):
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
-        self.met.passed(line)
+        self.quality.holder_sent(line)
         if upstream.unanswered and b'"method"' not in line[:64]:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:

@@ -248,7 +248,7 @@ class FrontLink:
             sessions = [session.describe() for session in self._holder.sessions.values()]
             ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
             facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
-            quality = self._holder.quality.told(self._holder.sessions.values())
+            quality = self._holder.quality.report(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word in answering.ANSWERED:
             self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])

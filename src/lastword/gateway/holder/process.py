@@ -29,11 +29,11 @@ from lastword.gateway.holder.agent_process import SupervisedAgent, environment, 
 from lastword.gateway.holder.connection import FrontLink
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
+from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwnedError, LogOwner
 from lastword.gateway.quality import table
-from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing import refusals

@@ -25,9 +25,9 @@ from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.holder.hub import Hub, Retell, ToAgent
 from lastword.gateway.holder.own_requests import RequestFailedError
+from lastword.gateway.holder.quality import CountedLog
 from lastword.gateway.log.owner import LogLock, LogOwnedError
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
 from lastword.gateway.viewing.compact import joined
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.connection import AttachedSession
     from lastword.gateway.holder.hub import HubEffect
     from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.log.entries import Gap
-    from lastword.gateway.quality.held import HolderQuality
     from lastword.gateway.viewing.attachment import Attachment, Viewer
 
 TRIM_EVERY = 1024
