@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from lastword.gateway.front.tokens import Grant
 
+MIN_GUESTS = 64
+"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
+
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
     """How many slots there are.
@@ -32,6 +35,12 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     of_guests: int
     of_address: int
     of_token: int
+
+
+def socket_shares(viewers: int) -> Shares:
+    """Return the shares of sockets, for sessions with this many viewers each."""
+    of_token = max(viewers, MIN_GUESTS)
+    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
 
 
 class Slot:

@@ -21,7 +21,7 @@ from lastword.gateway.viewing.websocket_frames import text_frames
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
 
 INITIALIZE_SECONDS = 30.0
@@ -38,8 +38,10 @@ class ViewerSocket(ViewerLink):
 
     transport = "websocket"
 
-    def __init__(self, front: Front, websocket: WebSocket, grant: Grant, only: str) -> None:
-        super().__init__(front, grant, only)
+    def __init__(
+        self, services: FrontServices, websocket: WebSocket, grant: Grant, only: str
+    ) -> None:
+        super().__init__(services, grant, only)
         self._websocket = websocket
         self._ahead: asyncio.Task[bytes | None] | None = None
         """The next frame, waited for while the agent starts: so it is seen that a viewer leaves."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.front.upstream import Upstream
 
@@ -143,8 +143,8 @@ class ViewerStreams(ViewerLink):
 
     has_events = True
 
-    def __init__(self, front: Front, grant: Grant) -> None:
-        super().__init__(front, grant)
+    def __init__(self, services: FrontServices, grant: Grant) -> None:
+        super().__init__(services, grant)
         self.is_over: asyncio.Event = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
