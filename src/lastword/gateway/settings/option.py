@@ -102,7 +102,7 @@ class Setting(Option):
         )
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """A kind of value.
 
     Attributes:
@@ -165,27 +165,31 @@ def _size(size_bytes: int) -> str:
 
 
 KINDS = {
-    "address": Kind(
+    "address": ValueKind(
         "HOST:PORT",
         "HOST:PORT, such as 127.0.0.1:7780",
         _address,
         lambda value: f"{value[0]}:{value[1]}",
     ),
-    "url-path": Kind(
+    "url-path": ValueKind(
         "PATH", "a path, which begins with /", lambda text: text if text[:1] == "/" else None
     ),
-    "web-address": Kind("URL", "an address, such as https://gateway.example:8443", _web_address),
-    "duration": Kind("TIME", f"a duration, {EXAMPLES}", seconds_of, _duration),
-    "positive-duration": Kind(
+    "web-address": ValueKind(
+        "URL", "an address, such as https://gateway.example:8443", _web_address
+    ),
+    "duration": ValueKind("TIME", f"a duration, {EXAMPLES}", seconds_of, _duration),
+    "positive-duration": ValueKind(
         "TIME", f"a duration above 0, {EXAMPLES}", lambda text: seconds_of(text) or None, _duration
     ),
-    "size": Kind("SIZE", "a size, such as 16MiB", lambda text: _SIZE.read(text) or None, _size),
-    "number": Kind("N", "a number from 1 up", _number, int),
-    "names": Kind("NAME", "a list of texts", _names, ", ".join),
-    "networks": Kind(
+    "size": ValueKind(
+        "SIZE", "a size, such as 16MiB", lambda text: _SIZE.read(text) or None, _size
+    ),
+    "number": ValueKind("N", "a number from 1 up", _number, int),
+    "names": ValueKind("NAME", "a list of texts", _names, ", ".join),
+    "networks": ValueKind(
         "ADDRESS", "an IP address, or a network such as 10.0.0.0/24", _networks, ", ".join
     ),
-    "folder": Kind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),
-    "file": Kind("FILE", "a file", str),
-    "text": Kind("TEXT", "a text", str),
+    "folder": ValueKind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),
+    "file": ValueKind("FILE", "a file", str),
+    "text": ValueKind("TEXT", "a text", str),
 }
