@@ -31,8 +31,8 @@ from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
 from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.lag import LagMeter
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
+from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +51,6 @@ TRIM_EVERY = 1024
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
-
-LOOK_AT_LAG_SECONDS = 1.0
-"""How often it is looked who is how far behind."""
 
 
 class HeldSession:
