@@ -14,8 +14,8 @@ from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from lastword.gateway.front.page_files import GUARDED
 from lastword.gateway.viewing import slow_viewers
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     import asyncio

@@ -33,12 +33,12 @@ from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Slots, socket_shares
-from lastword.gateway.front.page_files import GUARDED
 from lastword.gateway.front.services import FrontServices
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.attachment import Role
 from lastword.record.paths import store_path
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
