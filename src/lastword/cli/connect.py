@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.user_file import use
-from lastword.cli.connect_parser import parser
+from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.errors import missing_extra
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 
 AT_A_TERMINAL = (
     "lastword connect: this speaks ACP on stdin and stdout, and is meant to be started by an "

@@ -14,7 +14,6 @@ from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.places import find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.durations import positive_seconds
-from lastword.cli.gateway.parsers import URL_VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
@@ -24,6 +23,7 @@ from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
+from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem

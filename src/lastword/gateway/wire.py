@@ -58,6 +58,11 @@ EVENTS_PAGE = "events-page"
 NOTE = "note"
 """Front: a client reported an error of its own at a session. Holder: it is this entry."""
 
+UNKNOWN = "unknown"
+REFUSED = "refused"
+PAGE = "page"
+"""Facts of an answer to these: the session is not here; the cursor is not in its log; the part."""
+
 
 OF_A_VIEWER = frozenset({LEAVE, RESUME, ANSWER_FIRST})
 """What is taken over a connection that has a viewer, and over no other; the rest is taken before

@@ -50,7 +50,7 @@ VALUES: dict[str, Any] = {
     "folder": "there",
     "file": "there",
     "url": "http://127.0.0.1:4318",
-    "list": ["a.example"],
+    "names": ["a.example"],
     "text": "text",
 }
 NAMED = {
@@ -145,7 +145,7 @@ def test_a_value_means_what_it_means_on_the_command_line(
     name: str, value: object, text: str
 ) -> None:
     option = options_of("run")[name]
-    assert texts_of("run", option, value, "/home/me/.config/lastword") == [text]
+    assert texts_of(option, value, "/home/me/.config/lastword") == [text]
 
 
 # --- what is wrong, and its line

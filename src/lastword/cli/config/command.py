@@ -14,9 +14,7 @@ from lastword.cli import envelope
 from lastword.cli.config.errors import ConfigError, Problem
 from lastword.cli.config.places import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
-from lastword.cli.config.tables import TABLES, options_of
-from lastword.cli.connect import TOKEN_VARIABLE
-from lastword.cli.gateway.parsers import URL_VARIABLE
+from lastword.cli.config.tables import LISTS, TABLES, options_of
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted
@@ -109,7 +107,7 @@ class _Line:
         self.line: int = 0
         self.variable: str = ""
         self._texts: list[str] | None = None
-        variable = _variable(table, option)
+        variable = option.variable
         text = os.environ.get(variable, "") if variable else ""
         setting = files.values.get((table, option.name))
         if text:
@@ -155,7 +153,7 @@ class _Line:
         if option.kind in {"flag", "seconds", "bytes", "count"}:
             return option.read(self._texts[0])
         texts = ["(set)"] if option.name == "token" else [redacted(text) for text in self._texts]
-        return texts if option.kind == "list" else texts[0]
+        return texts if option.kind in LISTS else texts[0]
 
     def as_json(self) -> dict[str, Any]:
         """Return the line for programs."""
@@ -164,17 +162,6 @@ class _Line:
         if self.path:
             shown |= {"file": self.path, "line": self.line}
         return shown | ({"variable": self.variable} if self.variable else {})
-
-
-_VARIABLES = {("connect", "token"): TOKEN_VARIABLE, ("gateway", "public-url"): URL_VARIABLE}
-"""Of the gateway's options and `connect`'s, which have few."""
-
-
-def _variable(table: str, option: Option) -> str:
-    """Return the variable of an option, or nothing if it has none."""
-    if table in {"run", "record"}:
-        return option.variable
-    return _VARIABLES.get((table, option.name), "")
 
 
 def _show(places: Places, *, as_json: bool) -> int:

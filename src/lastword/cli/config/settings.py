@@ -199,7 +199,7 @@ def _read_table(
             says = f"a project's file cannot set {key}; your own file can"
         else:
             try:
-                texts = texts_of(name, option, value, folder)
+                texts = texts_of(option, value, folder)
             except ValueError as error:
                 says = str(error)
             else:

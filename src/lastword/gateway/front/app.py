@@ -7,11 +7,8 @@ everything else is the holder's, so a front can be replaced at any moment.
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -21,7 +18,6 @@ from starlette.routing import Route, WebSocketRoute
 
 from lastword._version import __version__
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
@@ -33,14 +29,15 @@ from lastword.gateway.front.doorkeeper import (
     is_loopback,
     too_many,
 )
+from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.framed_protocol import tell_of_pings
-from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
-from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
+from lastword.gateway.front.limits import Slots, socket_shares
+from lastword.gateway.front.services import FrontServices
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
-from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewing.attachment import Role
+from lastword.record.paths import store_path
 from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
@@ -53,67 +50,39 @@ if TYPE_CHECKING:
     from lastword.gateway.api.openapi import Operation
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.quality import Quality
     from lastword.gateway.front.tokens import Grant, Keeper
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
-NODE_COOKIE = "lastword_node"
-
-ATTACHES = Rate(per_second=50, burst=500)
-"""How often sessions may be attached and listed over one link of the owner's."""
-
-MIN_GUESTS = 64
-"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
-
-
-class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a front.
-
-    Attributes:
-        root: sessions work in this folder or below it.
-        path: the path of ACP's own transport.
-        node: the value of its cookie, for a proxy in front of several.
-        frame_limit_bytes: the maximum size of a viewer's frame.
-        viewers: the maximum number of viewers of one session.
-        quality: what `/readyz` and `/metrics` look at.
-        record: the file that `lastword run` records to; empty for none.
-    """
-
-    root: str
-    path: str = "/acp"
-    node: str = "local"
-    frame_limit_bytes: int = 16 * 1024 * 1024
-    viewers: int = 64
-    quality: QualityOptions = QualityOptions()
-    record: str = ""
+NODE_COOKIE = "lastword_node=local"
+"""For a proxy in front of several gateways, which keeps a viewer at one of them."""
 
 
 class Front:
     """The application, and the open sockets."""
 
     def __init__(
-        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
+        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, settings: GatewaySettings
     ) -> None:
         """Serve the holders' sessions to those whom the doorkeeper admits."""
+        self._services = FrontServices(holders, keeper, settings)
         self.holders = holders
-        self.keeper = keeper
-        self.root: str = os.path.realpath(options.root)
-        self.greetings: Greetings = Greetings(holders)
-        shares = socket_shares(options.viewers)
-        all_come_back = Rate(per_second=4, burst=4 * shares.of_token)
-        self.guest_pace: RateLimiter = RateLimiter(all_come_back, time.monotonic)
-        """How often sessions may be attached and listed with one guest's token."""
-        self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
+        self.quality: Quality = self._services.quality
         self._doorkeeper = doorkeeper
-        self._path = options.path
+        self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
+        self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
-            self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
+            self._services,
+            doorkeeper,
+            frame_limit_bytes=settings.frame_limit_bytes,
+            cookie=self._cookie,
         )
         self._sockets: set[ViewerSocket] = set()
-        self._slots = Slots(shares)
-        self.quality: Quality = Quality(holders, options.quality)
-        self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
+        self._slots = Slots(socket_shares(settings.holder.viewers))
+        record = settings.holder.record_folder and store_path(settings.holder.record_folder)
+        self._events = EventsApi(holders, doorkeeper, self.quality.measured, record)
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,
@@ -184,7 +153,7 @@ class Front:
         if slot is None:
             await _refuse(websocket, too_many("viewers"))
             return
-        socket = ViewerSocket(self, websocket, grant, session_id)
+        socket = ViewerSocket(self._services, websocket, grant, session_id)
         headers = [
             (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
             (b"set-cookie", self._cookie.encode()),
@@ -203,7 +172,7 @@ class Front:
                 ending.cancel()
             self._slots.release(slot)
             self._sockets.discard(socket)
-            self.quality.measured.closed(socket.met, socket.code, socket.cause)
+            self.quality.measured.close_link(socket.quality, socket.code, socket.cause)
 
     async def _close_in_time(self, socket: ViewerSocket) -> None:
         """Close a socket when the token with which it was opened expires."""
@@ -240,13 +209,6 @@ class Front:
 
         return answered
 
-    async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
-        """Return the sessions that the requester may see."""
-        found: list[dict[str, Any]] = []
-        for status in await self.holders.statuses():
-            found += status.get("sessions", [])
-        return [each for each in found if grant.session in {"", each.get("sessionId")}]
-
     async def _home(self, request: Request) -> Response:
         """Serve the page, or the reason why not."""
         try:
@@ -266,7 +228,7 @@ class Front:
         return answer(
             PageSettings(
                 path=self._path,
-                root=self.root if opens else "",
+                root=self._services.root if opens else "",
                 role=grant.role.value,
                 version=__version__,
             )
@@ -293,12 +255,6 @@ class Front:
             return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
-
-
-def socket_shares(viewers: int) -> Shares:
-    """Return how many sockets a front takes, for sessions with so many viewers."""
-    of_token = max(viewers, MIN_GUESTS)
-    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lastword.gateway.front.limits import Rate, RateLimiter
 from lastword.gateway.front.tokens import Failures, Grant, TokenError, TokenExpiredError
+from lastword.gateway.viewing.rates import Rate, RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

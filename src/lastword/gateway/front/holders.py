@@ -26,7 +26,6 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.holder.own_requests import initialize_params
 from lastword.gateway.log.owner import LogLock, LogOwner, owner_of
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
@@ -35,7 +34,7 @@ from lastword.outbox.own import OwnReports
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.gateway.holder.process import HolderSettings
+    from lastword.gateway.settings.holder import HolderSettings
 
 START_SECONDS = 60.0
 """How long a holder may take until its socket is there; its agent takes longer, and is waited for
@@ -274,7 +273,7 @@ class Holders:
 
     def _kind(self, client: Mapping[str, Any]) -> str:
         """Return what a spare must match: the same agent, for the same client."""
-        params = initialize_params(dict(client), client_fs=self._template.client_fs)
+        params = self._template.initialize_params(client)
         started = msgspec.json.encode(self._template) + jsonrpc.dumps(params)
         return hashlib.sha256(started).hexdigest()[:12]
 

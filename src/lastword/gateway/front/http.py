@@ -22,9 +22,9 @@ from lastword.gateway.viewing.reader import CursorError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from lastword.gateway.front.app import Front
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.limits import Slot
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
 
 CONNECTION = "acp-connection-id"
@@ -45,9 +45,14 @@ class HttpTransport:
     """The connections over HTTP."""
 
     def __init__(
-        self, front: Front, doorkeeper: Doorkeeper, *, frame_limit_bytes: int, cookie: str
+        self,
+        services: FrontServices,
+        doorkeeper: Doorkeeper,
+        *,
+        frame_limit_bytes: int,
+        cookie: str,
     ) -> None:
-        self._front = front
+        self._services = services
         self._doorkeeper = doorkeeper
         self._limit = frame_limit_bytes
         self._cookie = cookie
@@ -107,7 +112,7 @@ class HttpTransport:
         return bytes(body)
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
-        connection = ViewerStreams(self._front, grant)
+        connection = ViewerStreams(self._services, grant)
         peer = request.client.host if request.client else ""
         slot = self._slots.acquire(grant, peer, lambda: connection.end(4429, "too_many"))
         answer = None
@@ -136,7 +141,9 @@ class HttpTransport:
 
     def _over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         self._connections.pop(connection.connection_id, None)
-        self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
+        self._services.quality.measured.close_link(
+            connection.quality, connection.code, connection.cause
+        )
         if slot is not None:
             self._slots.release(slot)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.front.viewer_link import ViewerLink
+from lastword.gateway.viewing import slow_viewers
 from lastword.gateway.viewing.event_frames import (
     LogPlace,
     StreamEvent,
@@ -27,27 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.front.upstream import Upstream
-
-QUEUED = 256
-"""Frames of a log that wait on a stream at most."""
-
-UNREAD_BYTES = 1024 * 1024
-"""Answers that wait on a connection's streams; beyond it, no request is taken that has one."""
 
 MAX_STREAMS = 64
 """Sessions whose streams are kept for one connection."""
 
-COMMENT_SECONDS = 15.0
-"""A comment is sent so often, as the official servers do: proxies close what is silent."""
-
 RESUME_SECONDS = 10.0
 """How long a stream waits for its holder to go back, which only what nobody reads holds up."""
-
-ALONE_SECONDS = 60.0
-"""A connection that no stream is open for is over after so long."""
 
 ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "authenticate"})
 """Requests that are answered on the connection's stream: no session's may be open before."""
@@ -68,7 +57,7 @@ class SessionEvents:
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
-        while len(self._waiting) >= QUEUED and not self._goes_back:
+        while not slow_viewers.has_room(len(self._waiting)) and not self._goes_back:
             self._has_room.clear()
             await self._has_room.wait()
         self.put_now(event)
@@ -127,7 +116,7 @@ class SessionEvents:
         """Wait until something may have come, within a bound."""
         self._has_come.clear()
         try:
-            async with asyncio.timeout(COMMENT_SECONDS):
+            async with asyncio.timeout(slow_viewers.COMMENT_SECONDS):
                 return await self._has_come.wait()
         except TimeoutError:
             return False
@@ -143,8 +132,8 @@ class ViewerStreams(ViewerLink):
 
     has_events = True
 
-    def __init__(self, front: Front, grant: Grant) -> None:
-        super().__init__(front, grant)
+    def __init__(self, services: FrontServices, grant: Grant) -> None:
+        super().__init__(services, grant)
         self.is_over: asyncio.Event = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
@@ -176,7 +165,7 @@ class ViewerStreams(ViewerLink):
     def is_unread(self) -> bool:
         """Tell whether so many answers wait for a reader that no more may come."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
-        return self._own.unread_bytes + waiting > UNREAD_BYTES
+        return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 
     async def post(self, line: bytes) -> None:
         """Take a frame from the viewer; its answer comes on a stream."""
@@ -314,7 +303,7 @@ class ViewerStreams(ViewerLink):
         """Wait until it is closed, or until none of its streams has had a reader for a while."""
         while not self.is_over.is_set():
             try:
-                async with asyncio.timeout(ALONE_SECONDS):
+                async with asyncio.timeout(slow_viewers.ALONE_SECONDS):
                     await self.is_over.wait()
             except TimeoutError:
                 if not self.is_read:

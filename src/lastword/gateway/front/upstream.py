@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from lastword.gateway import wire
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from lastword.gateway.front.holders import Holders
 
-READ_BYTES = 64 * 1024
 LOOK_SECONDS = 5.0
 """A holder that has something to answer is looked at so often, while nothing comes from it."""
 
@@ -59,7 +59,7 @@ class Upstream:
             StartError: It does not answer.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
-        reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
+        reader, writer = await asyncio.open_unix_connection(path, limit=UNREAD_BY_FRONT_BYTES)
         upstream = cls(path, reader, writer)
         try:
             upstream.send(wire.control(wire.HELLO, **hello))
@@ -111,7 +111,7 @@ class Upstream:
 
     async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
         incoming = wire.Incoming()
-        while data := await self.reader.read(READ_BYTES):
+        while data := await self.reader.read(UNREAD_BY_FRONT_BYTES):
             self._heard = True
             for item in incoming.feed(data):
                 yield item

@@ -16,13 +16,14 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.api import answering
+from lastword.gateway.holder import answering
 from lastword.gateway.holder.session import pump
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.render import META, Form
+from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from lastword.gateway.viewing.attachment import Attachment
     from lastword.gateway.viewing.reader import Pulled, Reset
 
-HIGH_WATER_BYTES = 64 * 1024
 MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
 CLOSE_SECONDS = 2.0
@@ -159,7 +159,7 @@ class FrontLink:
         """The next line, waited for while the agent starts."""
         self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
-        writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+        writer.transport.set_write_buffer_limits(UNREAD_BY_FRONT_BYTES)
 
     async def close(self) -> None:
         """Close it, with what was written to it sent."""
@@ -248,7 +248,7 @@ class FrontLink:
             sessions = [session.describe() for session in self._holder.sessions.values()]
             ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
             facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
-            quality = self._holder.quality.told(self._holder.sessions.values())
+            quality = self._holder.quality.report(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word in answering.ANSWERED:
             self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])

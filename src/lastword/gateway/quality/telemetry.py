@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lastword.gateway.quality.counts import Snapshot
-    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.front_counts import FrontCounts
     from lastword.gateway.quality.table import Metric
     from lastword.otel.gateway_meters import GatewayMeters
 
@@ -72,7 +72,7 @@ def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMet
     meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
     if meters is not None:
         record = meters.record
-        measured.tell(
+        measured.listen(
             lambda metric, value, labels: record(
                 metric.name, value, attributes_of(metric, list(labels))
             )

@@ -19,7 +19,6 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import StoredLog, reading, view_in
@@ -133,10 +132,10 @@ class SessionSource:
         if held is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
             answer = await ask(held, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds})
-            if answer is not None and REFUSED in answer:
-                raise CursorError(answer[REFUSED])
-            if answer is not None and isinstance(answer.get(PAGE), dict):
-                return dict(answer[PAGE])
+            if answer is not None and wire.REFUSED in answer:
+                raise CursorError(answer[wire.REFUSED])
+            if answer is not None and isinstance(answer.get(wire.PAGE), dict):
+                return dict(answer[wire.PAGE])
         return await self._stored_page(session_id, query, wait_seconds)
 
     async def _stored_page(
@@ -191,4 +190,4 @@ async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | N
         return None
     finally:
         writer.close()
-    return answer if said == word and UNKNOWN not in answer else None
+    return answer if said == word and wire.UNKNOWN not in answer else None

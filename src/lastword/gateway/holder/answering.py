@@ -25,24 +25,19 @@ if TYPE_CHECKING:
 
 MAX_WAIT_SECONDS = 30.0
 
-UNKNOWN = "unknown"
-REFUSED = "refused"
-PAGE = "page"
-"""The facts of an answer: the session is not here; the cursor is none of its log's; the part."""
-
 
 async def _events(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
     session = holder.sessions.get(str(facts.get("session")))
     if session is None:
-        return {UNKNOWN: True}
+        return {wire.UNKNOWN: True}
     query = msgspec.convert(facts.get("query"), EventQuery)
     wait = facts.get("wait_seconds")
     seconds = min(float(wait), MAX_WAIT_SECONDS) if isinstance(wait, int | float) else 0.0
     try:
         scan = await _scanned(session, query, seconds)
     except CursorError as error:
-        return {REFUSED: str(error)}
-    return {PAGE: as_facts(scan.page())}
+        return {wire.REFUSED: str(error)}
+    return {wire.PAGE: as_facts(scan.page())}
 
 
 async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> Scan:
@@ -69,11 +64,11 @@ async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
     session = holder.sessions.get(str(facts.get("session")))
     told = facts.get("facts")
     if session is None or not isinstance(told, dict):
-        return {UNKNOWN: True}
+        return {wire.UNKNOWN: True}
     if not session.hub.note_bounded(
         "client", time.time_ns() // 1_000_000, Kind.CLIENT_ERROR, **told
     ):
-        return {UNKNOWN: True}
+        return {wire.UNKNOWN: True}
     session.grew()
     return {"seq": session.log.head}
 

@@ -19,17 +19,15 @@ import msgspec
 
 from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
-from lastword.gateway.api.source import NoSessionError
+from lastword.gateway.front.session_source import NoSessionError
 from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.slow_viewers import COMMENT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
     from lastword.gateway.api.scan import EventQuery
-    from lastword.gateway.api.source import SessionSource
-
-COMMENT_SECONDS = 15.0
-"""As on the other streams: proxies close what is silent."""
+    from lastword.gateway.front.session_source import SessionSource
 
 COMMENT = b": still here\n\n"
 _OF_OPEN = ("version", "session_id", "epoch", "head", "from", "reset")

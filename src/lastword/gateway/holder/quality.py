@@ -22,7 +22,7 @@ from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.holder.recording import RecordedLog
 from lastword.gateway.log.entries import LogKind
 from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Counts
+from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,28 +33,11 @@ if TYPE_CHECKING:
     from lastword.gateway.log.sqlite import SqliteLog
     from lastword.gateway.viewing.reader import Pulled
 
-LEFT = ".counts"
-"""How the file ends that a holder leaves behind in the run folder."""
-
 MAX_GONE = 1024
 """Viewers that have left a session, and are known when they come back."""
 
 AGAIN = "attached again"
 """Why an attachment ends whose viewer attaches once more over the same link: it was never gone."""
-
-
-class QualityTold(msgspec.Struct, kw_only=True):
-    """What a holder reports beside its status, or leaves behind.
-
-    Attributes:
-        id: identifies the holder's process; never used again.
-        counts: what has happened since its start.
-        gauges: the state of its sessions.
-    """
-
-    id: str
-    counts: Counts
-    gauges: dict[str, float] = {}
 
 
 class HolderQuality:
@@ -82,7 +65,7 @@ class HolderQuality:
             if past > 0:
                 add(table.REPLAYED, min(past, len(pulled.entries)))
 
-    def told(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
+    def report(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
         """Return the report for a front."""
         gauges: dict[str, float] = {}
         for session in sessions:
@@ -90,17 +73,17 @@ class HolderQuality:
                 gauges[key] = gauges.get(key, 0) + value
             most = max((each.reader.lag for each in session.hub.attached), default=0)
             gauges[table.LAG_MOST.key()] = max(gauges.get(table.LAG_MOST.key(), 0), most)
-        told = QualityTold(id=self.id, counts=self.counts, gauges=gauges)
-        return object_of(msgspec.to_builtins(told))
+        report = QualityReport(id=self.id, counts=self.counts, gauges=gauges)
+        return object_of(msgspec.to_builtins(report))
 
     def leave(self, run_folder: str) -> None:
         """Leave the counts behind, for the present or a later front."""
         path = os.path.join(run_folder, f"{self.id}{LEFT}")
-        told = QualityTold(id=self.id, counts=self.counts)
+        report = QualityReport(id=self.id, counts=self.counts)
         with contextlib.suppress(OSError):  # as of a full disk: what was told before is kept
             number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with os.fdopen(number, "wb") as file:
-                file.write(msgspec.json.encode(told))
+                file.write(msgspec.json.encode(report))
             os.rename(f"{path}.new", path)
 
 

@@ -24,22 +24,22 @@ class FrontCounts:
 
     def __init__(self) -> None:
         self.counts: Counts = Counts()
-        self._heard: Callable[[Metric, float, tuple[str, ...]], None] | None = None
+        self._listener: Callable[[Metric, float, tuple[str, ...]], None] | None = None
         self._began = time.time()
         self._links: dict[LinkQuality, str] = {}
         """The open links, with the transport of each."""
 
-    def tell(self, heard: Callable[[Metric, float, tuple[str, ...]], None]) -> None:
+    def listen(self, listener: Callable[[Metric, float, tuple[str, ...]], None]) -> None:
         """Also report each observation to a listener, as it comes."""
-        self._heard = heard
+        self._listener = listener
 
-    def opened(self, transport: str) -> LinkQuality:
+    def open_link(self, transport: str) -> LinkQuality:
         """Count a viewer's connection."""
         link = LinkQuality(self)
         self._links[link] = transport
         return link
 
-    def closed(self, link: LinkQuality, code: int, reason: str = "") -> None:
+    def close_link(self, link: LinkQuality, code: int, reason: str = "") -> None:
         """Count the end of a connection, by its close code and by its cause."""
         transport = self._links.pop(link, None)
         if transport is not None:
@@ -49,8 +49,8 @@ class FrontCounts:
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
         """Count a duration."""
         self.counts.observe(metric, value, *labels)
-        if self._heard is not None:
-            self._heard(metric, value, labels)
+        if self._listener is not None:
+            self._listener(metric, value, labels)
 
     def pong(self, seconds: float) -> None:
         """Count an answer to a WebSocket's ping."""

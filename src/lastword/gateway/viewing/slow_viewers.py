@@ -1,11 +1,27 @@
-"""Lag: how far a viewer is behind, in bytes, and when that is reported.
+"""Slow viewers: when a viewer counts as slow, and what happens then.
 
-Owns the measurement. The past that a viewer is being sent is not lag; only newer entries that it
-has not taken are.
+Owns the whole rule and its numbers. In the order in which it meets a viewer that reads too little:
+
+| what is seen | limit | what happens |
+|---|---|---|
+| its holder's connection is not read | `UNREAD_BY_FRONT_BYTES` | no more is pulled from the log |
+| frames wait on one of its streams | `QUEUED_FRAMES` | its holder's connection is not read |
+| answers wait that are in no log | `UNREAD_ANSWERS_BYTES` | its next request is refused (503) |
+| entries wait that are not of its past | `LAG_SHARE` of the log's limit | "viewer lags" is logged |
+| the log drops entries it has not had | `--log-limit` | it is sent a gap |
+| its socket or stream takes no byte | `STALL_SECONDS` | it is closed (4408), or cut off |
+| no pong comes | `--pong-timeout` | it is closed |
+| it does not read that it is closed | `CLOSE_SECONDS`, `ABORT_SECONDS` | it is cut off |
+| none of its streams is open | `ALONE_SECONDS` | its connection is over |
+
+A viewer that is closed keeps its position, and goes on from there. The log itself is never slower
+for a slow viewer. The past that a viewer is being sent is not lag; only newer entries that it has
+not taken are.
 """
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -18,11 +34,47 @@ if TYPE_CHECKING:
 
     from lastword.gateway.viewing.attachment import Attachment
 
+UNREAD_BY_FRONT_BYTES = 64 * 1024
+"""What a holder has written to a front that does not read; as much may be in the front's reader."""
+
+QUEUED_FRAMES = 256
+UNREAD_ANSWERS_BYTES = 1024 * 1024
+
+STALL_SECONDS = 60.0
+CLOSE_SECONDS = 2.0
+"""How long a close waits for what is to be sent before it."""
+
+ABORT_SECONDS = 5.0
+"""How long a close that was sent may take to reach the other end."""
+
+ALONE_SECONDS = 60.0
+
+COMMENT_SECONDS = 15.0
+"""A stream that has nothing to send gets a comment this often: proxies cut silent connections."""
+
 LAG_SHARE = 0.25
-"""Of the log's limit: a viewer that is so far behind may fall out of the log."""
+"""Of the log's limit: a viewer that is this far behind may fall out of the log."""
 
 CAUGHT_UP_SHARE = 0.1
-"""Of what it lagged at least: no further behind, it has caught up."""
+"""Of that distance at least: a viewer that is no further behind has caught up."""
+
+LOOK_AT_LAG_SECONDS = 1.0
+"""How often lag is measured."""
+
+
+def stall_limit() -> asyncio.Timeout:
+    """Return the timeout within which a viewer has to take what it is sent."""
+    return asyncio.timeout(STALL_SECONDS)
+
+
+def has_room(queued_frames: int) -> bool:
+    """Return whether a stream with this many waiting frames takes another."""
+    return queued_frames < QUEUED_FRAMES
+
+
+def must_read_first(unread_bytes: int) -> bool:
+    """Return whether a viewer has to read its answers before it may send another request."""
+    return unread_bytes > UNREAD_ANSWERS_BYTES
 
 
 class LagNote(msgspec.Struct, frozen=True):

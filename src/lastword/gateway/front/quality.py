@@ -13,19 +13,20 @@ import msgspec
 from starlette.responses import Response
 
 from lastword.gateway.front.doorkeeper import is_forwarded
-from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
-from lastword.gateway.quality.measured import FrontCounts
-from lastword.gateway.quality.outbox import OutboxSeen
+from lastword.gateway.quality.front_counts import FrontCounts
+from lastword.gateway.quality.outbox import OutboxMetrics
 from lastword.gateway.quality.readiness import NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.quality.telemetry import meters_of
+from lastword.gateway.quality.totals import Totals
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.front.doorkeeper import Asked
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 ASK_EVERY_SECONDS = 15.0
 """How often holders are asked though nobody asks for it: what a holder that is killed has counted
@@ -35,33 +36,18 @@ FRESH_SECONDS = 1.0
 """A snapshot is given again for so long: no number of readers asks the holders more often."""
 
 
-class QualityOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is observed.
-
-    Attributes:
-        command: the agent's program.
-        log_folder: the folder of the sessions' logs.
-        state_folder: the folder of the outbox; empty for none.
-        behind_proxy: what comes from loopback may be from the proxy, and thus from anybody.
-    """
-
-    command: str = ""
-    log_folder: str = ""
-    state_folder: str = ""
-    behind_proxy: bool = False
-
-
 class Quality:
     """The quality of one front's service."""
 
-    def __init__(self, holders: Holders, options: QualityOptions) -> None:
+    def __init__(self, holders: Holders, settings: GatewaySettings) -> None:
         """Report on a front with these holders."""
         self.measured: FrontCounts = FrontCounts()
-        self.readiness: Readiness = Readiness(options.command, options.log_folder)
+        holder = settings.holder
+        self.readiness: Readiness = Readiness(holder.command[0], holder.log_folder)
         self._holders = holders
-        self._options = options
-        self._collected = Collected(holders.run_folder)
-        self._outbox = OutboxSeen(options.state_folder)
+        self._settings = settings
+        self._totals = Totals(holders.run_folder)
+        self._outbox = OutboxMetrics(holder.state_folder)
         self._fresh_until = 0.0
         self._asking: asyncio.Task[Snapshot] | None = None
         self.last: Snapshot = Snapshot(counts=Counts(), gauges={})
@@ -82,7 +68,7 @@ class Quality:
         proxy nobody may, since requests through the proxy come from this machine, too, and a
         header that the proxy fails to set would open the metrics to everyone.
         """
-        return is_local and not self._options.behind_proxy and not is_forwarded(asked.headers)
+        return is_local and not self._settings.behind_proxy and not is_forwarded(asked.headers)
 
     async def metrics(self) -> Response:
         """Return the metrics as Prometheus' text."""
@@ -100,11 +86,11 @@ class Quality:
     async def _ask(self) -> Snapshot:
         sockets = len(self._holders.sockets())
         statuses = await self._holders.statuses()
-        self._collected.take(statuses, sockets)
+        self._totals.update(statuses, sockets)
         gauges = self.measured.gauges(_heads(statuses))
-        if self._options.state_folder:
-            await asyncio.to_thread(self._outbox.look)
-        last = self._collected.snapshot(self.measured.counts, gauges | self._outbox.gauges)
+        if self._settings.holder.state_folder:
+            await asyncio.to_thread(self._outbox.read)
+        last = self._totals.snapshot(self.measured.counts, gauges | self._outbox.gauges)
         last.counts.include(self._outbox.counts)
         self.last = last
         self._fresh_until = time.monotonic() + FRESH_SECONDS

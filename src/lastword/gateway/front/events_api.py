@@ -37,12 +37,12 @@ from lastword.gateway.api.shapes import (
     StatsView,
     ViewerCount,
 )
-from lastword.gateway.api.source import NoSessionError, SessionSource
-from lastword.gateway.api.stream import stream_of
 from lastword.gateway.api.views import visible
 from lastword.gateway.front.abortable import EventResponse
 from lastword.gateway.front.doorkeeper import too_many
+from lastword.gateway.front.event_stream import stream_of
 from lastword.gateway.front.limits import Shares, Slots
+from lastword.gateway.front.session_source import NoSessionError, SessionSource
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.reader import CursorError
 from lastword.record.spans import trends_of
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.front_counts import FrontCounts
 
 
 STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.gateway.holder import quality as held
+from lastword.gateway.holder.quality import CountedLog, HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.quality import held, table
-from lastword.gateway.quality.held import CountedLog, HolderQuality
+from lastword.gateway.quality import table
 from lastword.gateway.viewing.reader import Pulled
 
 if TYPE_CHECKING:
