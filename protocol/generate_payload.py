@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lastword.core.failure.members import MEMBERS, Form, Member
+from lastword.core.failure.members import MEMBERS, Member, MemberForm
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "lastword"
@@ -28,14 +28,18 @@ RUST_TEXTS = "const TEXTS: &[&str] = &[\n"
 TABLE_HEAD = "| member | value | what it says |\n|---|---|---|\n"
 
 _TYPES = {
-    Form.SENTENCE: "str",
-    Form.DETAIL: "dict[str, Any]",
-    Form.FLAG: "bool",
-    Form.COUNT: "int",
-    Form.WHOLE: "int",
-    Form.TEXT: "str",
+    MemberForm.SENTENCE: "str",
+    MemberForm.DETAIL: "dict[str, Any]",
+    MemberForm.FLAG: "bool",
+    MemberForm.COUNT: "int",
+    MemberForm.WHOLE: "int",
+    MemberForm.TEXT: "str",
 }
-_MODEL_TYPES = {Form.SENTENCE: "_Sentence", Form.COUNT: "_Count", Form.TEXT: "_Text"}
+_MODEL_TYPES = {
+    MemberForm.SENTENCE: "_Sentence",
+    MemberForm.COUNT: "_Count",
+    MemberForm.TEXT: "_Text",
+}
 """Those of the public model, where a bound belongs to the type."""
 
 
@@ -65,14 +69,14 @@ def _field(member: Member) -> str:
 
 def _model_field(member: Member) -> str:
     of = _MODEL_TYPES.get(member.form, _type(member))
-    of += "" if member.required or member.form in {Form.COUNT, Form.TEXT} else " | None"
+    of += "" if member.required or member.form in {MemberForm.COUNT, MemberForm.TEXT} else " | None"
     field = f"Field(description={json.dumps(member.description, ensure_ascii=False)})"
     default = "" if member.required else " = None"
     return f"    {member.name}: Annotated[\n        {of},\n        {field},\n    ]{default}\n"
 
 
 def _rust_texts() -> str:
-    texts = (f'"{member.name}"' for member in MEMBERS if member.form is Form.TEXT)
+    texts = (f'"{member.name}"' for member in MEMBERS if member.form is MemberForm.TEXT)
     return "".join(f"    {text},\n" for text in texts)
 
 

@@ -46,7 +46,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A key of an object and its value.
 
     Attributes:
@@ -76,9 +76,9 @@ class Value:
     start: int
     end: int
     plain: Any
-    members: tuple[Member, ...] | None = None
+    members: tuple[JsonMember, ...] | None = None
 
-    def named(self, key: str) -> list[Member]:
+    def named(self, key: str) -> list[JsonMember]:
         """Return the members with this key; a text may repeat a key."""
         return [member for member in self.members or () if member.key == key]
 
@@ -206,7 +206,7 @@ class _Reader:
 
     def _object(self, depth: int) -> Value:
         start = self.take().start
-        members: list[Member] = []
+        members: list[JsonMember] = []
         while self.peek() != "}":
             if members and members[-1].comma is None:
                 raise self.error("a comma is missing" if self.peek() else "it ends too early")
@@ -219,7 +219,7 @@ class _Reader:
                 raise self.error("a colon is missing")
             self.take()
             value = self.value(depth + 1)
-            members.append(Member(name, key.start, value, self._comma()))
+            members.append(JsonMember(name, key.start, value, self._comma()))
         plain = {member.key: member.value.plain for member in members}
         return Value(start, self.take().end, plain, tuple(members))
 

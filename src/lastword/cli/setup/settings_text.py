@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.cli.setup.jsonc import JsoncError, JsonText, Member, Value, parse
+from lastword.cli.setup.jsonc import JsoncError, JsonMember, JsonText, Value, parse
 
 _INDENT = re.compile(r"[ \t]*+")
 
@@ -215,7 +215,7 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
             text[place.start + 1 : start] + _glue(document, start, end) + text[end : place.end - 1]
         )
         return text[: place.start + 1] + (kept if kept.strip() else "") + text[place.end - 1 :]
-    before: Member | None = members[index - 1] if index else None
+    before: JsonMember | None = members[index - 1] if index else None
     if index == len(members) - 1 and member.comma is None and before and before.comma is not None:
         # It was the last, and has no comma: neither has the one that is the last now.
         head = text[: before.comma] + text[before.comma + 1 : start]

@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.failure.taxonomy import Action, ErrorType, Origin, Phase, RetrySafety
 
 
-class Form(Enum):
+class MemberForm(Enum):
     """How a value is written, and what a reader makes of it."""
 
     SENTENCE = "a sentence"
@@ -45,7 +45,7 @@ class Member(msgspec.Struct, frozen=True):
     """
 
     name: str
-    form: Form
+    form: MemberForm
     description: str
     words: type[ErrorType | Origin | Phase | RetrySafety | Action] | None = None
     required: bool = False
@@ -59,7 +59,7 @@ class Member(msgspec.Struct, frozen=True):
 MEMBERS = (
     Member(
         "type",
-        Form.WORD,
+        MemberForm.WORD,
         "What went wrong. A reader takes a word it does not know as `unknown`.",
         words=ErrorType,
         required=True,
@@ -67,7 +67,7 @@ MEMBERS = (
     ),
     Member(
         "message",
-        Form.SENTENCE,
+        MemberForm.SENTENCE,
         "One plain sentence for the user, without markup; says what to do.",
         required=True,
         someones_text=True,
@@ -75,85 +75,85 @@ MEMBERS = (
     ),
     Member(
         "detail",
-        Form.DETAIL,
+        MemberForm.DETAIL,
         "Redacted details of at most 4 KiB; `text` has the original words.",
         someones_text=True,
         reported=False,
     ),
     Member(
         "retryable",
-        Form.FLAG,
+        MemberForm.FLAG,
         "Would the same prompt, sent again, have a chance to succeed?",
         required=True,
     ),
     Member(
         "retry_after_seconds",
-        Form.COUNT,
+        MemberForm.COUNT,
         "The least time to wait before a retry, rounded up.",
         unit="seconds",
     ),
     Member(
         "reset_at_epoch_ms",
-        Form.COUNT,
+        MemberForm.COUNT,
         "When the limit resets, in milliseconds since 1970 UTC.",
         unit="milliseconds since 1970 UTC",
     ),
     Member(
         "source",
-        Form.TEXT,
+        MemberForm.TEXT,
         "Who reported it: a provider, a library or a program.",
         convention="gen_ai.provider.name",
     ),
     Member(
         "reason",
-        Form.TEXT,
+        MemberForm.TEXT,
         "A narrower name within `type`; an open set of few values.",
         label="More exactly",
     ),
-    Member("origin", Form.WORD, "Whose fault it was.", words=Origin),
-    Member("phase", Form.WORD, "How far the turn had come.", words=Phase),
+    Member("origin", MemberForm.WORD, "Whose fault it was.", words=Origin),
+    Member("phase", MemberForm.WORD, "How far the turn had come.", words=Phase),
     Member(
         "retry_safety",
-        Form.WORD,
+        MemberForm.WORD,
         "Would a retry do harm? Only `auto` may be retried by a machine.",
         words=RetrySafety,
     ),
-    Member("action", Form.WORD, "What the user can do about it.", words=Action),
+    Member("action", MemberForm.WORD, "What the user can do about it.", words=Action),
     Member(
         "http_status",
-        Form.WHOLE,
+        MemberForm.WHOLE,
         "The HTTP status that the provider answered with.",
         convention="http.response.status_code",
         label="HTTP status",
     ),
     Member(
         "provider_code",
-        Form.TEXT,
+        MemberForm.TEXT,
         "The provider's or agent's own code, as text, unchanged.",
         label="Provider's error code",
     ),
     Member(
         "request_id",
-        Form.TEXT,
+        MemberForm.TEXT,
         "The provider's name for the request, for its support.",
         reported=False,
         label="Provider's request",
     ),
     Member(
         "attempts",
-        Form.COUNT,
+        MemberForm.COUNT,
         "How often the model was asked before giving up.",
         unit="tries",
         label="Attempts",
     ),
     Member(
         "exit_code",
-        Form.WHOLE,
+        MemberForm.WHOLE,
         "The dead agent's exit status.",
         convention="process.exit.code",
     ),
-    Member("exit_signal", Form.TEXT, "The signal that killed the agent, such as `SIGKILL`."),
-    Member("incident_id", Form.TEXT, "Names the record of this failure.", label="Incident"),
+    Member("exit_signal", MemberForm.TEXT, "The signal that killed the agent, such as `SIGKILL`."),
+    Member("incident_id", MemberForm.TEXT, "Names the record of this failure.", label="Incident"),
 )
 
 BY_NAME = {member.name: member for member in MEMBERS}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.members import BY_NAME, MEMBERS, Form
+from lastword.core.failure.members import BY_NAME, MEMBERS, MemberForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_DETAIL_BYTES,
@@ -240,10 +240,10 @@ def _number(value: object) -> int | float | None:
     return value if -MAX_WHOLE <= value <= MAX_WHOLE else None
 
 
-_READERS: dict[Form, Callable[[object], Any]] = {
-    Form.DETAIL: _detail,
-    Form.COUNT: _count,
-    Form.WHOLE: _whole,
-    Form.TEXT: _text,
+_READERS: dict[MemberForm, Callable[[object], Any]] = {
+    MemberForm.DETAIL: _detail,
+    MemberForm.COUNT: _count,
+    MemberForm.WHOLE: _whole,
+    MemberForm.TEXT: _text,
 }
 """The readers of optional members; a word is read from its closed set."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure.members import MEMBERS, Form
+from lastword.core.failure.members import MEMBERS, MemberForm
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -71,7 +71,12 @@ _PEER = {
     "protocol_version": Fact(int, "the version of ACP that it asked for, or chose"),
 }
 
-_TYPES = {Form.FLAG: bool, Form.COUNT: int, Form.WHOLE: int, Form.DETAIL: dict}
+_TYPES = {
+    MemberForm.FLAG: bool,
+    MemberForm.COUNT: int,
+    MemberForm.WHOLE: int,
+    MemberForm.DETAIL: dict,
+}
 """The JSON types of the payload's members; every other form is a text."""
 
 _FAILURE = {
