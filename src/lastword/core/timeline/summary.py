@@ -435,7 +435,7 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
         facts.append(("Ended early by", _listed(by)))
     if story.dropped:
         dropped = [f"{count} ({plain(reason)})" for reason, count in sorted(story.dropped.items())]
-        facts.append(("Messages kept back", ", ".join(dropped)))
+        facts.append(("Messages withheld", ", ".join(dropped)))
     if story.stderr_bytes:
         facts.append(("Error output", counted(story.stderr_bytes, "byte")))
     return facts

@@ -21,20 +21,20 @@ CAUSES = {
     "attached_again": "it opened the session again",
     "closed": "it closed the connection",
     "deleted": "it ended the connection",
-    "forbidden": "it may not be here",
+    "forbidden": "it was not allowed to connect",
     "front_error": "an error in the gateway",
     "front_gone": "the gateway's front went away",
     "front_restarts": "the gateway restarts or stops",
     "front_stops": "the gateway stopped",
     "link_cut": "the connection was cut",
-    "no_heartbeat": "its connection gave no sign of life",
-    "no_pong": "its connection gave no sign of life",
+    "no_heartbeat": "its connection stopped responding",
+    "no_pong": "its connection stopped responding",
     "no_stream": "it left no stream open",
     "protocol": "it broke the protocol",
     "session_ended": "the session ended",
     "session_unknown": "it asked for another session",
-    "stalled": "it took nothing for too long",
-    "superseded": "the same viewer came by another connection",
+    "stalled": "it accepted no data for too long",
+    "superseded": "the same viewer connected again",
     "tab_closed": "its tab or program was closed",
     "too_large": "it sent too large a frame",
     "too_many": "there were too many",
@@ -52,21 +52,21 @@ _QUESTIONS = {
 }
 _DECIDED = {
     "answered": "answered",
-    "expired": "nobody came in time, so it was refused",
-    "rejected": "nobody was there, so it was refused",
+    "expired": "no viewer came in time, so it was refused",
+    "rejected": "no viewer was connected, so it was refused",
     "withdrawn": "withdrawn by the agent",
     "lost": "lost with the agent",
 }
 _RESETS = {
     "damaged": "its file was damaged and has been set aside",
-    "restored": "its file is another one than before",
+    "restored": "its file is not the one that it was",
     "rebooted": "the machine went down while it was written",
-    "disk": "the disk takes no more, and it goes on in memory",
+    "disk": "the disk is full, so it continues in memory",
 }
 ENDS = {
     "closed": "a viewer closed it",
     "left": "its last viewer had left",
-    "idle": "nobody was there for too long",
+    "idle": "no viewer was connected for too long",
     "stopped": "its agent or the gateway was stopped",
 }
 
@@ -120,7 +120,7 @@ def _question(facts: dict[str, Any]) -> str:
 
 
 def _question_held(facts: dict[str, Any]) -> str:
-    return f"{_question(facts)} waits: nobody is there to answer it"
+    return f"{_question(facts)} is waiting for a viewer to answer it"
 
 
 def _question_decided(facts: dict[str, Any]) -> str:
@@ -147,8 +147,8 @@ def _exited(facts: dict[str, Any]) -> str:
 
 def _restored(facts: dict[str, Any]) -> str:
     if facts.get("history") == "none":
-        return "session restored; the agent has forgotten what was said before"
-    return "session restored, and the agent knows what was said before"
+        return "session restored; the agent remembers nothing of the conversation"
+    return "session restored with its full history"
 
 
 def _not_restored(facts: dict[str, Any]) -> str:
@@ -162,7 +162,7 @@ def _not_restored(facts: dict[str, Any]) -> str:
 
 def _reset(facts: dict[str, Any]) -> str:
     why = _RESETS.get(str(facts.get("reason")), str(facts.get("reason") or "no reason known"))
-    return f"the gateway's log of the session begins anew: {why}"
+    return f"the gateway's log of the session was started again: {why}"
 
 
 def _ended(facts: dict[str, Any]) -> str:

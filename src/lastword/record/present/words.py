@@ -55,7 +55,7 @@ _NOT_BACK = {
     "agent_cannot": "the agent cannot do that",
     "refused": "the agent refused",
     "timeout": "the agent did not answer in time",
-    "id_taken": "its id is another session's now",
+    "id_taken": "its id belongs to another session now",
 }
 _LIMITS = {
     "first_update_timeout": "nothing came within the limit",
@@ -64,7 +64,7 @@ _LIMITS = {
     "turn_timeout": "the turn took longer than the limit",
     "runaway": "it repeated the same step",
     "stderr_limit": "its error output was over the limit",
-    "busy_with_ended_turn": "it did not let go of a turn that had been ended",
+    "busy_with_ended_turn": "it did not finish a turn that had been ended",
 }
 _EXITS = {
     "client_left": "the client left",
@@ -79,7 +79,7 @@ _KEPT_BACK = {
     "late_answer": "its turn had already been answered",
     "line_too_long": "it is too long",
     "quarantine": "it belongs to a turn that had been ended",
-    "replay": "it was asked for by lastword, to bring the session back",
+    "replay": "lastword requested it to restore the session",
 }
 _ACTIONS = {
     "wait": "wait, then try again",
@@ -282,12 +282,12 @@ def _kept_back(facts: dict[str, Any]) -> str:
     side, reason = facts.pop("side", None), facts.pop("reason", None)
     whose = f" from the {plain(_value(side))}" if side else ""
     why = f": {plain(_value(reason), _KEPT_BACK)}" if reason else ""
-    return _plain(f"message{whose} kept back{why}", facts)
+    return _plain(f"message{whose} withheld{why}", facts)
 
 
 def _context_lost(facts: dict[str, Any]) -> str:
     why, said = facts.pop("why", None), facts.pop("said", None)
-    told = "the session could not be brought back after the restart"
+    told = "the session could not be restored after the restart"
     told = f"{told}: {plain(_value(why), _NOT_BACK)}" if why else told
     told = _plain(told, facts)
     return f'{told}; "{_value(said)}"' if said else told
@@ -296,7 +296,7 @@ def _context_lost(facts: dict[str, Any]) -> str:
 def _again(facts: dict[str, Any]) -> str:
     life = facts.pop("attempt", None)
     number = f" (process {_value(life)} of this run)" if life else ""
-    return _plain(f"agent started again{number}", facts)
+    return _plain(f"agent restarted{number}", facts)
 
 
 _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
@@ -309,7 +309,7 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.AGENT_RESTARTED: _again,
     Kind.AGENT_EXITED: _exited,
     Kind.SESSION_CREATED: _created,
-    Kind.SESSION_RESUMED: _one("session brought back after the restart", "how"),
+    Kind.SESSION_RESUMED: _one("session restored after the restart", "how"),
     Kind.CONTEXT_LOST: _context_lost,
     Kind.FIRST_PROGRESS: _one("first update from the agent", "what"),
     Kind.FIRST_OUTPUT: _one("first text or tool call", "what"),
@@ -318,8 +318,10 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.USER_ANSWERED: _one("the user answers", "outcome"),
     Kind.FRAME_DROPPED: _kept_back,
     Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
-    Kind.QUARANTINED: _one("session held back: the agent still works on the ended turn", "reason"),
-    Kind.RELEASED: _one("session free again: the agent has let go of the ended turn", "reason"),
+    Kind.QUARANTINED: _one(
+        "session quarantined: the agent is still working on the ended turn", "reason"
+    ),
+    Kind.RELEASED: _one("session released: the agent has finished the ended turn", "reason"),
     Kind.ERROR: _error,
     Kind.RETRY: _retry,
     Kind.TOOL_STARTED: _tool("tool starts"),
