@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lastword.cli.completion import FILES
 from lastword.cli.parser import CommandParser
 
 ABOUT = """\
@@ -21,7 +22,7 @@ To install it, run one of these once, and open a new shell:
           and in ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)
   fish    lastword completion fish > ~/.config/fish/completions/lastword.fish
 
-or let the shell make it at each start, which takes it half a second:
+or load it whenever a shell starts:
 
   eval "$(lastword completion bash)"    in ~/.bashrc
   source <(lastword completion zsh)     in ~/.zshrc, after compinit
@@ -34,9 +35,6 @@ examples:
 exit status: 0, 2 for arguments that cannot be used.
 """
 
-SHELLS = ("bash", "zsh", "fish")
-MAN = "man"
-
 
 def parser() -> CommandParser:
     """Return the parser."""
@@ -44,7 +42,7 @@ def parser() -> CommandParser:
     made.add_argument(
         "form",
         metavar="SHELL",
-        choices=(*SHELLS, MAN),
+        choices=tuple(FILES),
         help="the shell that the script is for (bash, zsh, fish), or man for the manual page",
     )
     return made

@@ -102,7 +102,7 @@ class CompletedFlag(NamedTuple):
     Attributes:
         names: The names it can be written with, the long one last.
         about: What it does.
-        value: What it takes; `None` if it takes no value.
+        value: Its value; `None` if it is a switch.
     """
 
     names: tuple[str, ...]
@@ -130,12 +130,21 @@ class CompletedCommand(NamedTuple):
     argument: CompletedValue | None
     takes_agent: bool
 
+    @property
+    def values(self) -> list[tuple[list[str], CompletedValue]]:
+        """What may need a value, as `run --record` or `log ARGUMENT`, and how it is completed."""
+        rows = [(flag.names, flag.value) for flag in self.flags]
+        rows.append((("ARGUMENT",), self.argument))
+        return [
+            ([f"{self.name} {word}" for word in names], value) for names, value in rows if value
+        ]
+
 
 def commands() -> list[CompletedCommand]:
     """Return the commands in the order of the help, each before its subcommands."""
     order = {name: place for place, name in enumerate(names())}
-    known = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
-    return [_command(name, PARSERS[name]()) for name in known]
+    ordered = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
+    return [_command(name, PARSERS[name]()) for name in ordered]
 
 
 def _command(name: str, parser: CommandParser) -> CompletedCommand:
