@@ -69,7 +69,7 @@ HABITS = {
     "so long, for this long; so many, for N": r"\bso (?:long|many)\b(?!(?: \w+){0,3} that\b)",
     "befall, for happen": r"\bbef[ae]ll",
     "Tell whether, for Return whether": r"(?-i:\bTells? whether\b)",
-    "is told": r"\b(?:is|are|was|were|be|been|being) told\b",
+    "is told": r"\b(?:is|are|was|were|be|been|being) told\b(?! (?:from|apart))",
     "that which, for what": r"\bthat which\b",
     "what is of": r"\bwhat is of\b",
     "at the door": r"\bat the door\b",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
+from lastword.cli.config.discovery import find
 from lastword.cli.config.errors import ConfigError
-from lastword.cli.config.places import find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.durations import positive_seconds
 from lastword.cli.gateway.parsers import URL_VARIABLE

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.patience import patient

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.config import places
+from lastword.cli.config import discovery
 from lastword.cli.config.command import problems_of
+from lastword.cli.config.discovery import find, project_path, user_path
 from lastword.cli.config.document import (
     MAX_BYTES,
     MAX_PROJECT_BYTES,
     ConfigDocument,
     DocumentError,
 )
-from lastword.cli.config.places import find, project_path, user_path
 from lastword.cli.config.rows import TYPES, backtracking, rows_in
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, PROJECT, USER, FileSettings, read
 from lastword.cli.config.tables import TABLES, options_of, texts_of
@@ -318,7 +318,7 @@ def test_a_file_is_named_or_none_is_read(
 
 
 def test_the_search_imports_nothing_but_os() -> None:
-    assert re.findall(r"^(?:from|import) (\S+)", _source(places.__file__), re.MULTILINE) == [
+    assert re.findall(r"^(?:from|import) (\S+)", _source(discovery.__file__), re.MULTILINE) == [
         "__future__",
         "os",
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.cli.agent import scenarios
-from lastword.cli.config.places import OFF_VARIABLE, VARIABLE
+from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung

@@ -16,7 +16,7 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
-from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find, is_in_front
+from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
 from lastword.kit.check.transcript import WaitLimits
 from lastword.quirks.pointing import PRESETS

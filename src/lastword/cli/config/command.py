@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
+from lastword.cli.config.discovery import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.errors import ConfigError, Problem
-from lastword.cli.config.places import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
 from lastword.cli.config.tables import TABLES, options_of
 from lastword.cli.connect import TOKEN_VARIABLE

@@ -17,7 +17,7 @@ from lastword.cli.config.tables import ROWS, TABLES, options_of, texts_of, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableMapping
 
-    from lastword.cli.config.places import Places
+    from lastword.cli.config.discovery import Places
     from lastword.cli.config.rows import OwnRows
     from lastword.core.link.option_table import Option
 

@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
+from lastword.cli.log.buffered_output import held_back
 from lastword.cli.log.follow import follow
-from lastword.cli.log.held_output import held_back
 from lastword.cli.log.page import (
     mark_of,
     show_legend,
@@ -147,7 +147,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
             return 0
-        from lastword.cli.log.told import show_all_failures, show_session  # noqa: PLC0415
+        from lastword.cli.log.details import show_all_failures, show_session  # noqa: PLC0415
 
         if options.session is not None or options.last:
             limit = _limit(options, DEFAULT_TURNS)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 
-from lastword.cli.config.places import NOWHERE, find
+from lastword.cli.config.discovery import NOWHERE, find
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.cli.config.places import Places
+    from lastword.cli.config.discovery import Places
     from lastword.cli.config.settings import FileSettings
 
 

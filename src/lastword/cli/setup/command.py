@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import actions, places, report
+from lastword.cli.setup import actions, locations, report
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
 from lastword.cli.words import meant_words
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         outcome = _carried_out(request, options)
     except SettingsError as error:
-        path = places.shown(request.path, os.environ)
+        path = locations.shown(request.path, os.environ)
         sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
         return 1
     report.write_outcome(request, outcome, as_json=options.json)
@@ -101,7 +101,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             raise UsageError(f"give {options.agent} or a command after --, not both")
         agent = AGENTS.get(options.agent.lower())
         if agent is None:
-            told = places.unknown("agent", options.agent, AGENTS)
+            told = locations.unknown("agent", options.agent, AGENTS)
             raise UsageError(f"{told}; for any other: lastword setup {editor.name} -- CMD ARGS")
         command = list(agent.command)
     if command is not None and not (command and command[0]):
@@ -151,7 +151,7 @@ def _editor(name: str | None, agent: str | None) -> Editor:
         raise UsageError(f"{why}: {lines}")
     if known in AGENTS:
         raise UsageError(f"say which editor {known} is for: lastword setup EDITOR {known}")
-    raise UsageError(places.unknown("editor", name, [*EDITORS, *INSTEAD]))
+    raise UsageError(locations.unknown("editor", name, [*EDITORS, *INSTEAD]))
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:

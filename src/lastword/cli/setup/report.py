@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
-from lastword.cli.setup.places import settings_paths, shown
+from lastword.cli.setup.locations import settings_paths, shown
 from lastword.cli.setup.programs import typed_command
 from lastword.quirks import agent_commands, editors
 

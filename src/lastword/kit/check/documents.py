@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 from lastword._version import __version__
 from lastword.core.redact.printable import printable
 from lastword.kit.check.checks import CHECKS, CheckVerdict
-from lastword.kit.check.pointing import is_in_front
+from lastword.kit.check.hooks import is_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

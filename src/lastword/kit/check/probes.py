@@ -22,7 +22,7 @@ from lastword.kit.provider.server import ProviderScenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.check.transcript import WaitLimits
     from lastword.kit.peer import PeerEvent, StrictClient
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import StrictClient
 
 WORKERS = 2

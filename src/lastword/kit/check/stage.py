@@ -28,7 +28,7 @@ from lastword.kit.provider.target import API_KEY, Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import Frame, PeerEvent
 
 INFO = {"name": "lastword-check", "version": "1"}

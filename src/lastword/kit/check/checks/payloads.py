@@ -15,15 +15,15 @@ from lastword.core.failure.taxonomy import (
     Phase,
     RetrySafety,
 )
+from lastword.kit.check.checks.failure_frames import payloads
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import payloads
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from enum import StrEnum
 
-    from lastword.kit.check.checks.telling import Payload
+    from lastword.kit.check.checks.failure_frames import Payload
     from lastword.kit.check.transcript import Transcript
 
 SPOKEN = (*FAILING, "plain", "consenting", "crash")

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 
 from lastword.client import model
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import (
+from lastword.kit.check.checks.failure_frames import (
     error_in,
     is_typed_update,
     payload_in_answer,
     payload_in_update,
     told_turns,
 )
+from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import stop_reason
 from lastword.kit.check.transcript import NotApplicableError, UnreachedError, advertised
 

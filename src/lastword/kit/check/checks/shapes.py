@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
+from lastword.kit.check.checks.failure_frames import payload_in_answer
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.checks.telling import payload_in_answer
 from lastword.kit.check.schema import Departure, Weight, official
 from lastword.kit.check.transcript import UnreachedError
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import (
+from lastword.kit.check.checks.failure_frames import (
     error_in,
     is_typed_update,
     payload_in_answer,
     payload_in_update,
     told_turns,
 )
+from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import missing_answer, shows
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lastword.kit.check.checks.telling import Payload
+    from lastword.kit.check.checks.failure_frames import Payload
     from lastword.kit.check.transcript import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 

@@ -8,8 +8,8 @@ from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.connection import IN_FRONT
+from lastword.kit.check.checks.failure_frames import error_in, is_told, payload_in_answer
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed, quoted, warned
-from lastword.kit.check.checks.telling import error_in, is_told, payload_in_answer
 from lastword.kit.check.checks.turns import missing_answer, shows, stop_reason
 from lastword.kit.check.transcript import UnreachedError
 from lastword.kit.provider.server import ProviderScenario
