@@ -23,7 +23,7 @@ _lastword_fill() {
 
 _lastword() {
   local cur=${COMP_WORDS[COMP_CWORD]} flag='' before='' command=${COMP_WORDS[1]} agent=0 i
-  local kind='' word='' words='' flags='' argument='' takes_agent=''
+  local kind='' word='' words='' flags='' argument='' runs_agent=''
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     _lastword_fill compgen -W "$_lastword_commands --help --version" -- "$cur"
@@ -41,7 +41,7 @@ _lastword() {
   fi
   _lastword_command "$command"
   if ((agent)); then
-    [[ $takes_agent ]] || return
+    [[ $runs_agent ]] || return
     if ((COMP_CWORD > agent + 1)) && declare -F _comp_command_offset >/dev/null; then
       _comp_command_offset $((agent + 1))
     elif ((COMP_CWORD > agent + 1)) && declare -F _command_offset >/dev/null; then
@@ -69,7 +69,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ ! $kind && $cur == -* ]]; then
-    [[ $takes_agent ]] && flags="$flags --"
+    [[ $runs_agent ]] && flags="$flags --"
     _lastword_fill compgen -W "$flags" -- "$cur"
     return
   fi
@@ -104,10 +104,10 @@ def script() -> str:
     flags, values = [], []
     for command in every:
         names = " ".join(name for flag in command.flags for name in flag.names)
-        takes_agent = "yes" if command.takes_agent else ""
+        runs_agent = "yes" if command.runs_agent else ""
         argument = " argument='ARGUMENT'" if command.argument else ""
         flags.append(
-            f"    '{command.name}') flags='{names}' takes_agent='{takes_agent}'{argument} ;;\n"
+            f"    '{command.name}') flags='{names}' runs_agent='{runs_agent}'{argument} ;;\n"
         )
         for words, value in command.values:
             choices = f" words='{' '.join(value.words)}'" if value.words else ""

@@ -27,7 +27,7 @@ from lastword.cli.setup.command import parser as setup
 from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.doctor.clients import KNOWN
+from lastword.kit.doctor.clients import CLIENTS
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS
 
@@ -77,7 +77,7 @@ _KINDS = {
 _WORDS: dict[str, Sequence[str]] = {
     "COMMAND": names(),
     "SCENARIO": list(SCENARIOS),
-    "CLIENT": list(KNOWN),
+    "CLIENT": list(CLIENTS),
     "EDITOR": list(EDITORS),
     "AGENT": list(AGENTS),
     "CHECKS": sorted({word for row in CHECKS.values() for word in (row.name, row.requirement)}),
@@ -122,13 +122,13 @@ class CompletedCommand(NamedTuple):
         name: As it is typed: `log`, `gateway token`.
         flags: Its options.
         argument: Its positional argument, if any.
-        takes_agent: Whether an agent's command follows `--`.
+        runs_agent: Whether an agent's command follows `--`.
     """
 
     name: str
     flags: tuple[CompletedFlag, ...]
     argument: CompletedValue | None
-    takes_agent: bool
+    runs_agent: bool
 
     @property
     def values(self) -> list[tuple[list[str], CompletedValue]]:
@@ -161,7 +161,7 @@ def _command(name: str, parser: CommandParser) -> CompletedCommand:
         argument = CompletedValue(Completed.WORDS, both)
     if words:
         argument = CompletedValue(Completed.WORDS, tuple(words))
-    return CompletedCommand(name, tuple(flags), argument, parser.takes_agent)
+    return CompletedCommand(name, tuple(flags), argument, parser.runs_agent)
 
 
 def _flag(parser: CommandParser, action: argparse.Action) -> CompletedFlag:

@@ -62,7 +62,7 @@ def script() -> str:
     """Return the script."""
     every = commands()
     of_two = " ".join(f"'{command.name}'" for command in every if " " in command.name)
-    with_agent = " ".join(command.name for command in every if command.takes_agent)
+    with_agent = " ".join(command.name for command in every if command.runs_agent)
     lines = [
         f"set -g __lastword_commands_of_two {of_two}\n",
         f"set -g __lastword_with_agent {with_agent}\n",

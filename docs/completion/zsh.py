@@ -27,7 +27,7 @@ _lastword_sessions() {
 }
 
 _lastword() {
-  local command=$words[2] flag='' kind='' argument='' takes_agent=''
+  local command=$words[2] flag='' kind='' argument='' runs_agent=''
   local -a flags values
   local -i agent=0 i
   if (( CURRENT == 2 )); then
@@ -46,7 +46,7 @@ _lastword() {
   flags=()
   _lastword_command $command || return
   if (( agent )); then
-    [[ -n $takes_agent ]] || return
+    [[ -n $runs_agent ]] || return
     words=("${(@)words[agent+1,-1]}")
     (( CURRENT -= agent ))
     _normal
@@ -60,7 +60,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ -z $kind && $PREFIX == -* ]]; then
-    [[ -n $takes_agent ]] && flags+=('--:the agent'\''s command follows')
+    [[ -n $runs_agent ]] && flags+=('--:the agent'\''s command follows')
     _describe -o option flags
     return
   fi
@@ -94,7 +94,7 @@ def script() -> str:
         ]
         flags.append(f"    '{command.name}')\n      flags=({' '.join(described)})\n")
         flags.append(f"      argument={'ARGUMENT' if command.argument else repr('')}")
-        flags.append(f" takes_agent={'yes' if command.takes_agent else repr('')}\n      ;;\n")
+        flags.append(f" runs_agent={'yes' if command.runs_agent else repr('')}\n      ;;\n")
         for words, value in command.values:
             choices = f" values=({' '.join(value.words)})" if value.words else ""
             patterns = "|".join(f"'{word}'" for word in words)

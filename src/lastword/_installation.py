@@ -43,11 +43,11 @@ def _uv_tool(extra: str) -> str:
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
             receipt = tomllib.load(file)
-        wanted = receipt["tool"]["requirements"]
-        own = next((row for row in wanted if row["name"] == NAME), None)
+        requirements = receipt["tool"]["requirements"]
+        own = next((row for row in requirements if row["name"] == NAME), None)
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    if own is None or wanted[0] is not own:
+    if own is None or requirements[0] is not own:
         # It came with another tool, whose own command is not known here.
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, *_source([extra])])
     return shlex.join(
@@ -134,13 +134,13 @@ def _clone() -> str:
 
 def _packages(extra: str) -> str:
     """Return the packages of an extra: `starlette<2,>=1 and websockets>=15`."""
-    wanted = []
+    packages = []
     for line in metadata.requires(NAME) or ():
         requirement, _, marker = line.partition(";")
         name = _EXTRA_MARKER.search(marker)
         if name and name[1] == extra:
-            wanted.append(requirement.strip())
-    return " and ".join(wanted)
+            packages.append(requirement.strip())
+    return " and ".join(packages)
 
 
 def _text(name: str) -> str:

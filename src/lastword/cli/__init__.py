@@ -45,9 +45,9 @@ def _answered(command: str, rest: list[str]) -> int:
     from lastword.cli.streams import prepare_streams  # noqa: PLC0415
 
     stdout, stderr = prepare_streams()
-    wants_help = not {"-h", "--help"}.isdisjoint(rest)
+    is_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        if command in _READ_FILE and not wants_help and not _has_used_file(command):
+        if command in _READ_FILE and not is_help and not _has_used_file(command):
             status = 2
         else:
             status = _dispatch(command, rest)
@@ -59,11 +59,11 @@ def _answered(command: str, rest: list[str]) -> int:
         return _cannot_write(error)
     own = rest[: rest.index("--")] if "--" in rest else rest
     try:
-        if status and "--json" in own and not stdout.said:
+        if status and "--json" in own and not stdout.beginning:
             # Only an error that a program is to read needs it.
             from lastword.cli.envelope import write_error  # noqa: PLC0415
 
-            write_error(stderr.said, status)
+            write_error(stderr.beginning, status)
         sys.stdout.flush()
     except OSError as error:
         return _cannot_write(error)
@@ -124,7 +124,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return explain(rest)
     if command in {"log", "export", "stats", "outbox"}:
-        return _kept(command, rest)
+        return _run_on_record(command, rest)
     if command == "agent":
         from lastword.cli.agent.command import main as agent  # noqa: PLC0415
 
@@ -138,7 +138,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return setup(rest)
     if command in {"gateway", "connect"}:
-        return _far(command, rest)
+        return _run_gateway_end(command, rest)
     if command == "config":
         from lastword.cli.config.command import main as config  # noqa: PLC0415
 
@@ -168,16 +168,16 @@ def _other(command: str, rest: list[str]) -> int:
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    said = (
+    text = (
         f"lastword: {unknown(command, rest)}\n"
         if command
         else f"lastword: a command is missing\n\n{usage()}"
     )
-    sys.stderr.write(said)
+    sys.stderr.write(text)
     return 2
 
 
-def _kept(command: str, rest: list[str]) -> int:
+def _run_on_record(command: str, rest: list[str]) -> int:
     """Run a command that reads what is kept of earlier sessions."""
     if command == "log":
         from lastword.cli.log.command import main as log  # noqa: PLC0415
@@ -196,7 +196,7 @@ def _kept(command: str, rest: list[str]) -> int:
     return outbox(rest)
 
 
-def _far(command: str, rest: list[str]) -> int:
+def _run_gateway_end(command: str, rest: list[str]) -> int:
     """Run either end of a gateway."""
     if command == "connect":
         from lastword.cli.connect import main as connect  # noqa: PLC0415

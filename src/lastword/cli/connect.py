@@ -63,10 +63,10 @@ def main(arguments: Sequence[str]) -> int:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
     except ImportError as error:
-        told = missing_extra("lastword connect", "gateway", error)
-        if told is error:
+        problem = missing_extra("lastword connect", "gateway", error)
+        if problem is error:
             raise
-        return _complain(str(told))
+        return _complain(str(problem))
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
     from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
@@ -88,6 +88,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _complain(said: str) -> int:
-    sys.stderr.write(f"lastword: {said}\n")
+def _complain(reason: str) -> int:
+    sys.stderr.write(f"lastword: {reason}\n")
     return 2

@@ -30,16 +30,16 @@ def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> No
     sys.stdout.write(document(members, indent=indent))
 
 
-def write_error(said: str, exit_status: int) -> None:
+def write_error(text: str, exit_status: int) -> None:
     """Write the document of a command that could not do what it was asked, from its sentences."""
-    sentences = [_PROGRAM.sub("", line) for line in said.strip().splitlines()]
+    sentences = [_PROGRAM.sub("", line) for line in text.strip().splitlines()]
     write({"error": {"message": "\n".join(sentences), "exit_status": exit_status}})
 
 
 def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
     """Return one document, with every character printable."""
-    told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
-    text = printable_json(json.dumps(told, ensure_ascii=False))
+    values = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
+    text = printable_json(json.dumps(values, ensure_ascii=False))
     return f"{_indented(text, indent) if indent else text}\n"
 
 

@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
         progress.say(f"Writing {target}")
         write = partial(write_page, bundle) if options.html else bundle.write
         manifest = _write(write, target, force=options.force)
-    _tell(target, manifest, as_json=options.json, as_page=options.html)
+    _report(target, manifest, as_json=options.json, as_page=options.html)
     return 0
 
 
@@ -197,7 +197,7 @@ def _why(error: OSError) -> str:
     return (error.strerror or "failed").lower()
 
 
-def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
+def _report(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
     if as_json:
         envelope.write({"file": os.path.abspath(target), "manifest": manifest})
         return
@@ -205,17 +205,17 @@ def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool
     turns = counted(sum(manifest["counts"]["turns"].values()), "turn")
     entries = counted(sum(manifest["counts"]["entries"].values()), "entry")
     if as_page:
-        held = f"In it: one page with {turns} and {entries}, to open in a browser."
+        content = f"In it: one page with {turns} and {entries}, to open in a browser."
         read = "Read it before you attach it."
     else:
-        held = (
+        content = (
             f"In it: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
             "manifest.json, with versions and counts."
         )
         read = "Read summary.md before you attach the file."
     page = Page(colours=False, keeps_words=True)
     page.line(f"Written to {os.path.abspath(target)}")
-    page.line(held)
+    page.line(content)
     page.line(taken_out(manifest["redactions"]["when_exported"]))
     page.line(f"No prompt, no answer and no tool's content is in it. {read}")
-    sys.stderr.write(page.take())
+    sys.stderr.write(page.drain())

@@ -136,8 +136,8 @@ def _target(options: argparse.Namespace) -> ReportTarget:
         raise TargetError(f"the address is missing: --report-to URL, or {option.variable}")
     if option.read(options.report_to) is None:
         raise TargetError(f"--report-to cannot be used: it takes {option.expects}")
-    wish = Wish(options.report_to, options.report_format, options.report_secret_file)
-    return target_of(wish, os.environ)
+    request = Wish(options.report_to, options.report_format, options.report_secret_file)
+    return target_of(request, os.environ)
 
 
 def _key(options: argparse.Namespace) -> str:
@@ -162,13 +162,13 @@ def _test(target: ReportTarget) -> int:
     try:
         answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))
     except PostError as error:
-        said = str(error)
+        reason = str(error)
     else:
-        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
+        fate, reason = fate_of(answer, is_otlp=target.form == OTLP)
         if fate is Fate.DELIVERED:
             sys.stdout.write(f"a test report was taken at {target.place}\n")
             return 0
-    sys.stderr.write(f"lastword outbox: {target.place} accepted no report: {said}\n")
+    sys.stderr.write(f"lastword outbox: {target.place} accepted no report: {reason}\n")
     return 1
 
 
@@ -203,7 +203,7 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
         _lines(page, status, current)
     for path in aside:
         page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -232,24 +232,24 @@ def _lines(page: Page, status: Status, current: str) -> None:
             page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
     if status.dead_letters:
         page.line("refused for good (--clear-dead removes them):")
-    for place, said, report in status.dead_letters:
+    for place, reason, report in status.dead_letters:
         what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
-        page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {said} at {place}", indent=2)
+        page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {reason} at {place}", indent=2)
 
 
 def _document(status: Status | None, aside: list[str], current: str) -> dict[str, Any]:
     if status is None:
         status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
-    known = msgspec.structs.asdict(status)
-    known["targets"] = [
+    members = msgspec.structs.asdict(status)
+    members["targets"] = [
         msgspec.structs.asdict(pace) | {"current": pace.target == current if current else None}
         for pace in status.targets
     ]
-    known["dead_letters"] = [
-        {"place": place, "said": said, "report": _members(report)}
-        for place, said, report in status.dead_letters
+    members["dead_letters"] = [
+        {"place": place, "said": reason, "report": _members(report)}
+        for place, reason, report in status.dead_letters
     ]
-    return {**known, "set_aside": aside}
+    return {**members, "set_aside": aside}
 
 
 def _members(report: FailureReport) -> Any:

@@ -92,8 +92,8 @@ class Page:
             most: The maximum width.
             keeps_words: Keep a word that is longer than a line whole, so that it can be copied.
         """
-        found = terminal_columns() if columns is None else columns
-        self.columns: int = max(least, min(most, found))
+        width = terminal_columns() if columns is None else columns
+        self.columns: int = max(least, min(most, width))
         self._colours = has_colours() if colours is None else colours
         self._codes = _LIGHT_CODES if self._colours and is_light() else _CODES
         self._keeps_words = keeps_words
@@ -152,14 +152,14 @@ class Page:
                 cells += [("  ", ""), *line, (" " * (page.columns - width), "")]
             self._lines.append(cells)
 
-    def take_cells(self) -> list[Sequence[Cell]]:
+    def drain_cells(self) -> list[Sequence[Cell]]:
         """Return the lines so far as texts with styles, and clear the page."""
         lines, self._lines = self._lines, []
         return lines
 
-    def take(self) -> str:
+    def drain(self) -> str:
         """Return the lines so far, and clear the page."""
-        lines = self.take_cells()
+        lines = self.drain_cells()
         painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
         return "".join(f"{line.rstrip()}\n" for line in painted)
 
@@ -184,16 +184,16 @@ def _plain(text: str) -> str:
 
 def fitted(text: str, columns: int) -> str:
     """Return the text in exactly this many columns, with a visible cut."""
-    kept = shortened(text, columns)
-    return kept + " " * (columns - text_width(kept))
+    cut = shortened(text, columns)
+    return cut + " " * (columns - text_width(cut))
 
 
 def visibly_cut(text: str, columns: int) -> str:
     """Return the text, or its beginning with a mark that stdout can encode."""
-    return shortened(text, columns, mark="…" if takes_bars() else "...")
+    return shortened(text, columns, mark="…" if supports_bars() else "...")
 
 
-def takes_bars() -> bool:
+def supports_bars() -> bool:
     """Tell whether stdout's encoding has block characters."""
     try:
         "▁█".encode(sys.stdout.encoding or "ascii")

@@ -79,8 +79,8 @@ def moment(text: str) -> int:
             return max(0, int((time.time() - ago) * 1000))
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
-        said = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
-        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {said}") from None
+        expected = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {expected}") from None
 
 
 def whole_number(text: str) -> int:
@@ -126,10 +126,10 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
         sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
     finally:
-        _tell_of_damaged(command, path)
+        _report_damaged(command, path)
 
 
-def _tell_of_damaged(command: str, path: str) -> None:
+def _report_damaged(command: str, path: str) -> None:
     aside = set_aside_before(path)
     if not aside:
         return
@@ -178,16 +178,18 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
             sys.stderr.write(f"lastword: {text} is a session's id here, not a number of the list\n")
         return whole
     numbered = listing.part_by_number(record, int(text)) if _is_number(text) else None
-    found = reader.find_by_beginning(record, text) if text.strip() else []
+    matches = reader.find_by_beginning(record, text) if text.strip() else []
     if numbered is not None:
         # The list shows numbers, and an id that begins so can be given with one character more.
-        _tell_of_number(text, found)
+        _note_number(text, matches)
         return numbered
-    if not found:
+    if not matches:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
-    if len(found) > 1:
-        raise UnusableError(f"{name!r} may be any of these; give more of it:\n{_candidates(found)}")
-    return found[0]
+    if len(matches) > 1:
+        raise UnusableError(
+            f"{name!r} may be any of these; give more of it:\n{_candidates(matches)}"
+        )
+    return matches[0]
 
 
 def _is_number(text: str) -> bool:
@@ -196,7 +198,7 @@ def _is_number(text: str) -> bool:
     return is_short and text.isascii() and text.isdigit() and text[0] != "0"
 
 
-def _tell_of_number(number: str, begins: list[Part]) -> None:
+def _note_number(number: str, begins: list[Part]) -> None:
     if begins:
         sys.stderr.write(
             f"lastword: {number} is taken as the session's number in the list; give more of an id "
@@ -204,13 +206,13 @@ def _tell_of_number(number: str, begins: list[Part]) -> None:
         )
 
 
-def _candidates(found: list[Part]) -> str:
-    same = len({part.session_id for part in found}) < len(found)
+def _candidates(matches: list[Part]) -> str:
+    same = len({part.session_id for part in matches}) < len(matches)
     lines = [
         f"  {one_line(part.name if same else part.session_id)}"
         f"  ({datetime.fromtimestamp(part.last_epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M})"
-        for part in found[:MAX_CANDIDATES]
+        for part in matches[:MAX_CANDIDATES]
     ]
-    if len(found) > MAX_CANDIDATES:
-        lines.append(f"  and {len(found) - MAX_CANDIDATES} more")
+    if len(matches) > MAX_CANDIDATES:
+        lines.append(f"  and {len(matches) - MAX_CANDIDATES} more")
     return "\n".join(lines)

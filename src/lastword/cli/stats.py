@@ -90,18 +90,18 @@ def _days(text: str) -> int:
 
 def _run(options: argparse.Namespace, path: str) -> int:
     with Progress("Reading the record") as progress:
-        found = trends_of(
+        trends = trends_of(
             path,
             options.days,
             int(time.time() * 1000) + 1,
             lambda what: progress.say(f"Reading the record: {what}"),
         )
     if options.json:
-        envelope.write(found)
+        envelope.write(trends)
         return 0
     page = Page()
-    _show(page, options.days, found.now, found.before)
-    sys.stdout.write(page.take())
+    _show(page, options.days, trends.now, trends.before)
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -197,17 +197,17 @@ def _turns(table: _Table, now: Period, before: Period) -> None:
     if now.ok_percent is not None:
         whole = now.ok_percent == 100  # noqa: PLR2004 - percent
         # Cut, not rounded: 99.99 is not 100.
-        told = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
-        told = f"{told:>{_NUMBER_COLUMNS}}"
-        table.page.row(table.label("  ok, of those not cancelled"), told, "" if whole else "red")
+        text = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
+        text = f"{text:>{_NUMBER_COLUMNS}}"
+        table.page.row(table.label("  ok, of those not cancelled"), text, "" if whole else "red")
     table.row("other requests that failed", now.failed_requests, before.failed_requests)
     table.row("agents restarted", now.restarts, before.restarts)
     table.row("model calls retried", now.retries, before.retries)
     if now.wait_seconds or before.wait_seconds:
-        told = duration(now.wait_seconds)
+        text = duration(now.wait_seconds)
         if before.wait_seconds:
-            told += f" ({duration(before.wait_seconds)} before)"
-        table.page.row(table.label("  time spent waiting for retries"), told)
+            text += f" ({duration(before.wait_seconds)} before)"
+        table.page.row(table.label("  time spent waiting for retries"), text)
 
 
 def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:

@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 _COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
 
 
-MAX_SAID_CHARS = 4096
+MAX_BEGINNING_CHARS = 4096
 
 
 class PrintableStream:
     """A text stream that writes only printable text, and otherwise acts as the wrapped one.
 
     Attributes:
-        said: The beginning of what was written.
+        beginning: The beginning of what was written.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.said: str = ""
+        self.beginning: str = ""
 
     def write(self, text: str) -> int:
         """Write a text."""
-        if len(self.said) < MAX_SAID_CHARS:
-            self.said += text[:MAX_SAID_CHARS]
+        if len(self.beginning) < MAX_BEGINNING_CHARS:
+            self.beginning += text[:MAX_BEGINNING_CHARS]
         # Between the colours stands the text.
         parts = _COLOUR.split(text)
         parts[::2] = map(printable, parts[::2])

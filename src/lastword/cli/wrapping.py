@@ -33,10 +33,10 @@ def head(text: str, columns: int) -> str:
     columns = max(0, columns)
     if text.isascii():
         return text[:columns]
-    taken = 0
+    width = 0
     for at, char in enumerate(text):
-        taken += _width(char)
-        if taken > columns:
+        width += _width(char)
+        if width > columns:
             return text[:at]
     return text
 

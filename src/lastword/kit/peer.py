@@ -76,7 +76,7 @@ class Piped:
     """
 
     variable: ClassVar[str] = MARK
-    stderr_kept: ClassVar[int] = STDERR_TAIL_BYTES
+    stderr_tail_bytes: ClassVar[int] = STDERR_TAIL_BYTES
 
     def __init__(
         self,
@@ -227,14 +227,14 @@ class Piped:
         stream.open = bool(data)
         stream.count += len(data)
         if stream is self.stdout:
-            self._take(data)
+            self._receive(data)
         else:
             stream.data += data
-            del stream.data[: -self.stderr_kept]
+            del stream.data[: -self.stderr_tail_bytes]
             self.stderr_times.append((self.now, stream.count))
             del self.stderr_times[:-STDERR_TIMES]
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Make something of bytes of stdout; there are none at its end."""
         self.stdout.data += data
 
@@ -295,7 +295,7 @@ class PeerEvent:
         return not self.sent and self.frame is not None and "method" not in self.frame
 
     @property
-    def asks_permission(self) -> bool:
+    def is_permission_request(self) -> bool:
         """Is it the agent's question whether it may do something?"""
         frame = self.frame or {}
         return not self.sent and frame.get("method") == acp.PERMISSION and "id" in frame
@@ -413,36 +413,36 @@ class Peer(Piped):
         self, fits: Callable[[PeerEvent], bool], seconds: float, *, since: int = 0
     ) -> PeerEvent | None:
         """Return the first event from number `since` on that fits, `None` if none comes in time."""
-        found: list[PeerEvent] = []
-        seen = since
+        matches: list[PeerEvent] = []
+        index = since
 
         def look() -> bool:
-            nonlocal seen
-            while seen < len(self.events) and not found:
-                if fits(self.events[seen]):
-                    found.append(self.events[seen])
-                seen += 1
-            return bool(found)
+            nonlocal index
+            while index < len(self.events) and not matches:
+                if fits(self.events[index]):
+                    matches.append(self.events[index])
+                index += 1
+            return bool(matches)
 
         self.wait(look, seconds)
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def answer_to(self, request_id: object, seconds: float) -> PeerEvent | None:
         """Return the answer with this very id, `None` when none comes in time."""
         return self.find(lambda event: event.answers(request_id), seconds)
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         head, *rest = data.split(b"\n")
         if self._length < self.max_line_bytes:
             self._pieces.append(head)
             self._length += len(head)
         for part in rest:
-            self._take_line(b"".join(self._pieces))
+            self._receive_line(b"".join(self._pieces))
             self._pieces, self._length = [part], len(part)
         if not data and self._length:
-            self._take_line(b"".join(self._pieces))
+            self._receive_line(b"".join(self._pieces))
 
-    def _take_line(self, line: bytes) -> None:
+    def _receive_line(self, line: bytes) -> None:
         """Make something of a line of stdout."""
         if not line.strip():
             return  # every client skips these
@@ -550,7 +550,7 @@ def _allowing(options: object) -> Frame:
 def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
     """Give pid and command line of every live process with the mark in this variable (Linux)."""
     folder = Path("/proc")
-    wanted = f"{variable}={mark}".encode()
+    marker = f"{variable}={mark}".encode()
     for entry in folder.iterdir() if mark and sys.platform == "linux" else ():
         if not entry.name.isdigit():
             continue
@@ -560,7 +560,7 @@ def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
         except OSError:
             continue
-        if wanted in environ:
+        if marker in environ:
             yield int(entry.name), command.decode("utf-8", "replace").strip()
 
 

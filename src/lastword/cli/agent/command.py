@@ -189,13 +189,13 @@ def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
     """
     if chosen.bare and chosen.fallback:
         raise UsageError("--bare leaves lastword out, and --fallback is its")
-    wanted = QUICK | script.run
+    options = QUICK | script.run
     by_name = {option.name: option for option in OPTIONS}
     if chosen.fallback:
-        wanted["fallback"] = chosen.fallback
+        options["fallback"] = chosen.fallback
     own = [
         f"--{name}={value}"
-        for name, value in wanted.items()
+        for name, value in options.items()
         # What the user says in the environment comes before what a scenario would have.
         if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
     ]

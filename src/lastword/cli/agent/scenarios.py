@@ -34,12 +34,12 @@ FOOT = (
 def scenarios(chosen: argparse.Namespace) -> str:
     """Return the list of scenarios."""
     if chosen.json:
-        told = [
+        entries = [
             {"group": group, **scenario.listed()}
             for group, members in GROUPS.items()
             for scenario in members
         ]
-        return envelope.document({"scenarios": told})
+        return envelope.document({"scenarios": entries})
     page = Page(colours=False, keeps_words=True)
     for group, members in GROUPS.items():
         page.verbatim((group.upper(), ""))
@@ -49,7 +49,7 @@ def scenarios(chosen: argparse.Namespace) -> str:
             page.line()
     for line in FOOT:
         page.line(line)
-    return page.take()
+    return page.drain()
 
 
 def _show(page: Page, scenario: Scenario) -> None:
@@ -58,22 +58,22 @@ def _show(page: Page, scenario: Scenario) -> None:
     page.verbatim((f"{scenario.name}{mark}{kind}", ""))
     page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
     page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
-    second = scenario.told_in(acp.V2.version)
-    if second != scenario.told:
+    second = scenario.failure_in(acp.V2.version)
+    if second != scenario.failure:
         ends = second.type.value if second else "ends well"
         page.line(f"in version 2  [{ends}]", indent=INDENT)
 
 
 def rungs(chosen: argparse.Namespace) -> str:
     """Return one failure as it is sent on each rung."""
-    told = ladder.listed()
+    entries = ladder.listed()
     if chosen.json:
-        return envelope.document({"rungs": told})
+        return envelope.document({"rungs": entries})
     page = Page(colours=False, keeps_words=True)
-    for number, entry in enumerate(told):
+    for number, entry in enumerate(entries):
         if number:
             page.line()
         page.line(f"{entry['rung']}: {entry['when']}".removesuffix(": "))
         for frame in entry["frames"]:
             page.line(json.dumps(frame), indent=INDENT, hang=2)
-    return page.take()
+    return page.drain()

@@ -177,7 +177,7 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> int:
     else:
         page = report.page()
         report.show_list(page, checks)
-        sys.stdout.write(page.take())
+        sys.stdout.write(page.drain())
     return 0
 
 
@@ -196,24 +196,24 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
             if not options.json:
                 report.show(page, row, finding, is_in_front=is_in_front(settings.command))
                 with progress.aside():
-                    sys.stdout.write(page.take())
+                    sys.stdout.write(page.drain())
                     sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        envelope.write(documents.told(settings.command, rows, seconds))
+        envelope.write(documents.report(settings.command, rows, seconds))
     else:
         report.show_summary(page, rows, seconds)
-        sys.stdout.write(page.take())
+        sys.stdout.write(page.drain())
     if options.junit:
         documents.write_whole(options.junit, documents.junit(settings.command, rows, seconds))
     verdicts = {finding.verdict for _, finding in rows}
     # An agent of which nothing can be said, as one that does not start, is not fine; nor is one
     # whose sessions nobody has seen.
     closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
-    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _SAID or closed else 0
+    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _CONCLUSIVE or closed else 0
 
 
 OPENS = "opens-session"
 """The check without which there are no turns to be checked."""
 
-_SAID = {CheckVerdict.PASS, CheckVerdict.WARN}
+_CONCLUSIVE = {CheckVerdict.PASS, CheckVerdict.WARN}

@@ -85,8 +85,8 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
             lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
             page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
     counts = Counter(finding.verdict for _, finding in rows)
-    said = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
-    page.line(f"{', '.join(said)}; {seconds:.0f} s")
+    parts = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
+    page.line(f"{', '.join(parts)}; {seconds:.0f} s")
     if counts[CheckVerdict.FAIL]:
         page.line(
             "Each FAIL says what to do. `lastword check --only NAME -- CMD` runs one check again; "

@@ -9,26 +9,26 @@ _lastword_commands_of_two='gateway/token gateway/status gateway/reload gateway/s
 
 _lastword_command() {
   case $1 in
-    'demo') flags='-h --help --frames --svg --theme' takes_agent='' ;;
-    'doctor') flags='-h --help --client --timeout --json' takes_agent='yes' ;;
-    'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --json' takes_agent='yes' argument='ARGUMENT' ;;
-    'config') flags='-h --help --json' takes_agent='' argument='ARGUMENT' ;;
-    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --record --no-record --record-text --report-to --report-format --report-secret-file --config --no-config --passthrough --verbose' takes_agent='yes' ;;
-    'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' takes_agent='' argument='ARGUMENT' ;;
-    'export') flags='-h --help --last -o --output --html --force --json --record' takes_agent='' argument='ARGUMENT' ;;
-    'stats') flags='-h --help --days --json --record' takes_agent='' ;;
-    'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' takes_agent='' argument='ARGUMENT' ;;
-    'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' takes_agent='' argument='ARGUMENT' ;;
-    'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' takes_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --root --sessions --viewers --client-fs --idle-close --detach-grace --log-age --log-limit --unattended --unattended-timeout --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --record --no-record --record-text --report-to --report-format --report-secret-file --config --no-config --passthrough --verbose' takes_agent='yes' argument='ARGUMENT' ;;
-    'gateway token') flags='-h --help --role --session --expires --link --record' takes_agent='' ;;
-    'gateway status') flags='-h --help --json --port --record' takes_agent='' ;;
-    'gateway reload') flags='-h --help --port --record' takes_agent='' ;;
-    'gateway stop') flags='-h --help --agents --port --record' takes_agent='' ;;
-    'connect') flags='-h --help --session --token --token-file --insecure --config --no-config' takes_agent='' argument='ARGUMENT' ;;
-    'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --record' takes_agent='' ;;
-    'help') flags='-h --help' takes_agent='' argument='ARGUMENT' ;;
-    'completion') flags='-h --help' takes_agent='' argument='ARGUMENT' ;;
+    'demo') flags='-h --help --frames --svg --theme' runs_agent='' ;;
+    'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
+    'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --json' runs_agent='yes' argument='ARGUMENT' ;;
+    'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
+    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --record --no-record --record-text --report-to --report-format --report-secret-file --config --no-config --passthrough --verbose' runs_agent='yes' ;;
+    'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
+    'export') flags='-h --help --last -o --output --html --force --json --record' runs_agent='' argument='ARGUMENT' ;;
+    'stats') flags='-h --help --days --json --record' runs_agent='' ;;
+    'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
+    'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
+    'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --root --sessions --viewers --client-fs --idle-close --detach-grace --log-age --log-limit --unattended --unattended-timeout --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --record --no-record --record-text --report-to --report-format --report-secret-file --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway token') flags='-h --help --role --session --expires --link --record' runs_agent='' ;;
+    'gateway status') flags='-h --help --json --port --record' runs_agent='' ;;
+    'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
+    'gateway stop') flags='-h --help --agents --port --record' runs_agent='' ;;
+    'connect') flags='-h --help --session --token --token-file --insecure --config --no-config' runs_agent='' argument='ARGUMENT' ;;
+    'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --record' runs_agent='' ;;
+    'help') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
+    'completion') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
   esac
 }
 
@@ -167,7 +167,7 @@ _lastword_fill() {
 
 _lastword() {
   local cur=${COMP_WORDS[COMP_CWORD]} flag='' before='' command=${COMP_WORDS[1]} agent=0 i
-  local kind='' word='' words='' flags='' argument='' takes_agent=''
+  local kind='' word='' words='' flags='' argument='' runs_agent=''
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     _lastword_fill compgen -W "$_lastword_commands --help --version" -- "$cur"
@@ -185,7 +185,7 @@ _lastword() {
   fi
   _lastword_command "$command"
   if ((agent)); then
-    [[ $takes_agent ]] || return
+    [[ $runs_agent ]] || return
     if ((COMP_CWORD > agent + 1)) && declare -F _comp_command_offset >/dev/null; then
       _comp_command_offset $((agent + 1))
     elif ((COMP_CWORD > agent + 1)) && declare -F _command_offset >/dev/null; then
@@ -213,7 +213,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ ! $kind && $cur == -* ]]; then
-    [[ $takes_agent ]] && flags="$flags --"
+    [[ $runs_agent ]] && flags="$flags --"
     _lastword_fill compgen -W "$flags" -- "$cur"
     return
   fi

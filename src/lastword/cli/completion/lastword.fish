@@ -58,7 +58,7 @@ complete -c lastword -n '__lastword_is demo' -l frames -d 'show every message th
 complete -c lastword -n '__lastword_is demo' -l svg -r -F -d 'write the screen to this file as a picture'
 complete -c lastword -n '__lastword_is demo' -l theme -x -a 'dark light' -d 'with --svg: the picture\'s colours'
 complete -c lastword -n '__lastword_is doctor' -s h -l help -d 'show this help and exit'
-complete -c lastword -n '__lastword_is doctor' -l client -x -a 'zed acpx jetbrains typed older v2' -d 'show how failures reach this client alone: zed, acpx, jetbrains, typed, older, v2, or the name of any other'
+complete -c lastword -n '__lastword_is doctor' -l client -x -a 'zed acpx jetbrains typed older v2' -d 'show how failures reach this client only: zed, acpx, jetbrains, typed, older, v2, or any other client\'s name'
 complete -c lastword -n '__lastword_is doctor' -l timeout -x -d 'how long each answer of the agent may take'
 complete -c lastword -n '__lastword_is doctor' -l json -d 'print the findings as JSON, for programs'
 complete -c lastword -n '__lastword_is setup' -s h -l help -d 'show this help and exit'

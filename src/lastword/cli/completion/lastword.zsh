@@ -32,83 +32,83 @@ _lastword_command() {
   case $1 in
     'demo')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--frames:show every message that came, as JSON' '--svg:write the screen to this file as a picture' '--theme:with --svg: the picture'\''s colours')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'doctor')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--client:show how failures reach this client alone: zed, acpx, jetbrains, typed, older, v2, or the name of any other' '--timeout:how long each answer of the agent may take' '--json:print the findings as JSON, for programs')
-      argument='' takes_agent=yes
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--client:show how failures reach this client only: zed, acpx, jetbrains, typed, older, v2, or any other client'\''s name' '--timeout:how long each answer of the agent may take' '--json:print the findings as JSON, for programs')
+      argument='' runs_agent=yes
       ;;
     'setup')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--list:show the editors and agents that are known' '--write:change the settings file' '--remove:take the entry out of it again' '--wrap:put lastword in front of an agent that the settings have' '--name:what the agent is called in the editor' '--file:another settings file' '--create:with --write: create the folder of the settings file, if it does not exist' '--force:replace or remove an entry that lastword did not write' '--json:print the same as JSON, for programs')
-      argument=ARGUMENT takes_agent=yes
+      argument=ARGUMENT runs_agent=yes
       ;;
     'config')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--json:print the same as JSON, for programs')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'run')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--first-update-timeout:end a turn that has shown nothing at all after this time' '--idle-timeout:end a turn that is silent for this long between two outputs' '--tool-timeout:the same while a tool call is in progress' '--turn-timeout:end every turn after this time, whatever it is doing' '--cancel-grace:how long the agent has to confirm the user'\''s cancel' '--stderr-limit:end the turn of an agent that floods stderr with more than this and sends nothing else' '--line-limit:the longest message that is read, in either direction' '--fallback:how a failure reaches the client' '--silent-success:how to treat a turn that ends as a success but has shown nothing: make it an error, or let it pass' '--warn-after:warn the user after this much silence, if the client can show it' '--show-retries:show a line in the conversation while the agent retries' '--evidence:where to look for the cause of a failure: auto also reads the agent'\''s logs and events, wire only its output' '--restart:restart a dead agent when it is next needed, and resume its sessions' '--retry:send a prompt again, up to this many times, if it failed before anything happened' '--retry-wait-limit:do not wait longer than this before such a retry' '--record:keep the record in this folder, such as one of a project'\''s own' '--no-record:keep no record of this run' '--record-text:record the words of errors too, without secrets' '--report-to:send a report of each failure to this address, without content' '--report-format:send reports to an OpenTelemetry collector, or to a webhook, signed' '--report-secret-file:the file with the secret that signs a webhook'\''s reports' '--config:read this configuration file in place of the user'\''s own' '--no-config:read no configuration file, neither the user'\''s nor a project'\''s' '--passthrough:run the agent as if lastword were not there, to see whether lastword is the cause' '--verbose:say on stderr what lastword sees and does, for a bug report')
-      argument='' takes_agent=yes
+      argument='' runs_agent=yes
       ;;
     'log')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--last:the latest session, or the latest start that failed' '--errors:show each failure, and what to do' '--follow:show what happens from now on, until Ctrl-C' '--since:only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30' '--limit:show at most this many sessions' '--all:show every session, failure or turn, not the latest' '--json:print the same as JSON, for programs' '--web:show it in a browser on this machine' '--no-open:with --web: print the link, and open no browser' '--port:with --web: serve there' '--record:the record'\''s folder, where `lastword run --record DIR` was given one')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'export')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--last:the latest session, or the latest start that failed' '-o:write to this file, or into this folder' '--output:write to this file, or into this folder' '--html:write one page for a browser instead of a zip file' '--force:replace a file that exists' '--json:print the file'\''s path and manifest, for programs' '--record:the record'\''s folder, where `lastword run --record DIR` was given one')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'stats')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--days:sum up the last N days, and compare them with the N days before' '--json:print the same as JSON, for programs' '--record:the record'\''s folder, where `lastword run --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'explain')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--status:its status, from 100 to 599' '--header:a header' '--body:its body' '--exit-code:its exit status, from 0 to 255, or -N' '--exit-signal:the signal that ended it, such as SIGKILL or 9' '--json:print the answer as JSON, with rule and evidence' '--jsonl:read an error from each line of FILE, and print an answer for each as JSON')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'agent')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--file:a scenario file of any name, in place of SCENARIO' '--fallback:how failures reach the client' '--bare:leave lastword out, to see what a client gets without' '--list:show the scenarios, and what a client does with each' '--rungs:show the messages of one failure in each form of it' '--script:print the scenario as a scenario file, to change' '--json:with --list and --rungs: print JSON, for programs')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'check')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--preset:point an agent that lastword knows to its model: opencode, claude, kimi, codex, qwen' '--provider-env:set a variable that points the agent to lastword'\''s model' '--scenario-prompts:the prompt at which the agent plays the failure {name} by itself' '--prompt:every other prompt' '--keep-home:let the agent work in your home, with your login, instead of an empty one' '--protocol:the version of ACP that is spoken' '--only:play these checks alone, by requirement or name, with commas' '--timeout:how long an answer without a model, or a healthy turn, may take' '--turn-limit:how long a failing turn may take to end' '--list:show the checks, and play none' '--json:print everything as JSON, for programs' '--junit:also write the results as JUnit XML, for CI' '--keep:also write every message, with secrets removed, into this folder')
-      argument='' takes_agent=yes
+      argument='' runs_agent=yes
       ;;
     'gateway')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--listen:the address to serve at' '--path:the path of ACP'\''s WebSocket and HTTP transport' '--allow-origin:let web pages of this origin connect, such as https://app.example' '--allow-host:a name that the gateway is reached by, as behind a proxy' '--public-url:where browsers reach it, as behind a proxy or from outside a container' '--behind-proxy:a proxy in front does TLS, and its X-Forwarded headers are believed' '--proxy-address:with --behind-proxy: the proxy'\''s IP address or network, such as 10.0.0.0/24' '--root:the folder in or below which sessions work' '--sessions:agents that run at once, at most' '--viewers:viewers of one session at once, at most' '--client-fs:let the agent use the files and terminals of the client that opened the session' '--idle-close:end a session after this long without a viewer or a turn' '--detach-grace:end a session this long after its last viewer leaves' '--log-age:keep the log of a session for this long after it ends' '--log-limit:keep at most this much of a session'\''s log, the latest part' '--unattended:keep such a question for whoever comes, or answer no at once' '--unattended-timeout:with hold: answer no after this long' '--ping:ping each viewer at this interval' '--pong-timeout:close a connection whose pong takes longer than this' '--frame-limit:the longest message that a viewer may send' '--compress:offer viewers compression, for slow links' '--first-update-timeout:end a turn that has shown nothing at all after this time' '--idle-timeout:end a turn that is silent for this long between two outputs' '--tool-timeout:the same while a tool call is in progress' '--turn-timeout:end every turn after this time, whatever it is doing' '--cancel-grace:how long the agent has to confirm the user'\''s cancel' '--stderr-limit:end the turn of an agent that floods stderr with more than this and sends nothing else' '--line-limit:the longest message that is read, in either direction' '--fallback:how a failure reaches the client' '--silent-success:how to treat a turn that ends as a success but has shown nothing: make it an error, or let it pass' '--warn-after:warn the user after this much silence, if the client can show it' '--show-retries:show a line in the conversation while the agent retries' '--evidence:where to look for the cause of a failure: auto also reads the agent'\''s logs and events, wire only its output' '--restart:restart a dead agent when it is next needed, and resume its sessions' '--retry:send a prompt again, up to this many times, if it failed before anything happened' '--retry-wait-limit:do not wait longer than this before such a retry' '--record:keep the record in this folder, such as one of a project'\''s own' '--no-record:keep no record of this run' '--record-text:record the words of errors too, without secrets' '--report-to:send a report of each failure to this address, without content' '--report-format:send reports to an OpenTelemetry collector, or to a webhook, signed' '--report-secret-file:the file with the secret that signs a webhook'\''s reports' '--config:read this configuration file in place of the user'\''s own' '--no-config:read no configuration file, neither the user'\''s nor a project'\''s' '--passthrough:run the agent as if lastword were not there, to see whether lastword is the cause' '--verbose:say on stderr what lastword sees and does, for a bug report')
-      argument=ARGUMENT takes_agent=yes
+      argument=ARGUMENT runs_agent=yes
       ;;
     'gateway token')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--role:what its holder may do: everything, or look on' '--session:let it into this session alone' '--expires:how long it is valid' '--link:print a link to the page of the gateway there, which works once' '--record:the record'\''s folder, where `lastword gateway --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'gateway status')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--json:print the same as JSON, for programs' '--port:the port that the gateway listens on' '--record:the record'\''s folder, where `lastword gateway --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'gateway reload')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--port:the port that the gateway listens on' '--record:the record'\''s folder, where `lastword gateway --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'gateway stop')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--agents:end the agents and their sessions too' '--port:the port that the gateway listens on' '--record:the record'\''s folder, where `lastword gateway --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'connect')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--session:go on with this session where the editor asks for a new one' '--token:the token' '--token-file:the file with the token' '--insecure:send the token to another machine without TLS, in a network that is encrypted itself' '--config:read this configuration file in place of the user'\''s own' '--no-config:read no configuration file, neither the user'\''s nor a project'\''s')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'outbox')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--send:send waiting reports now, for 60 s at most' '--test:send one test report, to try the address' '--redirect:send reports that wait for another address to --report-to: OLD is that address as `lastword outbox` shows it, or `all`' '--clear-dead:remove the reports that were refused for good' '--json:print the outbox as JSON, for programs' '--report-to:with --send, --test and --redirect: the address' '--report-format:what listens there: an OpenTelemetry collector or a webhook' '--report-secret-file:the file with the secret that signs a webhook'\''s reports' '--record:the record'\''s folder, where `lastword run --record DIR` was given one')
-      argument='' takes_agent=''
+      argument='' runs_agent=''
       ;;
     'help')
       flags=('-h:show this help and exit' '--help:show this help and exit')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     'completion')
       flags=('-h:show this help and exit' '--help:show this help and exit')
-      argument=ARGUMENT takes_agent=''
+      argument=ARGUMENT runs_agent=''
       ;;
     *) return 1 ;;
   esac
@@ -250,7 +250,7 @@ _lastword_sessions() {
 }
 
 _lastword() {
-  local command=$words[2] flag='' kind='' argument='' takes_agent=''
+  local command=$words[2] flag='' kind='' argument='' runs_agent=''
   local -a flags values
   local -i agent=0 i
   if (( CURRENT == 2 )); then
@@ -269,7 +269,7 @@ _lastword() {
   flags=()
   _lastword_command $command || return
   if (( agent )); then
-    [[ -n $takes_agent ]] || return
+    [[ -n $runs_agent ]] || return
     words=("${(@)words[agent+1,-1]}")
     (( CURRENT -= agent ))
     _normal
@@ -283,7 +283,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ -z $kind && $PREFIX == -* ]]; then
-    [[ -n $takes_agent ]] && flags+=('--:the agent'\''s command follows')
+    [[ -n $runs_agent ]] && flags+=('--:the agent'\''s command follows')
     _describe -o option flags
     return
   fi

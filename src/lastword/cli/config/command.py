@@ -216,7 +216,7 @@ def _show(places: Places, *, as_json: bool) -> int:
             page.row("  [[classify.rule]]  ", f"{row['name']}: {row['type']}")
         for row in journals:
             page.row("  [[journal]]        ", f"{row['name']}: of {row['agent']}")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -265,7 +265,7 @@ def _check(options: argparse.Namespace) -> int:
                     {
                         "file": path,
                         "problems": [
-                            {"line": each.line, "sentence": each.says} for each in problems
+                            {"line": each.line, "sentence": each.sentence} for each in problems
                         ],
                     }
                     for path, problems in results

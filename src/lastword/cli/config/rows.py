@@ -55,8 +55,8 @@ NO_ROWS = OwnRows()
 class _UnusableError(Exception):
     """A member of a row cannot be used; `member` is empty for the whole row."""
 
-    def __init__(self, member: str, says: str) -> None:
-        super().__init__(says)
+    def __init__(self, member: str, reason: str) -> None:
+        super().__init__(reason)
         self.member: str = member
 
 
@@ -84,16 +84,16 @@ def _each(
     if len(rows) > MAX_ROWS:
         problems.append((path, f"there are more than {MAX_ROWS} rows"))
         return
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, row in enumerate(rows):
         try:
             made = read(row)
         except _UnusableError as error:
             problems.append(((*path, index, error.member), str(error)))
             continue
-        if made.name in seen:
+        if made.name in names:
             problems.append(((*path, index, "name"), f"another row has the name {row['name']}"))
-        seen.add(made.name)
+        names.add(made.name)
         yield made
 
 

@@ -101,7 +101,10 @@ class FileSettings:
         rows, problems = rows_in(document.values)
         if problems:
             raise ConfigError(
-                [Problem(document.path, document.line_of(at), says) for at, says in problems]
+                [
+                    Problem(document.path, document.line_of(at), sentence)
+                    for at, sentence in problems
+                ]
             )
         return rows
 
@@ -163,10 +166,10 @@ def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) 
     settings.documents[source] = document
     problems = []
     for name, table in [*document.values.items()]:
-        says = _table_problem(name, table, source)
-        if says:
+        sentence = _table_problem(name, table, source)
+        if sentence:
             del document.values[name]
-            problems.append(Problem(path, document.line_of((name,)), says))
+            problems.append(Problem(path, document.line_of((name,)), sentence))
         elif name in TABLES and name in tables:
             problems += _read_table(settings, document, name, source)
     return problems
@@ -194,18 +197,18 @@ def _read_table(
     for key, value in document.values[name].items():
         option = options.get(key)
         if option is None:
-            says = _no_such("option", key, options)
+            sentence = _no_such("option", key, options)
         elif source == PROJECT and not option.project_safe:
-            says = f"a project's file cannot set {key}; your own file can"
+            sentence = f"a project's file cannot set {key}; your own file can"
         else:
             try:
                 texts = texts_of(name, option, value, folder)
             except ValueError as error:
-                says = str(error)
+                sentence = str(error)
             else:
                 settings.values[name, key] = FileSetting(name, option, texts, source, document)
                 continue
-        problems.append(Problem(document.path, document.line_of((name, key)), says))
+        problems.append(Problem(document.path, document.line_of((name, key)), sentence))
     return problems
 
 

@@ -80,12 +80,12 @@ def texts_of(table: str, option: Option, value: object, folder: str) -> list[str
     """
     texts = _texts(option, value, folder)
     if texts is None:
-        raise ValueError(f"{option.name} takes {_takes(option)}")
+        raise ValueError(f"{option.name} takes {_expected(option)}")
     if table in _OPEN:
         if _read(option, texts[0]) is None:
             shown = "" if option.kind == "url" else f" {texts[0]!r}"
             raise ValueError(
-                f"{option.name} cannot be{shown or ' this'}: it takes {_takes(option)}"
+                f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
             )
     else:
         _parse(table, words_of(option, texts))
@@ -131,7 +131,7 @@ def _read(option: Option, text: str) -> object:
     return option.read(text)
 
 
-def _takes(option: Option) -> str:
+def _expected(option: Option) -> str:
     if option.kind == "flag":
         return "true or false"
     kinds = {"list": "a list of texts", "text": "a text", "typed": "a text or a number"}

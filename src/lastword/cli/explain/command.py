@@ -228,8 +228,8 @@ def _write(explanation: Explanation, *, as_json: bool) -> None:
     if as_json:
         envelope.write(explanation.as_json())
     else:
-        told = shown(explanation, columns=terminal_columns(), colours=has_colours())
-        sys.stdout.write(told)
+        text = shown(explanation, columns=terminal_columns(), colours=has_colours())
+        sys.stdout.write(text)
     sys.stdout.flush()
 
 

@@ -15,7 +15,7 @@ SPOOL_BYTES = 1024 * 1024
 
 
 @contextlib.contextmanager
-def held_back() -> Iterator[None]:
+def buffer_output() -> Iterator[None]:
     """Hold back what is written to a pipe, until whoever writes it is done with the record.
 
     A pager that is left open takes no more after its first page, and a record that is being read
@@ -27,10 +27,10 @@ def held_back() -> Iterator[None]:
         return
     with tempfile.SpooledTemporaryFile(
         SPOOL_BYTES, "w+", encoding=out.encoding, errors="backslashreplace", newline=""
-    ) as held:
+    ) as buffer:
         try:
-            with contextlib.redirect_stdout(held):
+            with contextlib.redirect_stdout(buffer):
                 yield
         finally:
-            held.seek(0)
-            out.writelines(held)
+            buffer.seek(0)
+            out.writelines(buffer)

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.buffered_output import held_back
+from lastword.cli.log.buffered_output import buffer_output
 from lastword.cli.log.follow import follow
 from lastword.cli.log.page import (
     mark_of,
@@ -143,7 +143,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
         if options.limit is not None or options.since is not None or options.all:
             raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
-    with held_back(), reader.reading(path) as record:
+    with buffer_output(), reader.reading(path) as record:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
             return 0
@@ -177,8 +177,8 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     left_out = listing.count_parts(record, since) - len(parts) if more else 0
     shown = [_shown(record, part, number, since) for number, part in enumerate(parts, 1)]
     if options.json:
-        told = [documents.part(each) for each in shown]
-        envelope.write({"sessions": told, "more": more, "left_out": left_out})
+        values = [documents.part(each) for each in shown]
+        envelope.write({"sessions": values, "more": more, "left_out": left_out})
         return
     page = Page()
     show_parts(page, shown)
@@ -194,7 +194,7 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
             "every one.",
             "dim",
         )
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
@@ -216,8 +216,8 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
     if not turn.retries:
         return ()
-    told = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
-    return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in told)
+    values = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
+    return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in values)
 
 
 def _since(options: argparse.Namespace) -> str:

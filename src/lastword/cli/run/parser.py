@@ -75,14 +75,14 @@ def add_options(made: CommandParser) -> None:
         group = made.add_argument_group(title)
         for key in keys:
             option = BY_KEY[key]
-            said = f"{option.about} {_default(option)}".rstrip()
+            text = f"{option.about} {_default(option)}".rstrip()
             if option.kind == "flag":
-                group.add_argument(f"--{option.name}", action="store_true", help=said)
+                group.add_argument(f"--{option.name}", action="store_true", help=text)
             elif option.words:
-                group.add_argument(f"--{option.name}", choices=option.words, help=said)
+                group.add_argument(f"--{option.name}", choices=option.words, help=text)
             else:
                 metavar = METAVARS[option.kind]
-                group.add_argument(f"--{option.name}", metavar=metavar, help=said)
+                group.add_argument(f"--{option.name}", metavar=metavar, help=text)
 
 
 def _default(option: Option) -> str:

@@ -68,8 +68,8 @@ def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
         own_rows.use(own.rules)
     door = "gateway" if given_run else "run"
     target = _target(options)
-    is_wanted = not values["no_record"] or target is not None or _is_traced()
-    recorder = _recorder(options, run, door, target) if is_wanted else None
+    is_recorded = not values["no_record"] or target is not None or _is_traced()
+    recorder = _recorder(options, run, door, target) if is_recorded else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 

@@ -62,8 +62,8 @@ class SetupRequest:
         """Return the entry's name; empty if neither a name nor an agent was given."""
         name = self.name
         if not name and (self.agent or self.command):
-            known = self.agent.name + locations.SUFFIX if self.agent else ""
-            name = known or locations.default_name(self.command)
+            default = self.agent.name + locations.SUFFIX if self.agent else ""
+            name = default or locations.default_name(self.command)
         # acpx knows no capital letters.
         return name.strip().lower() if self.editor.form == "argv" else name
 
@@ -116,9 +116,9 @@ def write(request: SetupRequest) -> SetupOutcome:
     file, settings = _open(request)
     old, new = settings.entry(outcome.name), outcome.entry or {}
     if old is not None and not request.force:
-        new, kept = _with_variables(old.plain, new)
+        new, variables = _with_variables(old.plain, new)
         # Their values may be keys: what is shown of the entry is lastword's own part.
-        outcome.notes += [f"Its own variables stay: {', '.join(kept)}."] if kept else []
+        outcome.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
     if old is not None and old.plain == new:
         outcome.action = "unchanged"
         return outcome
@@ -144,7 +144,7 @@ def remove(request: SetupRequest) -> SetupOutcome:
         return outcome
     if not request.force and not programs.is_ours(entries.words_of(old.plain)):
         raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
-    outcome.backup = save(file, settings_text.take(settings, name))
+    outcome.backup = save(file, settings_text.remove_entry(settings, name))
     outcome.action = "removed"
     return outcome
 

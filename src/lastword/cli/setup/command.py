@@ -101,8 +101,8 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             raise UsageError(f"give {options.agent} or a command after --, not both")
         agent = AGENTS.get(options.agent.lower())
         if agent is None:
-            told = locations.unknown("agent", options.agent, AGENTS)
-            raise UsageError(f"{told}; for any other: lastword setup {editor.name} -- CMD ARGS")
+            problem = locations.unknown("agent", options.agent, AGENTS)
+            raise UsageError(f"{problem}; for any other: lastword setup {editor.name} -- CMD ARGS")
         command = list(agent.command)
     if command is not None and not (command and command[0]):
         raise UsageError(f"there is no command after --: lastword setup {editor.name} -- CMD ARGS")
@@ -140,30 +140,30 @@ def _is_swapped(editor: str | None, agent: str | None) -> bool:
 def _editor(name: str | None, agent: str | None) -> Editor:
     if name is None:
         raise UsageError(f"say which editor: {', '.join(EDITORS)}")
-    known = name.lower()
-    if known in BY_ALIAS:
-        return BY_ALIAS[known]
-    if known in INSTEAD:
-        why, forms = INSTEAD[known]
+    key = name.lower()
+    if key in BY_ALIAS:
+        return BY_ALIAS[key]
+    if key in INSTEAD:
+        why, forms = INSTEAD[key]
         lines = " or ".join(
             f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`" for line in forms
         )
         raise UsageError(f"{why}: {lines}")
-    if known in AGENTS:
-        raise UsageError(f"say which editor {known} is for: lastword setup EDITOR {known}")
+    if key in AGENTS:
+        raise UsageError(f"say which editor {key} is for: lastword setup EDITOR {key}")
     raise UsageError(locations.unknown("editor", name, [*EDITORS, *INSTEAD]))
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
     """Refuse to change a configuration that is a program, or that has no file."""
-    asked = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
-    if editor.is_json or not asked:
+    given = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
+    if editor.is_json or not given:
         return
     if editor.form == "toad":
         why = "it takes agents on its command line, and keeps no list of them"
     else:
         why = "it is configured by a program of yours, which is edited by hand"
-    raise UsageError(f"{asked[0]} is not for {editor.title}: {why}")
+    raise UsageError(f"{given[0]} is not for {editor.title}: {why}")
 
 
 def _run_words(options: argparse.Namespace) -> list[str]:

@@ -46,7 +46,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
         page.row(f"  {agent.name:{_NAME_COLUMNS}}", shlex.join(agent.command))
     page.line()
     page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
@@ -71,7 +71,7 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
         page.verbatim(("Check:  ", "dim"), (_check(request), ""))
     if outcome.action in {"written", "replaced", "wrapped"}:
         page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:

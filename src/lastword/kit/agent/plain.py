@@ -60,7 +60,7 @@ class Output:
         """Write a `session/update`."""
         self.frame(method="session/update", params={"sessionId": session_id, "update": update})
 
-    def ask(self, session_id: str, method: str, params: Json) -> int:
+    def request(self, session_id: str, method: str, params: Json) -> int:
         """Write a request; gives its id."""
         number = next(self._numbers)
         self.frame(id=number, method=method, params={"sessionId": session_id, **params})
@@ -79,7 +79,7 @@ class PlainAgent:
         unanswered: The prompts that no answer has ended yet, each with its session.
     """
 
-    says = "Here is the answer."
+    reply = "Here is the answer."
     info: Json | None = None
     capabilities: Json | None = None
 
@@ -99,7 +99,7 @@ class PlainAgent:
     def run(self) -> None:
         """Serve until the end of input."""
         while (message := self.receive()) is not None:
-            self.take(message)
+            self.handle(message)
 
     # --- what comes
 
@@ -122,21 +122,21 @@ class PlainAgent:
                 yield message
         self.wire.when_free()
 
-    def take(self, message: Json) -> None:
+    def handle(self, message: Json) -> None:
         """Do with a message what its method says."""
         method, params = message.get("method"), message.get("params")
         members = params if isinstance(params, dict) else {}
         if not isinstance(method, str):
-            self.take_answer(message)
+            self.handle_answer(message)
         elif "id" in message:
-            self.take_request(message["id"], method, members)
+            self.handle_request(message["id"], method, members)
         elif method in self.notifications:
             self.notifications[method](members)
 
-    def take_answer(self, message: Json) -> None:
+    def handle_answer(self, message: Json) -> None:
         """Take the client's answer to what was asked."""
 
-    def take_request(self, request_id: object, method: str, params: Json) -> None:
+    def handle_request(self, request_id: object, method: str, params: Json) -> None:
         """Answer a request."""
         if method in self.requests:
             self.requests[method](request_id, params)
@@ -149,8 +149,8 @@ class PlainAgent:
     def initialize(self, request_id: object, _params: Json) -> None:
         """Greet the client."""
         own = {"agentInfo": self.info, "agentCapabilities": self.capabilities}
-        told = {key: value for key, value in own.items() if value is not None}
-        self.wire.frame(id=request_id, result={"protocolVersion": 1, **told})
+        members = {key: value for key, value in own.items() if value is not None}
+        self.wire.frame(id=request_id, result={"protocolVersion": 1, **members})
 
     def new_session(self, request_id: object, _params: Json) -> None:
         """Open a session."""
@@ -180,7 +180,7 @@ class PlainAgent:
 
     def serve(self, request_id: object) -> None:
         """Do what a turn is for."""
-        self.say(self.says)
+        self.say(self.reply)
         self.end_turn(request_id)
 
     def say(self, text: str) -> None:

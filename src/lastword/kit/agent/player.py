@@ -26,7 +26,7 @@ from lastword.kit.agent.plain import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.kit.agent.script import Ask, Fail, Repeat, RetryStep, Steps, Tool
+    from lastword.kit.agent.script import ClientRequest, Fail, Repeat, RetryStep, Steps, Tool
     from lastword.kit.agent.wire import Wire
 
 
@@ -135,13 +135,13 @@ def _update(turn: PlayedTurn, update: dict[str, Any]) -> None:
     turn.wire.update(turn.session_id, update)
 
 
-def _ask(turn: PlayedTurn, ask: Ask) -> None:
-    number = turn.wire.ask(turn.session_id, ask.method, ask.params)
-    if ask.wait:
+def _request(turn: PlayedTurn, request: ClientRequest) -> None:
+    number = turn.wire.request(turn.session_id, request.method, request.params)
+    if request.wait:
         turn.answers.wait(number, turn.cancelled.is_set)
 
 
-def _ask_permission(turn: PlayedTurn, title: str) -> None:
+def _request_permission(turn: PlayedTurn, title: str) -> None:
     number = turn.wire.permission(turn.session_id, title)
     turn.answers.wait(number, turn.cancelled.is_set)
 
@@ -215,8 +215,8 @@ _DOES: dict[str, Callable[[PlayedTurn, Any], None]] = {
     "think": _think,
     "tool": _tool,
     "update": _update,
-    "ask": _ask,
-    "ask_permission": _ask_permission,
+    "ask": _request,
+    "ask_permission": _request_permission,
     "wait": PlayedTurn.pause,
     "silence": lambda turn, _: turn.pause(FOR_EVER_SECONDS),
     "retry": _retry,

@@ -36,7 +36,7 @@ _AFTER_A_RESTART = {
 }
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
     """What the client is told of a failure once lastword is in front, or within.
 
     Attributes:
@@ -95,20 +95,20 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     sees: str
     script: Script
-    told: Told | None = None
+    failure: ExpectedFailure | None = None
     then: str = ""
     bare: bool = False
-    told_v2: Told | UnsetType | None = UNSET
+    failure_v2: ExpectedFailure | UnsetType | None = UNSET
 
-    def told_in(self, version: int) -> Told | None:
+    def failure_in(self, version: int) -> ExpectedFailure | None:
         """Return the failure that a client of this protocol version gets."""
         same = version == acp.V1.version
-        return self.told if same or isinstance(self.told_v2, UnsetType) else self.told_v2
+        return self.failure if same or isinstance(self.failure_v2, UnsetType) else self.failure_v2
 
     @property
     def error_type(self) -> ErrorType | None:
         """The type of the failure."""
-        return self.told.type if self.told else None
+        return self.failure.type if self.failure else None
 
     @property
     def per_turn(self) -> bool:
@@ -122,19 +122,19 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         # The reader's models take over 100 ms to load, which an agent's start does not need.
         from lastword.client.display import view  # noqa: PLC0415
 
-        if self.told is None or self.told.type is ErrorType.CANCELLED:
+        if self.failure is None or self.failure.type is ErrorType.CANCELLED:
             return self.then or ENDS_WELL
-        error = self.told.error
-        shown = advice_for(view(error, now=0), resets=self.told.resets)
+        error = self.failure.error
+        shown = advice_for(view(error, now=0), resets=self.failure.resets)
         return f"{shown}; {self.then}" if self.then else shown
 
     def listed(self) -> dict[str, Any]:
         """Return the scenario for a machine; `client` is an older name of `advice`."""
-        told, second = self.told, self.told_in(acp.V2.version)
+        failure, second = self.failure, self.failure_in(acp.V2.version)
         return {
             "name": self.name,
-            "error_type": told.type.value if told else None,
-            "error": _plain(told) if told else None,
+            "error_type": failure.type.value if failure else None,
+            "error": _plain(failure) if failure else None,
             "error_in_version_2": _plain(second) if second else None,
             "sees": self.sees,
             "advice": self.advice,
@@ -145,8 +145,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _plain(told: Told) -> dict[str, Any]:
-    return {key: value for key, value in told.error.payload().items() if key != "message"}
+def _plain(failure: ExpectedFailure) -> dict[str, Any]:
+    return {key: value for key, value in failure.error.payload().items() if key != "message"}
 
 
 def advice_for(shown: ErrorView, *, resets: bool = False) -> str:

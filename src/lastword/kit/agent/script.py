@@ -33,7 +33,7 @@ class Tool(_Part, frozen=True, kw_only=True):
     id: str = "call_1"
 
 
-class Ask(_Part, frozen=True, kw_only=True):
+class ClientRequest(_Part, frozen=True, kw_only=True):
     """A request to the client.
 
     Attributes:
@@ -127,7 +127,7 @@ class Step(_Part, frozen=True, kw_only=True):
     think: str | UnsetType = UNSET
     tool: Tool | UnsetType = UNSET
     update: dict[str, Any] | UnsetType = UNSET
-    ask: Ask | UnsetType = UNSET
+    ask: ClientRequest | UnsetType = UNSET
     ask_permission: str | UnsetType = UNSET
     wait: float | UnsetType = UNSET
     silence: bool | UnsetType = UNSET
@@ -184,7 +184,7 @@ class Script(_Part, frozen=True, kw_only=True):
         """Return the steps of a turn, from 0."""
         return self.turns[min(number, len(self.turns) - 1)]
 
-    def takes_in(self, number: int) -> bool:
+    def accepts_prompt(self, number: int) -> bool:
         """Does a turn begin with taking the prompt in, rather than with its refusal?"""
         fail = self.turn(number)[0].fail if self.turn(number) else UNSET
         return not (isinstance(fail, Fail) and fail.refused)

@@ -78,8 +78,8 @@ def _yaml(text: str) -> object:
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise ScriptError(f"no valid YAML: {said}") from error
+        message = " ".join(str(error).split())
+        raise ScriptError(f"no valid YAML: {message}") from error
 
 
 def script_of(value: object) -> Script:
@@ -100,9 +100,9 @@ def script_of(value: object) -> Script:
 
 
 def _lists(script: Script) -> list[tuple[str, Steps]]:
-    found = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
-    found += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
-    return found if isinstance(script.on_cancel, str) else [*found, ("on_cancel", script.on_cancel)]
+    lists = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
+    lists += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
+    return lists if isinstance(script.on_cancel, str) else [*lists, ("on_cancel", script.on_cancel)]
 
 
 def _check(steps: Steps, place: str) -> None:
@@ -124,11 +124,11 @@ def _check(steps: Steps, place: str) -> None:
 
 
 def _of_fail(fail: Fail) -> str:
-    said = [
+    ways = [
         *(name for name in ("http", "exception", "agent_error") if getattr(fail, name) is not None),
         *(["error"] if fail.error is not UNSET else []),
     ]
-    if len(said) != 1:
+    if len(ways) != 1:
         return "say by one of http, exception, error and agent_error how it fails"
     if fail.agent_error is None:
         return ""
@@ -185,11 +185,11 @@ _INDEXED = re.compile(r"^\.(?P<list>turns|starts|on_cancel)(?P<indices>(?:\[\d+\
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>[^`]*)`")
 
 
-def _explained(said: str) -> str:
+def _explained(message: str) -> str:
     """Return what msgspec found, in words that name the turn and the step."""
-    found = _PLACE.search(said)
-    path = found["path"] if found else ""
-    what = said[: found.start()] if found else said
+    match = _PLACE.search(message)
+    path = match["path"] if match else ""
+    what = message[: match.start()] if match else message
     place = _INDEXED.match(path)
     where = path.lstrip(".")
     names: tuple[str, ...] = () if place and place["rest"] else _members_at(place)

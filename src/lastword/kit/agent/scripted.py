@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 LIST = "session/list"
 
-_ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
+_SCENARIO_REQUEST = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
 
-LIFE, TAKEN = b"L", b"T"
+LIFE, TURN = b"L", b"T"
 
 
 class Lives:
@@ -43,12 +43,12 @@ class Lives:
         self._fd = fd
         past = b"" if fd is None else os.pread(fd, 1 << 20, 0)
         self.number: int = past.count(LIFE) + 1
-        self._turns = past.count(TAKEN)
+        self._turns = past.count(TURN)
         self._note(LIFE)
 
     def next_turn(self) -> int:
         """Return the number of the turn that begins, from 0."""
-        self._note(TAKEN)
+        self._note(TURN)
         self._turns += 1
         return self._turns - 1
 
@@ -77,18 +77,18 @@ class ScriptedAgent(PlainAgent):
         PlayedTurn(self.wire, self._answers).play(self._script.start(self._lives.number))
         super().run()
 
-    def take_answer(self, message: dict[str, Any]) -> None:
+    def handle_answer(self, message: dict[str, Any]) -> None:
         """Let the turn go on that waits for it."""
         if isinstance(number := message.get("id"), int):
             self._answers.put(number)
 
-    def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+    def handle_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
         """Answer a request, or say what is wrong with it."""
         if problem := self._problem_with(method, params):
             error = {"code": acp.INVALID_PARAMS, "message": problem}
             self.wire.frame(id=request_id, error=error)
             return
-        super().take_request(request_id, method, params)
+        super().handle_request(request_id, method, params)
 
     def initialize(self, request_id: object, params: dict[str, Any]) -> None:
         """Greet the client in its own dialect."""
@@ -128,13 +128,13 @@ class ScriptedAgent(PlainAgent):
             prompt=request_id,
             message_id=f"message-{self._prompts}",
         )
-        asked = _ASKED_FOR.search(text_of(params))
+        match = _SCENARIO_REQUEST.search(text_of(params))
         script = self._script
-        if asked is not None:
-            script, number = _named(asked[1]), 0
+        if match is not None:
+            script, number = _named(match[1]), 0
         if script.on_cancel != "ignore":
             self._open.append(turn)
-        if script.takes_in(number):
+        if script.accepts_prompt(number):
             self.wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
         threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
 
@@ -205,5 +205,5 @@ def _named(name: str) -> Script:
 
 def _speaks_typed(script: Script) -> bool:
     """Does a step tell of a failure in the words of the `agent_error` extension?"""
-    told = msgspec.to_builtins([script.turns, script.on_cancel])
-    return "'agent_error'" in repr(told)
+    steps = msgspec.to_builtins([script.turns, script.on_cancel])
+    return "'agent_error'" in repr(steps)

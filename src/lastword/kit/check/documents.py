@@ -46,7 +46,7 @@ def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def told(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
+def report(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
     """Return everything, for `--json`.
 
     `agent`, `lastword` and `seconds` are older names of `command`, `lastword_version` and

@@ -37,7 +37,7 @@ WORDS = {
 }
 """What a scenario is called towards an agent that is driven by words: as `lastword agent` does."""
 
-ASKS = "permission"
+PERMISSION_SCENARIO = "permission"
 """What a turn that asks the user is called towards such an agent."""
 
 TEMPLATES = {
@@ -114,10 +114,12 @@ class Hooks:
         )
 
     @property
-    def prompt_that_asks(self) -> str:
+    def permission_prompt(self) -> str:
         """The text of a prompt at which the agent may ask for a permission."""
         return (
-            self.scenario_prompts.replace("{name}", ASKS) if self.scenario_prompts else self.prompt
+            self.scenario_prompts.replace("{name}", PERMISSION_SCENARIO)
+            if self.scenario_prompts
+            else self.prompt
         )
 
     def prompt_for(self, scenario: ProviderScenario) -> str:
@@ -128,8 +130,8 @@ class Hooks:
 
     def environment(self, target: Target, home: Path, mark: str) -> dict[str, str]:
         """Return the agent's whole environment; files are written where a preset has some."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
-        env = {**kept, MARK: mark}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+        env = {**inherited, MARK: mark}
         if self.keep_home:
             offline = {k: v for k, v in isolated(home).items() if "proxy" in k.lower()}
             env |= offline if self.has_provider else {}

@@ -159,17 +159,17 @@ def _params(talk: Conversation) -> None:
     }
     if not session:
         del bad["a prompt that is no list"]
-    asked: dict[str, PeerEvent | None] = {}
+    answers: dict[str, PeerEvent | None] = {}
     for what, (method, params) in bad.items():
         begin = len(talk.peer.events)
         request_id = talk.peer.request(method, params)
-        asked[what] = talk.answer_to(request_id, QUIET_SECONDS)
-        if asked[what] is None and isinstance(params, str):
+        answers[what] = talk.answer_to(request_id, QUIET_SECONDS)
+        if answers[what] is None and isinstance(params, str):
             # No request of JSON-RPC has such params, so its refusal may have no id.
-            asked[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
-        if asked[what] is None:
-            asked[what] = talk.answer_to(request_id, PROBE_SECONDS)
-    talk.transcript.notes["asked"] = asked
+            answers[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
+        if answers[what] is None:
+            answers[what] = talk.answer_to(request_id, PROBE_SECONDS)
+    talk.transcript.notes["bad_params"] = answers
     _note_life(talk)
 
 
@@ -180,7 +180,7 @@ def _refuses(event: PeerEvent) -> bool:
 
 
 def _early(talk: Conversation) -> None:
-    early = talk.ask_for_session()
+    early = talk.request_session()
     talk.transcript.notes["early"] = talk.answer_to(early, PROBE_SECONDS)
     talk.initialize()
     talk.transcript.notes["alive"] = True
@@ -276,12 +276,12 @@ def _open_turn(
         return
     turn = talk.prompt(talk.new_session(), scenario)
     if scenario is ProviderScenario.HANG and talk.hooks.calls_provider:
-        if not talk.was_asked(talk.limits.answer_seconds):
+        if not talk.was_called(talk.limits.answer_seconds):
             raise UnreachedError("the agent did not call the provider that it was pointed to")
         return
     if not talk.wait_for_update(turn, talk.limits.answer_seconds):
-        asked = talk.hooks.calls_provider and talk.was_asked(0)
-        if not asked or talk.has_ended(turn):
+        called = talk.hooks.calls_provider and talk.was_called(0)
+        if not called or talk.has_ended(turn):
             raise UnreachedError(
                 "no turn stayed open: the agent ended it before it could be disturbed; "
                 "point it to the kit's provider (--preset, --provider-env)"
@@ -321,7 +321,7 @@ def _cancel_in_question(talk: Conversation) -> None:
     talk.initialize()
     talk.peer.ponders = True
     session = talk.new_session()
-    text = talk.hooks.prompt_that_asks
+    text = talk.hooks.permission_prompt
     turn = talk.prompt(session, ProviderScenario.HEALTHY_TOOL, text)
     if not talk.wait_for_question(turn, talk.limits.answer_seconds):
         raise UnreachedError(
@@ -390,7 +390,7 @@ def _crash(talk: Conversation) -> None:
             os.kill(pid, signal.SIGKILL)
     turn = talk.transcript.turns[-1]
     if talk.finish(turn) is not None:
-        talk.transcript.notes["again"] = talk.answer_to(talk.ask_for_session())
+        talk.transcript.notes["again"] = talk.answer_to(talk.request_session())
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -419,7 +419,7 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
 
 def _note_life(talk: Conversation) -> None:
     """Does the agent still answer what every agent can, and is there a moment later?"""
-    request_id = talk.ask_for_session()
+    request_id = talk.request_session()
     notes = talk.transcript.notes
     notes["life"] = request_id
     notes["alive"] = talk.answer_to(request_id) is not None

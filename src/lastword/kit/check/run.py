@@ -69,20 +69,22 @@ def chosen(words: Iterable[str]) -> list[Check]:
     Raises:
         UnknownCheckError: One of them is neither.
     """
-    wanted = [word.strip() for word in words if word.strip()]
-    for word in wanted:
+    names = [word.strip() for word in words if word.strip()]
+    for word in names:
         if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
             raise UnknownCheckError(_unknown(word))
     rows = CHECKS.values()
-    return [row for row in rows if not wanted or {row.name, row.requirement} & set(wanted)]
+    return [row for row in rows if not names or {row.name, row.requirement} & set(names)]
 
 
 def _unknown(word: str) -> str:
     """Return the sentence for a word that is no check's."""
-    known = {name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)}
-    like = difflib.get_close_matches(word.lower(), known, n=1)
-    asked = f". Did you mean {known[like[0]]}?" if like else ";"
-    return f"there is no check {word!r}{asked} `lastword check --list` lists them all"
+    choices = {
+        name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)
+    }
+    like = difflib.get_close_matches(word.lower(), choices, n=1)
+    hint = f". Did you mean {choices[like[0]]}?" if like else ";"
+    return f"there is no check {word!r}{hint} `lastword check --list` lists them all"
 
 
 class CheckRun:

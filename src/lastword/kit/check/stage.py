@@ -142,7 +142,7 @@ class Conversation:
         """Wait until something holds, the agent's output ends, or the time has passed."""
         return self.peer.wait(done, seconds)
 
-    def was_asked(self, seconds: float) -> bool:
+    def was_called(self, seconds: float) -> bool:
         """Return whether the agent calls the provider within a time."""
         return self.wait(seconds, lambda: bool(self.provider.calls))
 
@@ -170,10 +170,12 @@ class Conversation:
             UnreachedError: It does not answer well.
             NotApplicableError: It does not speak the version that is checked.
         """
-        wanted = self.hooks.protocol if version is None else version
-        asked = self.peer.initialize(capabilities, version=wanted, info=INFO, dialect=self.dialect)
-        answer = self.answer_to(asked)
-        self.transcript.notes |= {"wanted": wanted, "initialized": answer}
+        requested = self.hooks.protocol if version is None else version
+        request_id = self.peer.initialize(
+            capabilities, version=requested, info=INFO, dialect=self.dialect
+        )
+        answer = self.answer_to(request_id)
+        self.transcript.notes |= {"requested_version": requested, "initialized": answer}
         result = (answer.frame or {}).get("result") if answer else None
         if not isinstance(result, dict):
             if answer is not None and self._speaks_another():
@@ -194,8 +196,8 @@ class Conversation:
             NotApplicableError: It is one.
         """
         self.restart()
-        asked = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
-        answer = self.answer_to(asked)
+        request_id = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
+        answer = self.answer_to(request_id)
         result = (answer.frame or {}).get("result") if answer else None
         if isinstance(result, dict) and result.get("protocolVersion") == FUTURE_VERSION:
             raise NotApplicableError(ECHOED)
@@ -221,7 +223,7 @@ class Conversation:
         Raises:
             UnreachedError: The agent opens none.
         """
-        answer = self.answer_to(self.ask_for_session())
+        answer = self.answer_to(self.request_session())
         self.transcript.notes["session_answer"] = answer
         frame = (answer.frame or {}) if answer else {}
         result = frame.get("result")
@@ -235,7 +237,7 @@ class Conversation:
             )
         raise UnreachedError(f"the agent opened no session{self.why()}")
 
-    def ask_for_session(self) -> object:
+    def request_session(self) -> object:
         """Ask for a session, and return the request's id."""
         return self.peer.new_session(str(self.cwd))
 
@@ -295,18 +297,20 @@ class Conversation:
     def wait_for_update(self, turn: ObservedTurn, seconds: float) -> bool:
         """Whether the turn shows something, or is heard of at the provider, while it is open."""
         ends = self._ends(turn)
-        found = self.peer.find(
+        event = self.peer.find(
             lambda e: (e.session == turn.session and e.kind in acp.SHOWN_KINDS) or ends(e),
             seconds,
             since=turn.begin,
         )
-        return found is not None and found.kind in acp.SHOWN_KINDS
+        return event is not None and event.kind in acp.SHOWN_KINDS
 
     def wait_for_question(self, turn: ObservedTurn, seconds: float) -> bool:
         """Whether the agent asks for a permission while the turn is open."""
         ends = self._ends(turn)
-        found = self.peer.find(lambda e: e.asks_permission or ends(e), seconds, since=turn.begin)
-        return found is not None and found.asks_permission
+        event = self.peer.find(
+            lambda e: e.is_permission_request or ends(e), seconds, since=turn.begin
+        )
+        return event is not None and event.is_permission_request
 
     def has_ended(self, turn: ObservedTurn) -> bool:
         """Whether the agent has already ended a turn."""
@@ -316,19 +320,19 @@ class Conversation:
         """Return what knows a turn's end among its events, looked at in their order."""
         if not self.dialect.turn_ends_by_state:
             return lambda event: event.answers(turn.request_id)
-        seen = {"accepted": False, "running": False}
+        state = {"accepted": False, "running": False}
 
         def ends(event: PeerEvent) -> bool:
             if event.answers(turn.request_id):
-                seen["accepted"] = True
+                state["accepted"] = True
                 return "error" in (event.frame or {})
             if event.kind != acp.STATE_UPDATE or event.session != turn.session:
                 return False
             if event.update.get("state") != acp.IDLE:
-                seen["running"] = True
+                state["running"] = True
                 return False
             # An idle state without a turn of its own may come at any time.
-            return seen["running"] or (seen["accepted"] and "stopReason" in event.update)
+            return state["running"] or (state["accepted"] and "stopReason" in event.update)
 
         return ends
 

@@ -154,7 +154,7 @@ class Transcript:
     def unanswered(self) -> PeerEvent | None:
         """Return the first request of ours that was never answered."""
         answered = {repr((e.frame or {}).get("id")) for e in self.events if e.is_answer}
-        return next((e for e in self.events if _asks(e) and _id(e) not in answered), None)
+        return next((e for e in self.events if _is_request(e) and _id(e) not in answered), None)
 
     def _end(self, turn: ObservedTurn) -> int:
         return len(self.events) if turn.answer is None else self.events.index(turn.answer)
@@ -165,7 +165,7 @@ def _starts_over(event: PeerEvent) -> bool:
     return method == acp.INITIALIZE or method in acp.BRINGS_BACK
 
 
-def _asks(event: PeerEvent) -> bool:
+def _is_request(event: PeerEvent) -> bool:
     return event.sent and event.frame is not None and {"id", "method"} <= event.frame.keys()
 
 
@@ -176,8 +176,8 @@ def _id(event: PeerEvent) -> str:
 def capabilities(welcome: Frame) -> Frame:
     """Return what the agent said that it can, empty where it said nothing."""
     dialect = acp.dialect(welcome.get("protocolVersion"))
-    said = welcome.get(dialect.agent_capabilities)
-    return said if isinstance(said, dict) else {}
+    members = welcome.get(dialect.agent_capabilities)
+    return members if isinstance(members, dict) else {}
 
 
 def advertised(welcome: Frame) -> Frame:

@@ -24,7 +24,7 @@ FIRST_WAIT_SECONDS = 0.1
 LAST_WAIT_SECONDS = 0.8
 
 
-def ask_provider(url: str) -> tuple[int, str]:
+def call_provider(url: str) -> tuple[int, str]:
     """Call the model once; gives the status and the provider's own words."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
@@ -56,15 +56,15 @@ class DemoAgent(PlainAgent):
         """Ask the model for ever."""
         wait = FIRST_WAIT_SECONDS
         while True:
-            status, said = ask_provider(self._url)
-            log(f"model call failed, trying again: {status} {said}")
+            status, message = call_provider(self._url)
+            log(f"model call failed, trying again: {status} {message}")
             time.sleep(wait)
             wait = min(2 * wait, LAST_WAIT_SECONDS)
 
     def shrug(self, request_id: object) -> None:
         """Take the provider's refusal for an answer without words."""
-        status, said = ask_provider(self._url)
-        log(f"model call failed: {status} {said}")
+        status, message = call_provider(self._url)
+        log(f"model call failed: {status} {message}")
         self.end_turn(request_id)
 
     def crash(self, _request_id: object) -> None:

@@ -29,32 +29,32 @@ class Observation(msgspec.Struct, frozen=True):
 
     step: str
     verdict: Health
-    says: str
+    sentence: str
     action: str = ""
     facts: dict[str, Any] = {}
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the finding for a machine; `says` and `do` are older names."""
         return {
             "step": self.step,
             "verdict": self.verdict.value,
-            "sentence": self.says,
-            "says": self.says,
+            "sentence": self.sentence,
+            "says": self.sentence,
             **({"advice": self.action, "do": self.action} if self.action else {}),
             **({"facts": self.facts} if self.facts else {}),
         }
 
 
-def ok(step: str, says: str, /, **facts: Any) -> Observation:
+def ok(step: str, sentence: str, /, **facts: Any) -> Observation:
     """Find that all is well."""
-    return Observation(step, Health.OK, says, "", facts)
+    return Observation(step, Health.OK, sentence, "", facts)
 
 
-def note(step: str, says: str, action: str = "", /, **facts: Any) -> Observation:
+def note(step: str, sentence: str, action: str = "", /, **facts: Any) -> Observation:
     """Find what is worth knowing, and no problem with lastword in front."""
-    return Observation(step, Health.NOTE, says, action, facts)
+    return Observation(step, Health.NOTE, sentence, action, facts)
 
 
-def problem(step: str, says: str, action: str, /, **facts: Any) -> Observation:
+def problem(step: str, sentence: str, action: str, /, **facts: Any) -> Observation:
     """Find that it does not work like this."""
-    return Observation(step, Health.PROBLEM, says, action, facts)
+    return Observation(step, Health.PROBLEM, sentence, action, facts)

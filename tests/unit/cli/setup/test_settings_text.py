@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.cli.setup.jsonc import as_json, parse
-from lastword.cli.setup.settings_text import SettingsError, put, read, rewrite, take
+from lastword.cli.setup.settings_text import SettingsError, put, read, remove_entry, rewrite
 
 SECTION, NAME = "agent_servers", "claude-lastword"
 ENTRY = {"type": "custom", "command": "lastword", "args": ["run", "--", "claude"]}
@@ -28,7 +28,7 @@ def written(text: str) -> str:
 
 
 def taken(text: str) -> str:
-    return take(read(text, SECTION), NAME)
+    return remove_entry(read(text, SECTION), NAME)
 
 
 COMMENTED = """\

@@ -36,5 +36,5 @@ def unknown(name: str) -> str:
     """Return the sentence for a name that is no scenario's, without its full stop."""
     like = nearest(name)
     shown = name[:40]
-    asked = f" (did you mean {' or '.join(like)}?)" if like else ""
-    return f'there is no scenario "{shown}"{asked}'
+    hint = f" (did you mean {' or '.join(like)}?)" if like else ""
+    return f'there is no scenario "{shown}"{hint}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.kit.agent.scenario import Scenario, Told, script, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, script, turn
 from lastword.kit.agent.script import Repeat, RetryStep, Step, Tool
 
 END = Step(result="end_turn")
@@ -69,7 +69,7 @@ SCENARIOS = (
             Step(say="This turn goes on until you cancel it."),
             Step(repeat=Repeat(steps=(Step(wait=0.5), Step(think=".")))),
         ),
-        told=Told(type=ErrorType.CANCELLED),
+        failure=ExpectedFailure(type=ErrorType.CANCELLED),
         then="show that it was cancelled; no error, nothing to press",
     ),
     Scenario(

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.protocol import acp
-from lastword.kit.agent.scenario import Scenario, Told, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, turn
 from lastword.kit.agent.scenarios.kinds import T
 from lastword.kit.agent.script import Fail, Repeat, Step, Steps
 
@@ -37,34 +37,40 @@ def _fault(
     name: str,
     sees: str,
     *steps: Step,
-    told: Told | None = None,
-    told_v2: Told | UnsetType | None = UNSET,
+    failure: ExpectedFailure | None = None,
+    failure_v2: ExpectedFailure | UnsetType | None = UNSET,
     then: str = "",
 ) -> Scenario:
     own = turn(*steps)
     return Scenario(
-        name=name, sees=sees, script=own, told=told, told_v2=told_v2, then=then, bare=True
+        name=name,
+        sees=sees,
+        script=own,
+        failure=failure,
+        failure_v2=failure_v2,
+        then=then,
+        bare=True,
     )
 
 
-def _error(name: str, sees: str, error: Any, told: Told, then: str = "") -> Scenario:
+def _error(name: str, sees: str, error: Any, failure: ExpectedFailure, then: str = "") -> Scenario:
     # Version 2 has the error within an update: a text there is none that lastword reads.
-    unread = Told(type=T.UNKNOWN) if isinstance(error, str) else UNSET
+    unread = ExpectedFailure(type=T.UNKNOWN) if isinstance(error, str) else UNSET
     fails = Step(fail=Fail(error=error))
-    return _fault(name, sees, fails, told=told, told_v2=unread, then=then)
+    return _fault(name, sees, fails, failure=failure, failure_v2=unread, then=then)
 
 
 def _noisy(name: str, sees: str, noise: Steps, then: str = READ_ON) -> Scenario:
     return _fault(name, sees, HALF, *noise, ANSWER, END, then=then)
 
 
-INTERNAL = Told(type=T.INTERNAL)
-UNAVAILABLE = Told(type=T.PROVIDER_UNAVAILABLE)
-MID_UNKNOWN = Told(type=T.UNKNOWN, phase=Phase.MID_OUTPUT)
+INTERNAL = ExpectedFailure(type=T.INTERNAL)
+UNAVAILABLE = ExpectedFailure(type=T.PROVIDER_UNAVAILABLE)
+MID_UNKNOWN = ExpectedFailure(type=T.UNKNOWN, phase=Phase.MID_OUTPUT)
 
 
-def _mid(kind: T, **members: Any) -> Told:
-    return Told(type=kind, phase=Phase.MID_OUTPUT, **members)
+def _mid(kind: T, **members: Any) -> ExpectedFailure:
+    return ExpectedFailure(type=kind, phase=Phase.MID_OUTPUT, **members)
 
 
 STALLED = _mid(T.AGENT_STALLED, retry_safety=OFFERED)
@@ -95,7 +101,7 @@ SCENARIOS = (
         "error_code_text",
         "an error whose code is a text",
         {"code": "ECONNRESET", "message": "read ECONNRESET"},
-        Told(type=T.NETWORK),
+        ExpectedFailure(type=T.NETWORK),
         "do not drop the frame: the turn has ended",
     ),
     _error(
@@ -109,15 +115,15 @@ SCENARIOS = (
         "error_http_code",
         "an HTTP status in place of the JSON-RPC code",
         {"code": 429, "message": "Resource has been exhausted (e.g. check quota)."},
-        Told(type=T.RATE_LIMIT),
+        ExpectedFailure(type=T.RATE_LIMIT),
     ),
     _fault(
         "stop_reason_unknown",
         "a stop reason that is none of the protocol's",
         HALF,
         Step(result="exploded"),
-        told=MID_UNKNOWN,
-        told_v2=None,
+        failure=MID_UNKNOWN,
+        failure_v2=None,
         then="an unknown stop reason is a failure, not the end of the connection",
     ),
     _fault(
@@ -125,22 +131,22 @@ SCENARIOS = (
         "the stop reason error, without a word why",
         HALF,
         Step(result="error"),
-        told=MID_UNKNOWN,
+        failure=MID_UNKNOWN,
     ),
     _fault(
         "result_null",
         "text, then a result of null",
         HALF,
         Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None}),
-        told=_mid(T.PROTOCOL_ERROR),
-        told_v2=STALLED,
+        failure=_mid(T.PROTOCOL_ERROR),
+        failure_v2=STALLED,
     ),
     _fault(
         "id_as_text",
         "an answer whose id is the text of the number",
         ANSWER,
         Step(raw='{"jsonrpc":"2.0","id":"$id","result":{"stopReason":"end_turn"}}'),
-        told_v2=STALLED,
+        failure_v2=STALLED,
     ),
     _fault(
         "id_null",
@@ -153,8 +159,8 @@ SCENARIOS = (
             }
         ),
         Step(silence=True),
-        told=UNAVAILABLE,
-        told_v2=Told(type=T.AGENT_STALLED),
+        failure=UNAVAILABLE,
+        failure_v2=ExpectedFailure(type=T.AGENT_STALLED),
         then="nothing else can be meant while one prompt alone is open",
     ),
     _fault(
@@ -163,7 +169,7 @@ SCENARIOS = (
         HALF,
         Step(raw={"jsonrpc": "2.0", "id": 987654, "result": {"stopReason": "end_turn"}}),
         Step(silence=True),
-        told=STALLED,
+        failure=STALLED,
     ),
     _fault(
         "answered_twice",
@@ -178,7 +184,7 @@ SCENARIOS = (
             }
         ),
         Step(raw=WELL),
-        told_v2=STALLED,
+        failure_v2=STALLED,
         then="the first answer counts",
     ),
     _noisy(
@@ -230,7 +236,7 @@ SCENARIOS = (
         HALF,
         Step(bytes=b'{"jsonrpc":"2.0","id":'.hex()),
         Step(exit=1),
-        told=_mid(T.AGENT_CRASH, retryable=False),
+        failure=_mid(T.AGENT_CRASH, retryable=False),
         then=NO_CLIENT_WAITS,
     ),
     _fault(
@@ -239,7 +245,7 @@ SCENARIOS = (
         HALF,
         Step(child=5),
         Step(kill="SIGKILL"),
-        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        failure=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
         then=NO_CLIENT_WAITS,
     ),
     _fault(
@@ -248,7 +254,7 @@ SCENARIOS = (
         HALF,
         Step(close="stdout"),
         Step(hang=True),
-        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        failure=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
         then="the end of stdout ends every open turn",
     ),
     _fault(

@@ -40,9 +40,9 @@ def initialize(acts: Sequence[Transcript]) -> Finding:
     answer = act.notes.get("initialized")
     if not act.welcome:
         return failed(str(act.notes.get("unreached", "there was no result")), answer)
-    wanted = act.notes["wanted"]
-    if not _is_version(_version(act), wanted):
-        return failed(f"asked for {wanted}, got protocolVersion {_version(act)!r}", answer)
+    requested = act.notes["requested_version"]
+    if not _is_version(_version(act), requested):
+        return failed(f"asked for {requested}, got protocolVersion {_version(act)!r}", answer)
     return passed(f"protocolVersion {_version(act)}")
 
 
@@ -97,9 +97,9 @@ def ids(acts: Sequence[Transcript]) -> Finding:
     count = 0
     for act in acts:
         if act.name == "strangers" and act.answers(PLAIN_ID):
-            asked = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
-            if asked and not act.answers(TEXT_ID):
-                return failed(f"a request with the id {TEXT_ID!r} was not answered", *asked)
+            requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
+            if requests and not act.answers(TEXT_ID):
+                return failed(f"a request with the id {TEXT_ID!r} was not answered", *requests)
         # Sent by hand and so not recorded: the ids of lines in pieces, and of those that are long.
         sent = {repr(e.frame["id"]) for e in act.events if e.sent and e.frame and "id" in e.frame}
         for event in act.events if act.name != "framing" else ():
@@ -160,16 +160,16 @@ def unknown_notification(acts: Sequence[Transcript]) -> Finding:
 )
 def bad_params(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    asked: dict[str, PeerEvent | None] = act.notes.get("asked", {})
-    for what, answer in asked.items():
+    answers: dict[str, PeerEvent | None] = act.notes.get("bad_params", {})
+    for what, answer in answers.items():
         if answer is None:
             return failed(f"{what} was not answered")
     if not act.notes.get("alive"):
         return failed("after bad params, session/new was not answered")
-    for what, answer in asked.items():
+    for what, answer in answers.items():
         if answer is not None and "result" in (answer.frame or {}):
             return warned(f"{what} was answered as if nothing were wrong", answer)
-    return passed(f"{len(asked)} mistakes, each answered with an error")
+    return passed(f"{len(answers)} mistakes, each answered with an error")
 
 
 @check(

@@ -51,8 +51,8 @@ def stdout(acts: Sequence[Transcript]) -> Finding:
 
 def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
     """Is it a batch of errors, as JSON-RPC has it after an array that held no message?"""
-    asked = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
-    if not asked or not event.raw.lstrip().startswith(b"["):
+    sent_array = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
+    if not sent_array or not event.raw.lstrip().startswith(b"["):
         return False
     try:
         members = json.loads(event.raw)

@@ -42,11 +42,11 @@ def agent_info(acts: Sequence[Transcript]) -> Finding:
     if not act.welcome:
         raise UnreachedError("initialize was not answered")
     member = acp.dialect(act.welcome.get("protocolVersion")).agent_info
-    said = act.welcome.get(member)
+    info = act.welcome.get(member)
     answer = act.notes.get("initialized")
-    if said is None:
+    if info is None:
         return warned(f"{member} is missing", answer)
-    words = [said.get(key) for key in ("name", "version")] if isinstance(said, dict) else []
+    words = [info.get(key) for key in ("name", "version")] if isinstance(info, dict) else []
     named = [word for word in words if isinstance(word, str) and word.strip()]
     if len(named) < 2:  # noqa: PLR2004  (both)
         return warned(f"{member} has no name or no version", answer)
@@ -63,13 +63,13 @@ def agent_info(acts: Sequence[Transcript]) -> Finding:
 )
 def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    asked = [method for method in OPTIONAL if method in act.notes]
-    if not asked:
+    tried = [method for method in OPTIONAL if method in act.notes]
+    if not tried:
         raise NotApplicableError("it advertises every optional method")
-    for method in asked:
+    for method in tried:
         if act.notes[method] is None:
             return failed(f"no answer to {method}, which is not advertised")
-    results = [m for m in asked if "result" in (act.notes[m].frame or {})]
+    results = [m for m in tried if "result" in (act.notes[m].frame or {})]
     for method in results:
         if act.notes[method].frame["result"] is None:
             return failed(f"{method}, which is not advertised, got null", act.notes[method])
@@ -79,7 +79,7 @@ def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
             return failed(f"{method}, which is not advertised: {wrong}", act.notes[method])
     for method in results:
         return warned(f"{method} works, and is not advertised", act.notes[method])
-    return passed(f"{len(asked)} methods")
+    return passed(f"{len(tried)} methods")
 
 
 def _version(act: Transcript) -> int:
@@ -120,11 +120,11 @@ def large_ids(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     for request_id in LARGE_IDS:
         if not act.answers(request_id):
-            asked = [e for e in act.events if e.sent and (e.frame or {}).get("id") == request_id]
-            after = act.events[act.events.index(asked[0]) :] if asked else []
+            requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == request_id]
+            after = act.events[act.events.index(requests[0]) :] if requests else []
             other = next((e for e in after if e.is_answer), None)
             what = "was answered under another" if other else "was not answered"
-            return failed(f"a request with the id {request_id} {what}", *asked[:1], other)
+            return failed(f"a request with the id {request_id} {what}", *requests[:1], other)
     return passed(f"{len(LARGE_IDS)} ids")
 
 

@@ -98,15 +98,15 @@ class Check:
     def find(self, played: Mapping[str, Played]) -> Finding:
         """Return the finding on acts that are over, with what stood beside it."""
         acts = [played[name].transcript for name in self.acts if name in played]
-        return in_context(self, self._found(played), acts)
+        return in_context(self, self._judged(played), acts)
 
-    def _found(self, played: Mapping[str, Played]) -> Finding:
+    def _judged(self, played: Mapping[str, Played]) -> Finding:
         acts = [played[name] for name in self.acts if name in played]
         missed = [act for act in acts if act.unreached or act.not_applicable]
-        seen = [a.transcript for a in acts if self.partial or a not in missed]
-        if seen and not all(act.not_applicable for act in acts):
+        transcripts = [a.transcript for a in acts if self.partial or a not in missed]
+        if transcripts and not all(act.not_applicable for act in acts):
             try:
-                return self.judge(seen)
+                return self.judge(transcripts)
             except NotApplicableError as error:
                 return Finding(CheckVerdict.NOT_APPLICABLE, str(error))
             except UnreachedError as error:

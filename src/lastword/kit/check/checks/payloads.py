@@ -79,14 +79,14 @@ def no_null(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
 
 @_row("payload-message", "PAY-3", "the message is a plain sentence of at most 500 characters")
 def message(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
-    said = payload.get("message")
-    if not isinstance(said, str):
+    text = payload.get("message")
+    if not isinstance(text, str):
         return ""
-    if not said.strip():
+    if not text.strip():
         return "the message is empty"
-    if len(said) > MAX_MESSAGE_CHARS:
-        return f"the message has {len(said)} characters"
-    return "the message has a [" if "[" in said else ""
+    if len(text) > MAX_MESSAGE_CHARS:
+        return f"the message has {len(text)} characters"
+    return "the message has a [" if "[" in text else ""
 
 
 @_row("payload-detail", "PAY-4", "the detail is an object of at most 4 KiB")

@@ -95,9 +95,9 @@ def healthy_turn(acts: Sequence[Transcript]) -> Finding:
 )
 def sessions(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    known = act.notes.get("sessions", ())
-    if len(set(known)) < len(known):
-        return failed(f"two sessions have the same id: {known[0]!r}")
+    ids = act.notes.get("sessions", ())
+    if len(set(ids)) < len(ids):
+        return failed(f"two sessions have the same id: {ids[0]!r}")
     for turn in act.turns:
         if turn.answer is None or turn.failed:
             return failed("one of two simultaneous prompts failed", turn.answer)
@@ -105,7 +105,7 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
             return failed(
                 "one of two simultaneous prompts showed nothing in its session", turn.answer
             )
-    stray = [e for e in act.events if e.update and e.session not in known]
+    stray = [e for e in act.events if e.update and e.session not in ids]
     if stray:
         return failed(f"an update names the unknown session {stray[0].session!r}", stray[0])
     return passed()
