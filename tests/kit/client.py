@@ -235,7 +235,7 @@ class Client:
             self.peer.pump(_LOOK_SECONDS)
 
     def listen(self, seconds: float) -> None:
-        """Read whatever comes for so long."""
+        """Read whatever comes during this time."""
         self.peer.listen(seconds)
 
     def read_to_end(self, *, fuse: float = FUSE_SECONDS) -> bytes:

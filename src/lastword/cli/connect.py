@@ -1,7 +1,7 @@
 """`lastword connect`: a session behind a gateway, for an editor that starts a command.
 
-Owns where the values come from, and the exit status: 0 once the editor has closed its
-end, 2 if the command cannot be started with these arguments.
+Owns where the values come from, and the exit status: 0 when the editor closes its
+end, 2 for invalid arguments.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 
 AT_A_TERMINAL = (
-    "lastword connect: this speaks ACP on stdin and stdout, and is meant to be started by an "
-    "editor; it connects to {url} at the editor's first message. Ctrl-D ends it.\n"
+    "lastword connect: reading ACP messages from stdin; it connects to {url} at the first message. "
+    "An editor normally starts this command. Press Ctrl-D to stop it.\n"
 )
 
 _TOKEN = ("token", "token-file")

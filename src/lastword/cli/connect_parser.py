@@ -6,24 +6,23 @@ from lastword.cli.parser import CommandParser
 from lastword.core.link.option_table import BY_KEY
 
 ABOUT = """\
-Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
-hides every drop of the link from the editor, which starts it in place of the
-agent. The session outlives the editor.
+Speaks ACP on stdin and stdout for a session behind a gateway. An editor starts
+this command in place of the agent. Lost connections are hidden from the editor,
+and the session outlives it.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
-The token is read from --token, from --token-file, which is read again at each
-attempt, or from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
+The token comes from --token, from --token-file (read again at each attempt), or
+from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
 
 examples:
   lastword connect http://127.0.0.1:7780
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
 
-exit status: 0 once the editor has closed its end, 2 for arguments that cannot
-be used.
+exit status: 0 when the editor closes its end, 2 for invalid arguments.
 """
 
 
@@ -34,14 +33,14 @@ def parser() -> CommandParser:
         "url",
         nargs="?",
         metavar="URL",
-        help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/ (default: url "
+        help="the gateway's URL: http://127.0.0.1:7780 or https://host/team/, say (default: url "
         "in [connect] of the configuration file)",
     )
     made.add_argument(
         "--session",
         default="",
         metavar="ID",
-        help="go on with this session where the editor asks for a new one (default: a new one)",
+        help="continue this session when the editor asks for a new one (default: a new one)",
     )
     made.add_argument(
         "--token",
@@ -55,7 +54,7 @@ def parser() -> CommandParser:
     made.add_argument(
         "--insecure",
         action="store_true",
-        help="send the token to another machine without TLS, in a network that is encrypted itself",
+        help="send the token to another machine without TLS, on a network that is itself encrypted",
     )
     for key in ("config", "no_config"):
         option = BY_KEY[key]

@@ -43,12 +43,12 @@ OVERLOADED = ProviderFailure(
     b'"The server is overloaded. Please try again later."}}',
 )
 INTRODUCTION = (
-    "Three turns that fail, without and with lastword, taken now: by a scripted agent, a model "
-    "provider on this machine that refuses, and a client that shows what Zed would."
+    "Three failing turns, without and with lastword, run just now with a scripted agent, a model "
+    "provider on this machine that refuses requests, and a client that shows what Zed would."
 )
 NEXT = (
-    ("lastword doctor -- YOUR-AGENT", "can it start here, and what would your editor get?"),
-    ("lastword setup EDITOR -- YOUR-AGENT", "your editor's settings, with lastword in them"),
+    ("lastword doctor -- YOUR-AGENT", "check that it starts here, and what your editor would show"),
+    ("lastword setup EDITOR -- YOUR-AGENT", "add lastword to your editor's settings"),
     ("lastword log", "afterwards: what happened in each session"),
 )
 
@@ -77,7 +77,7 @@ class DemoScenario:
 SCENARIOS = (
     DemoScenario(
         "retries",
-        "The provider limits requests, and the agent tries again without a word",
+        "The provider limits requests, and the agent retries without saying so",
         LIMITED,
         ("--first-update-timeout", "1", "--cancel-grace", "0.2"),
         SPINNER_SECONDS,
@@ -104,7 +104,7 @@ class ScenarioTurns:
 
     @property
     def is_as_promised(self) -> bool:
-        """Tell whether every turn behind lastword ended, with a typed error where one is due."""
+        """Return whether every turn behind lastword ended, with a typed error where one is due."""
         return self.zed.answer is not None and self.typed.typed is not None
 
 
@@ -133,30 +133,32 @@ def parser() -> CommandParser:
     made = CommandParser(
         "demo",
         usage="[options]",
-        about="Shows turns that fail in silence, without and with lastword, as a client like Zed "
-        "shows them. Needs no key and no network, and takes a few seconds.",
+        about="Shows turns that fail silently, without and with lastword, as a client like Zed "
+        "displays them. Needs no key and no network, and takes a few seconds.",
         ends="examples:\n  lastword demo\n  lastword demo --frames\n"
         "  lastword demo --svg demo.svg --theme light\n\n"
-        "exit status: 0 when lastword ended every turn with an error, 1 when it did not, "
+        "exit status: 0 if lastword ended every turn with an error, 1 if it did not, "
         "130 after Ctrl-C.",
     )
-    made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
+    made.add_argument(
+        "--frames", action="store_true", help="also show every received message as JSON"
+    )
     made.add_argument(
         "--svg",
         metavar="FILE",
-        help="write the screen to this file as a picture (default: show it)",
+        help="save the output to this file as an SVG picture (default: print it)",
     )
     made.add_argument(
         "--theme",
         choices=sorted(THEMES),
         default="dark",
-        help="with --svg: the picture's colours (dark, light; default: %(default)s)",
+        help="with --svg: the colour theme (dark, light; default: %(default)s)",
     )
     return made
 
 
 def _run_all() -> list[ScenarioTurns]:
-    """Take every turn, all at the same time."""
+    """Run every turn, all at the same time."""
     stopped = threading.Event()
     with ExitStack() as stack:
         providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
@@ -181,7 +183,7 @@ def _run_all() -> list[ScenarioTurns]:
 
 
 def _python(*arguments: str) -> list[str]:
-    # -P: nothing in the folder where somebody tries the demo may stand in for a module.
+    # -P: no file in the working directory may replace a module.
     return [sys.executable, "-P", "-m", *arguments]
 
 

@@ -35,10 +35,10 @@ FAULT: dict[Origin, str] = {
 def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
     """Return what a user sees of a turn that failed silently."""
     if turn.answer is not None:
-        return ["Done. Nothing is shown, and no error either."]
+        return ["Done. Nothing is shown, not even an error."]
     if not turn.ended:
         waited = f"A spinner, after {patience_seconds:g} s and for ever."
-        return [waited, "No client that was measured gives up on a turn."]
+        return [waited, "None of the measured clients gives up on a turn."]
     others = "Clients on older SDKs wait for ever."
     zed = "Zed ends the thread: the agent has exited."
     return ["The agent is gone, and the turn has no answer.", f"{zed} {others}"]

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
-says hello, opens a session, and ends it. Says step by step what works, what
-does not, and what to do. No prompt is sent, and no process is left behind.
+initializes it, opens a session, and stops it. Reports step by step what works,
+what does not, and what to do. It sends no prompt and leaves no process behind.
 """
 
 EPILOG = """\
@@ -51,8 +51,8 @@ examples:
   lastword doctor -- opencode acp
   lastword doctor --client zed -- ./my-agent.py
 
-exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
-arguments that cannot be used, 130 after Ctrl-C.
+exit status: 0 if the agent can be used, 1 if a problem was found, 2 for invalid
+arguments, 130 after Ctrl-C.
 """
 
 TIMEOUT_SECONDS = 30.0
@@ -71,7 +71,7 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """Tell whether no problem was found."""
+        """Return whether no problem was found."""
         return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
     def as_json(self) -> dict[str, Any]:
@@ -126,12 +126,10 @@ def parser() -> CommandParser:
         metavar="TIME",
         type=positive_seconds,
         default=TIMEOUT_SECONDS,
-        help="how long each answer of the agent may take; raise it for one that starts slowly "
+        help="how long the agent may take for each answer; raise it for a slow start "
         "(default: %(default)g s)",
     )
-    made.add_argument(
-        "--json", action="store_true", help="print the findings as JSON, for programs"
-    )
+    made.add_argument("--json", action="store_true", help="print the findings as JSON")
     return made
 
 
@@ -177,13 +175,13 @@ def _configuration() -> list[Observation]:
     try:
         files = load(places, ("run", "record"))
     except ConfigError as error:
-        do = "Correct it: until then `lastword run` starts no agent"
+        do = "Correct it: until then `lastword run` does not start the agent"
         return [problem("configuration", f"{error}.", do)]
     findings = [note("configuration", f"{warning}.") for warning in files.warnings]
     try:
         files.rows()
     except ConfigError as error:
-        findings.append(note("configuration", f"Your own rows are left out: {error}."))
+        findings.append(note("configuration", f"Your own rows are ignored: {error}."))
     if files.documents:
         paths_read = " and ".join(document.path for document in files.documents.values())
         findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
@@ -218,7 +216,7 @@ def _option(key: str) -> str:
 
 
 def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
-    """Check the sources that `lastword run` would read beside this agent's pipes."""
+    """Check the sources that `lastword run` would read besides this agent's pipes."""
     if _option("evidence") != "auto":
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
@@ -258,7 +256,7 @@ def _versions(*, speaks_v2: bool) -> Observation:
 
 
 def _editor(report: Report) -> str:
-    """Return the editor that was asked about, or the word that stands for any."""
+    """Return the editor named by --client, or the placeholder for any."""
     names = [row.client for row in report.rows] if len(report.rows) == 1 else []
     return next((name for name in names if name in editors.EDITORS), "EDITOR")
 
@@ -269,7 +267,7 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How each client learns of a failure (`lastword agent --rungs` shows all ways):")
+        page.line("How each client is shown a failure (`lastword agent --rungs` has examples):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
@@ -289,7 +287,7 @@ def _text(report: Report) -> str:
         line = shlex.join([*typed, "setup", _editor(report), "--write", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))
     else:
-        page.line("Do what the -> at the PROBLEM above says, and run this command again.")
+        page.line("Follow the advice after -> at the PROBLEM above, and run this command again.")
     return page.drain()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"^lastword(?: [a-z]+){0,2}: ")
 
 VERSION = 1
-"""Of the documents' shapes: members may come, and none goes or changes within one."""
+"""Of the documents: within a version members may be added, none is removed or changed."""
 
 
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
@@ -31,7 +31,7 @@ def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> No
 
 
 def write_error(text: str, exit_status: int) -> None:
-    """Write the document of a command that could not do what it was asked, from its sentences."""
+    """Write the document of a command that failed, with its error messages."""
     sentences = [_PROGRAM.sub("", line) for line in text.strip().splitlines()]
     write({"error": {"message": "\n".join(sentences), "exit_status": exit_status}})
 
@@ -47,5 +47,5 @@ def _indented(text: str, indent: int) -> str:
     try:
         return msgspec.json.format(text, indent=indent)
     except msgspec.DecodeError:
-        # An argument may hold half a character, which msgspec refuses and an escape can say.
+        # An argument may contain half a character, which msgspec refuses; `json` escapes it.
         return json.dumps(json.loads(text), indent=indent)

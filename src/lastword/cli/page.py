@@ -34,7 +34,7 @@ _CODES = {
 _LIGHT_CODES = {**_CODES, "green": "38;5;28", "yellow": "38;5;94"}
 """On white these have a contrast of 4.7 and 5.7 (WCAG 2.2); the usual ones 2.1 and 1.6 in xterm."""
 STYLES = tuple(_CODES)
-"""What a text on a page may be painted as."""
+"""The styles of text on a page."""
 
 COLOURS = tuple(
     f"\033[{code}m" for code in dict.fromkeys(("0", *_CODES.values(), *_LIGHT_CODES.values()))
@@ -48,7 +48,7 @@ def terminal_columns(otherwise: int = 80) -> int:
 
 
 def has_colours() -> bool:
-    """Tell whether the terminal has colours and the user has not declined them (no-color.org)."""
+    """Return whether the terminal has colours and the user has not declined them (no-color.org)."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -57,7 +57,7 @@ def has_colours() -> bool:
 
 
 def is_light() -> bool:
-    """Tell whether the terminal reports a light background and has 256 colours.
+    """Return whether the terminal reports a light background and has 256 colours.
 
     rxvt, Konsole, iTerm2 and others report it in `COLORFGBG`, as colour numbers: text, then
     background, in some with another word between them.
@@ -194,7 +194,7 @@ def visibly_cut(text: str, columns: int) -> str:
 
 
 def supports_bars() -> bool:
-    """Tell whether stdout's encoding has block characters."""
+    """Return whether stdout's encoding has block characters."""
     try:
         "▁█".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -164,13 +164,13 @@ class CommandParser(argparse.ArgumentParser):
 
     def _sentence(self, message: str) -> str:
         """Rephrase argparse's message."""
-        see = f"`{self.prog} --help` says more"
+        see = f"see `{self.prog} --help`"
         needed = message.removeprefix("the following arguments are required: ")
         if needed != message:
             return f"{needed} is missing; {see}"
         extra = message.removeprefix("unrecognized arguments: ")
         if extra != message:
-            return f"one argument too many: {shown(extra)}; {see}"
+            return f"unexpected argument: {shown(extra)}; {see}"
         match = _OF_ONE.fullmatch(message)
         if match is None:
             return message
@@ -210,7 +210,7 @@ class _Formatter(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=_HELP_COLUMN, width=width)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        # Python before 3.13 would say the value twice: `-o FILE, --output FILE`.
+        # Python before 3.13 would print the value twice: `-o FILE, --output FILE`.
         value = "" if action.nargs == 0 else f" {self._format_args(action, '')}".rstrip()
         if not action.option_strings:
             return super()._format_action_invocation(action)
@@ -219,7 +219,7 @@ class _Formatter(argparse.HelpFormatter):
         return ", ".join(action.option_strings) + value
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        # A word with hyphens is an option, which is to be copied.
+        # A word with hyphens may be an option, and is not broken.
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's

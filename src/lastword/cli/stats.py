@@ -1,7 +1,7 @@
 """`lastword stats`: failures by type, agent and day, and how long turns take.
 
-Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
-summed as it was asked.
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 for invalid
+arguments.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from lastword.record.trends import Period, Spread
 
 _ABOUT = """\
-Sums up what is recorded: failures by type, agent and day with the change
-against the days before, how many turns ended well, restarts, retries, how
-long turns take, and what happened to sessions behind a gateway.
+Summarises the record: failures by type, agent and day compared with the days
+before, successful turns, restarts, retries, how long turns take, and what
+happened to sessions behind a gateway.
 """
 
 _ENDS = """\
@@ -39,8 +39,7 @@ examples:
   lastword stats
   lastword stats --days 30
 
-exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
-be used.
+exit status: 0, 1 if the record cannot be read, 2 for invalid arguments.
 """
 
 DEFAULT_DAYS = 7
@@ -69,10 +68,10 @@ def parser() -> CommandParser:
         type=_days,
         default=DEFAULT_DAYS,
         metavar="N",
-        help="sum up the last N days, and compare them with the N days before (default: "
+        help="summarise the last N days, and compare them with the N days before (default: "
         "%(default)s)",
     )
-    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    made.add_argument("--json", action="store_true", help="print the same as JSON")
     add_record_option(made)
     return made
 

@@ -42,7 +42,7 @@ class PrintableStream:
         """Write a text."""
         if len(self.beginning) < MAX_BEGINNING_CHARS:
             self.beginning += text[:MAX_BEGINNING_CHARS]
-        # Between the colours stands the text.
+        # Every second part is text between colours.
         parts = _COLOUR.split(text)
         parts[::2] = map(printable, parts[::2])
         self._stream.write("".join(parts))
@@ -61,7 +61,7 @@ def prepare_streams() -> tuple[PrintableStream, PrintableStream]:
     """Make sure that no write fails because of its characters or a closed stream.
 
     Returns:
-        What stands now for stdout and stderr.
+        The new stdout and stderr.
     """
     # A file of the command's must not be given the number of a standard stream.
     ensure_standard_streams()

@@ -115,7 +115,7 @@ def terminal_svg(
 def _css(theme: Theme) -> str:
     rules = [
         f"text{{font:{FONT_PX}px {FONTS};fill:{theme.text};white-space:pre;direction:ltr}}",
-        # A text that is written from right to left stays where it stands.
+        # Right-to-left text keeps its place.
         "tspan{unicode-bidi:isolate}",
     ]
     for style, colour in theme.styles.items():

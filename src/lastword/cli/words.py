@@ -118,7 +118,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
         return ""
     flag = late[0].partition("=")[0]
     line = _line(prog, [*own, *late], command or ["CMD"])
-    return f"{flag} is an option of {prog}, and stands before --: {line}"
+    return f"{flag} is an option of {prog} and belongs before --: {line}"
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:

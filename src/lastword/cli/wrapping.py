@@ -42,7 +42,7 @@ def head(text: str, columns: int) -> str:
 
 
 def fits(text: str, columns: int) -> bool:
-    """Tell whether the text fits in this many columns."""
+    """Return whether the text fits in this many columns."""
     return len(head(text, columns)) == len(text)
 
 

@@ -196,7 +196,7 @@ def test_zsh_completes(zsh: Zsh, line: str, words: list[str]) -> None:
 
 
 def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
-    seen = zsh.listed("lastword exp", to="write a session into one file")
+    seen = zsh.listed("lastword exp", to="write a session to one file")
     assert "explain" in seen
 
 

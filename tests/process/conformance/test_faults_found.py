@@ -249,7 +249,7 @@ def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     assert found.pop("future-version").verdict is future
     assert {f.verdict for f in found.values()} == {CheckVerdict.NOT_APPLICABLE}, found
     assert {f.evidence for f in found.values()} == {
-        "the agent speaks protocol version 2 alone; for that there is --protocol 2"
+        "the agent only speaks protocol version 2; check it with --protocol 2"
     }
 
 

@@ -45,7 +45,7 @@ def test_each_way_to_say_nothing_has_its_own_sentence() -> None:
         left_with(turn, 1.5) for turn in (seen(), seen(answer={}), seen(ended=True))
     )
     assert waits[0] == "A spinner, after 1.5 s and for ever."
-    assert done == ["Done. Nothing is shown, and no error either."]
+    assert done == ["Done. Nothing is shown, not even an error."]
     assert "no answer" in gone[0]
 
 

@@ -20,12 +20,13 @@ INDENT = 4
 
 FOOT = (
     (
-        "[type] is what a client gets once lastword is in front, as it is unless --bare leaves "
-        'it out. "sees" is what comes then; in the last group, what comes without.'
+        "[type] is the error that a client gets with lastword in front, which is the default; "
+        '--bare leaves it out. "sees" is what the client receives with lastword; in the last '
+        "group, what it receives without."
     ),
-    "~ needs a process of its own; every other one can be asked for in a prompt: /scenario NAME",
+    "~ needs its own process; every other scenario can be requested in a prompt: /scenario NAME",
     (
-        "--fallback RUNG plays any scenario as another client would be told of it, and --rungs "
+        "--fallback RUNG plays a scenario as another kind of client would see it, and --rungs "
         "shows how one failure looks on each rung."
     ),
 )

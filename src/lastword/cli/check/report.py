@@ -46,7 +46,7 @@ MAX_COLUMNS = 110
 FRAME_LINES = 3
 STDERR_LINES = 6
 _SILENT = (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED)
-"""Verdicts of which one reason often goes for many checks."""
+"""Verdicts whose reason is often the same for many checks."""
 
 
 def page() -> Page:
@@ -89,8 +89,8 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
     page.line(f"{', '.join(parts)}; {seconds:.0f} s")
     if counts[CheckVerdict.FAIL]:
         page.line(
-            "Each FAIL says what to do. `lastword check --only NAME -- CMD` runs one check again; "
-            "its name is in brackets below it."
+            "Each FAIL says how to fix it. `lastword check --only NAME -- CMD` repeats one check; "
+            "its name is in parentheses below it."
         )
     if counts[CheckVerdict.UNREACHED]:
         page.line(

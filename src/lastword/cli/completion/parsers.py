@@ -6,10 +6,9 @@ from lastword.cli.completion import FILES
 from lastword.cli.parser import CommandParser
 
 ABOUT = """\
-Prints a script that completes lastword's commands, options and values in your
-shell: scenarios, clients and checks by name, sessions as they are recorded,
-and programs after --. With man it prints the manual page, which is installed
-beside the program where that was installed by pip.
+Prints a shell completion script for lastword's commands, options and values:
+scenarios, clients and checks by name, recorded sessions, and programs after --.
+With man, prints the manual page, which pip also installs.
 """
 
 ENDS = """\
@@ -32,7 +31,7 @@ examples:
   lastword completion bash
   lastword completion man | man -l -
 
-exit status: 0, 2 for arguments that cannot be used.
+exit status: 0, 2 for invalid arguments.
 """
 
 
@@ -43,6 +42,6 @@ def parser() -> CommandParser:
         "form",
         metavar="SHELL",
         choices=tuple(FILES),
-        help="the shell that the script is for (bash, zsh, fish), or man for the manual page",
+        help="the shell (bash, zsh, fish), or man for the manual page",
     )
     return made

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration file, with its place, as a command reports it."""
+"""Problems of a configuration file, with file and line, as a command reports them."""
 
 from __future__ import annotations
 

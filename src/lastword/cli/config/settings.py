@@ -1,8 +1,8 @@
 """The settings of configuration files: what they set, checked, and which file sets it.
 
 Owns the precedence of the two files, and what is wrong with either of them. A user's file that is
-wrong is an error; a project's, which may come from a stranger, is left out with a warning. Loaded
-only where there is a file.
+wrong is an error; a project's, which may come from a stranger, is ignored with a warning. Loaded
+only if there is a file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class FileSetting:
 
 
 class FileSettings:
-    """What the files say.
+    """The settings of all files.
 
     Attributes:
         values: The settings, by table and option.
@@ -110,12 +110,12 @@ class FileSettings:
 
     @property
     def has_rows(self) -> bool:
-        """Tell whether the user's file has rows of its own."""
+        """Return whether the user's file has rows of its own."""
         document = self.documents.get(USER)
         return document is not None and any(name in document.values for name in ROWS)
 
     def complete(self, environment: MutableMapping[str, str]) -> None:
-        """Set the variables that nobody has set to what the user's file says.
+        """Set the variables that are not set yet to the values in the user's file.
 
         Those that a project's file may set are left out: each agent's `lastword run` reads them
         where it works, and there the project's file comes first.
@@ -150,7 +150,9 @@ def load(places: Places, tables: Iterable[str] = TABLES) -> FileSettings:
         own = FileSettings()
         problems = read(own, places.project, PROJECT, tables)
         if problems:
-            settings.warnings = [f"this project's file is left out: {ConfigError(problems)}"]
+            settings.warnings = [
+                f"the project's configuration file is ignored: {ConfigError(problems)}"
+            ]
         else:
             settings.values |= own.values
             settings.documents |= own.documents
@@ -184,7 +186,7 @@ def _table_problem(name: str, table: object, source: str) -> str:
     elif not isinstance(table, dict):
         return f"{name} is a table: [{name}]"
     if source == PROJECT and name != "run":
-        return f"[{name}] is for your own file; a project's file can have [run] alone"
+        return f"[{name}] belongs in your own file; a project's file can only have [run]"
     return ""
 
 

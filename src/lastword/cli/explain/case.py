@@ -48,7 +48,7 @@ def case_of_text(text: str) -> Case:
     evidence = gather.from_record(value) if record else gather.from_any(value)
     verdict = _agent_report(value) or decide(evidence)
     if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
-        # A log's telling lines told nothing, or a text was taken whole: try it the other way.
+        # Neither the log's relevant lines nor the whole text need be conclusive: try the other.
         other = text if reading.form.startswith("the telling") else telling_lines(text)
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:

@@ -25,7 +25,7 @@ _FACTS = frozenset(Verdict.__struct_fields__)
 
 
 def case_of_name(name: str, environment: Mapping[str, str]) -> Case | None:
-    """Return the case that a word or a sentence means, or `None` for none that is known.
+    """Return the case that a word or a sentence means, or `None` if it is unknown.
 
     Args:
         name: What was given in place of a file.

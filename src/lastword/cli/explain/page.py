@@ -27,7 +27,7 @@ _QUOTED_LINES = 12
 
 _WHOSE = {
     Origin.PROVIDER: "the model provider's, or the account's there",
-    Origin.NETWORK: "the network's, between here and the provider",
+    Origin.NETWORK: "the network's, between this machine and the provider",
     Origin.AGENT: "the agent's",
     Origin.PROCESS: "the agent's process",
     Origin.CLIENT: "this side's: the client or its user",
@@ -179,7 +179,7 @@ def _source_of(error: AgentError) -> str:
 
 
 def _overruled(explanation: Explanation) -> str:
-    """Return the status, if it would have meant something else by itself."""
+    """Return the status, if it alone would have meant something else."""
     error = explanation.error
     if not error.http_status or explanation.rule.startswith("status:"):
         return ""

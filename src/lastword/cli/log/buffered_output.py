@@ -1,4 +1,4 @@
-"""Output that waits until its writer is done with the record."""
+"""Output that is buffered until its writer has closed the record."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPOOL_BYTES = 1024 * 1024
-"""What is held back of an output in memory; the rest is in a temporary file."""
+"""How much output is buffered in memory; the rest is in a temporary file."""
 
 
 @contextlib.contextmanager
 def buffer_output() -> Iterator[None]:
-    """Hold back what is written to a pipe, until whoever writes it is done with the record.
+    """Buffer what is written to a pipe until the writer has closed the record.
 
-    A pager that is left open takes no more after its first page, and a record that is being read
-    grows beyond its limits meanwhile: SQLite keeps all that was written since the reader began.
+    An open pager reads no more than its first page, and a record that is being read grows beyond
+    its limits meanwhile: SQLite keeps everything that was written since the reader began.
     """
     out = sys.stdout
     if out.isatty():

@@ -124,7 +124,7 @@ def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | N
 def _sections(
     record: sqlite3.Connection, options: argparse.Namespace, part: Part, limit: int
 ) -> list[Section]:
-    """Return the session's parts, with the latest of the turns that were asked for."""
+    """Return the session's parts, with the latest of the requested turns."""
     left = limit
     sections: list[Section] = []
     for each in reversed(reader.with_earlier_parts(record, part)):

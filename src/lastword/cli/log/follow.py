@@ -35,7 +35,7 @@ _COLUMNS = (
     "what happened\n"
 )
 _PATIENCE = 8
-"""So many looks in a row may find a store that cannot be read."""
+"""How often in a row the store may be unreadable."""
 
 
 def follow(options: argparse.Namespace, path: str) -> int:
@@ -78,7 +78,7 @@ def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None)
 
 
 def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
-    """Tell whether an entry belongs to this session or to a run with it; remember such runs."""
+    """Return whether an entry belongs to this session or to a run with it; remember such runs."""
     if recorded.entry.session_id == session_id:
         runs.add(recorded.run)
     return recorded.entry.session_id == session_id or (
@@ -116,7 +116,7 @@ class _Place:
         try:
             entries = self._look()
         except StoreError:
-            # Its writer may be about to make it, or to set it aside.
+            # Its writer may be about to create it, or to set it aside.
             self._refusals += 1
             if self._refusals > _PATIENCE:
                 raise
@@ -141,7 +141,7 @@ class _Place:
         return entries
 
     def _begin(self, file: File | None) -> None:
-        """Hold this file, so that none that takes its place gets its inode."""
+        """Keep this file open, so that a file that replaces it cannot get its inode."""
         self._file = file
         if self._path_fd is not None:
             close(self._path_fd)
@@ -156,7 +156,7 @@ class _Place:
             with reader.reading(self._path) as record:
                 return reader.last_id(record)
         except StoreError:
-            return 0  # said at a later look, if it stays so
+            return 0  # reported by a later poll if it stays unreadable
 
 
 def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:

@@ -70,7 +70,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     reads_files = environment is None
     environment = os.environ if environment is None else environment
     if _is_passthrough(arguments, environment):
-        # The way out must be open however wrong everything else is.
+        # --passthrough must work however wrong everything else is.
         return RunOptions({"passthrough": True}, _command(arguments))
     values = {option.key: option.default for option in OPTIONS}
     places = find(arguments, environment) if reads_files else NOWHERE
@@ -137,7 +137,7 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
 def _value(option: Option, text: str, where: str) -> float | str:
     value = option.read(text)
     if value is None and option.kind == "url":
-        # What was meant for one may hold a password.
+        # The text may contain a password.
         raise UsageError(f"{where} is not an address that can be used: it takes {option.expects}")
     if value is None and option.words:
         raise UsageError(_no_word(where, text, option.words))
@@ -157,7 +157,7 @@ def _files(places: Places) -> FileSettings:
         raise UsageError(str(error)) from error
 
 
-# Loaded below where nothing is started, and so nobody waits.
+# The imports below are for errors: nothing is started, so nobody waits.
 
 
 def _no_option(flag: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SetupRequest:
-    """What the command line asks for.
+    """The request of the command line.
 
     Attributes:
         editor: whose settings to change.
@@ -70,7 +70,7 @@ class SetupRequest:
 
 @dataclass(slots=True)
 class SetupOutcome:
-    """What was done, or what the user must do by hand.
+    """The outcome: what was done, or what the user must do by hand.
 
     Attributes:
         action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
@@ -232,7 +232,7 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
     more = sorted(set(plain) - set(new))
     if more:
         raise SettingsError(
-            f"its entry {name!r} has {', '.join(more)} beside the command, which would be lost: "
+            f"its entry {name!r} has {', '.join(more)} besides the command, which would be lost: "
             "change it by hand, or replace it with --force"
         )
 

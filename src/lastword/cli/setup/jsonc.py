@@ -150,7 +150,7 @@ def place(text: str, at: int) -> str:
 
 
 class _Reader:
-    """Tokens without comments, taken one by one."""
+    """Tokens without comments, read one by one."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self._text = text
@@ -158,18 +158,18 @@ class _Reader:
         self._at = 0
 
     def peek(self) -> str:
-        """The next token's text, or nothing at the end."""
+        """Return the next token's text; empty at the end."""
         return self._tokens[self._at].text if self._at < len(self._tokens) else ""
 
     def next_token(self) -> Token:
-        """The next token."""
+        """Consume and return the next token."""
         if self._at == len(self._tokens):
             raise self.error("it ends too early")
         self._at += 1
         return self._tokens[self._at - 1]
 
     def error(self, problem: str) -> JsoncError:
-        """What is wrong at the next token."""
+        """Return an error at the next token."""
         more = self._at < len(self._tokens)
         at = self._tokens[self._at].start if more else len(self._text)
         return JsoncError(f"{place(self._text, at)}: {problem}")

@@ -1,4 +1,4 @@
-"""Places: where an editor's settings are on this machine, and default names.
+"""Locations of editors' settings on this machine, and default names.
 
 Owns expanding the table of `quirks.editors`, and the message for an unknown name.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\{([A-Z_]++)\}")
 _RUNNERS = {"npx", "bunx", "pnpx", "uvx", "node", "python", "python3", "env", "deno", "bun"}
 SUFFIX = "-lastword"
-"""What a new entry's name ends with, so that it can be told from the agent without lastword."""
+"""What a new entry's name ends with, to distinguish it from the agent without lastword."""
 
 
 def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:

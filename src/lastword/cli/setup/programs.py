@@ -74,7 +74,7 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         return NamedCommand([OURS], note)
     words = _beside_python()
     if any(mark in words[0] for mark in _PASSING):
-        note = f"{words[0]} is an installation that may be deleted at any time."
+        note = f"{words[0]} is a temporary installation that may be deleted at any time."
     else:
         note = "lastword is not on the PATH that editors have, so the settings name its whole path."
     uv, pipx = lasting_commands()
@@ -129,7 +129,7 @@ def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Tell whether this command puts lastword in front of an agent."""
+    """Return whether this command puts lastword in front of an agent."""
     bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
     # Earlier settings lack the -P.
     start = 2 if list(words[1:2]) == ["-P"] else 1

@@ -79,7 +79,7 @@ def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
     if outcome.action == "removed":
         return f"{request.editor.title} no longer offers it. A session that is open goes on."
     if outcome.action == "absent":
-        return "If the entry has another name there, give it as --name NAME."
+        return "If the entry has another name, give it as --name NAME."
     return request.editor.next_step.replace("NAME", outcome.name)
 
 
@@ -101,7 +101,7 @@ def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
 def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
     editor, name = request.editor, outcome.name
     if outcome.action == "print" and not request.command:
-        return f"With lastword in front, {name} would be this in {path}; --write makes it so:"
+        return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
     if outcome.action == "print" and not editor.is_json:
         if editor.form == "toad":
             return f"{editor.title} takes an agent on its command line:"

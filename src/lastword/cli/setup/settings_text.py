@@ -17,7 +17,7 @@ _INDENT = re.compile(r"[ \t]*+")
 
 
 class SettingsError(Exception):
-    """The settings cannot be changed; the message says why, with "it" for the file."""
+    """The settings cannot be changed; the message says why and calls the file "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class AgentSettings:
         """
         matches = self.agents.named(name) if self.agents else []
         if len(matches) > 1:
-            raise SettingsError(f"it has {name!r} twice in {self.section!r}: take one of them out")
+            raise SettingsError(f"it has {name!r} twice in {self.section!r}: remove one of them")
         return matches[0].value if matches else None
 
 
@@ -60,10 +60,10 @@ def read(text: str, section: str) -> AgentSettings:
     if root is None:
         return AgentSettings(document, section, None)
     if root.members is None:
-        raise SettingsError("it holds something else than an object")
+        raise SettingsError("it does not contain a JSON object")
     matches = root.named(section)
     if len(matches) > 1:
-        raise SettingsError(f"it has the key {section!r} twice: make one of them")
+        raise SettingsError(f"it has the key {section!r} twice: merge them")
     if matches and matches[0].value.members is None:
         raise SettingsError(f"its {section!r} is not an object")
     return AgentSettings(document, section, matches[0].value if matches else None)
@@ -165,14 +165,14 @@ def _proved(text: str, expected: dict[str, Any]) -> str:
     """Return the text if it has the intended meaning.
 
     Raises:
-        SettingsError: It has not; nobody should ever see this.
+        SettingsError: It does not; this should never happen.
     """
     try:
         root = parse(text).root
     except JsoncError:
         root = None
     if root is None or root.plain != expected:
-        raise SettingsError("it is written in a way that cannot be edited safely; do it by hand")
+        raise SettingsError("it cannot be edited safely; change it by hand")
     return text
 
 

@@ -1,7 +1,7 @@
 """One scenario: its script, its description, and what a good client does with it.
 
-Owns the value. The advice is not written twice: it is taken from what `lastword.client.view`
-shows for the failure. The table of scenarios is in `kit.agent.scenarios`.
+Owns the value. The advice is derived from what `lastword.client.view` shows for the failure. The
+table of scenarios is in `kit.agent.scenarios`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ENDS_WELL = "show the turn as any other"
 
-# The agent is started again by itself, so that nobody has to: as `wording.choose_action` has it,
-# which takes 70 ms to import. The process tests hold it to what is sent.
+# The agent is restarted automatically. As in `wording.choose_action`, which takes 70 ms to import;
+# the process tests compare it with what is sent.
 _AFTER_A_RESTART = {
     RetrySafety.AUTO: Action.RETRY,
     RetrySafety.OFFER_CONTINUE: Action.CONTINUE,
@@ -37,7 +37,7 @@ _AFTER_A_RESTART = {
 
 
 class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client is told of a failure once lastword is in front, or within.
+    """The failure that a client gets with lastword in front of, or within, the agent.
 
     Attributes:
         type: What failed.
@@ -46,9 +46,9 @@ class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
             `never`.
         phase: How far the turn had come.
         wait_seconds: The wait that the provider asked for.
-        resets: Is there a moment at which a limit ends?
-        reason: The short word for why.
-        action: What helps, where neither the type nor `retry_safety` says so.
+        resets: Whether a limit ends at a known time.
+        reason: The short word for the cause.
+        action: What helps, if neither the type nor `retry_safety` implies it.
     """
 
     type: ErrorType
@@ -62,7 +62,7 @@ class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> AgentError:
-        """The failure as far as this tells it."""
+        """The failure as a payload without a message."""
         retryable = DEFAULTS[self.type].retryable if self.retryable is None else self.retryable
         safety = self.retry_safety or (RetrySafety.AUTO if retryable else RetrySafety.NEVER)
         restarts = retryable and DEFAULTS[self.type].action is Action.RESTART
@@ -82,14 +82,14 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario.
 
     Attributes:
-        name: What it is called by.
+        name: Its name.
         sees: What a client sees, in one line: of a wire fault, without lastword in front.
         script: What the agent does.
-        told: The failure that the client gets, `None` where the turn succeeds.
+        failure: The failure that the client gets, `None` if the turn succeeds.
         then: What a good client does, beside what follows from the failure.
-        bare: Is it about what an agent without lastword does to a client?
-        told_v2: The same as `told` in protocol version 2, where it differs: there no answer of a
-            prompt's ends a turn.
+        bare: Whether it is about an agent without lastword.
+        failure_v2: The same in protocol version 2, if it differs: there the answer to a prompt does
+            not end a turn.
     """
 
     name: str
@@ -112,13 +112,13 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def per_turn(self) -> bool:
-        """Can a prompt ask for it, or does it befall the process from its start?"""
+        """Whether a prompt can request it; otherwise it concerns the whole process."""
         script = self.script
         return not (script.starts or script.run or script.login) and script.sessions == "resume"
 
     @property
     def advice(self) -> str:
-        """What a good client does with it."""
+        """The advice for authors of clients."""
         # The reader's models take over 100 ms to load, which an agent's start does not need.
         from lastword.client.display import view  # noqa: PLC0415
 

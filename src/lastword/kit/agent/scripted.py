@@ -33,7 +33,7 @@ LIFE, TURN = b"L", b"T"
 
 
 class Lives:
-    """What outlives the process: how often it was started, and how many turns it took.
+    """What outlives the process: how often it was started, and how many turns it ran.
 
     One byte each, in a file that whoever starts it again keeps open; without one, every life is
     the first.
@@ -73,12 +73,12 @@ class ScriptedAgent(PlainAgent):
         self.requests.update(dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree))
 
     def run(self) -> None:
-        """Live: play the start, and read the client's lines until there are no more."""
+        """Play the start, and read the client's lines until there are no more."""
         PlayedTurn(self.wire, self._answers).play(self._script.start(self._lives.number))
         super().run()
 
     def handle_answer(self, message: dict[str, Any]) -> None:
-        """Let the turn go on that waits for it."""
+        """Wake the turn that waits for it."""
         if isinstance(number := message.get("id"), int):
             self._answers.put(number)
 
@@ -118,7 +118,7 @@ class ScriptedAgent(PlainAgent):
         super().new_session(request_id, params)
 
     def prompt(self, request_id: object, params: dict[str, Any]) -> None:
-        """Take a turn: a thread of its own plays it."""
+        """Run a turn in its own thread."""
         self._prompts += 1
         number = self._lives.next_turn()
         turn = PlayedTurn(
@@ -156,7 +156,7 @@ class ScriptedAgent(PlainAgent):
 
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
-            error = {"code": acp.INVALID_PARAMS, "message": "nothing is known of that session"}
+            error = {"code": acp.INVALID_PARAMS, "message": "unknown session"}
             self.wire.frame(id=request_id, error=error)
             return
         if self.wire.dialect.turn_ends_by_state:
@@ -193,10 +193,10 @@ def _named(name: str) -> Script:
     if scenario is None:
         problem = f"In the scripted agent {unknown(name)}. `lastword agent --list` names them all."
     elif not scenario.per_turn:
-        problem = f"{name} befalls the whole process: start `lastword agent {name}`."
+        problem = f"{name} concerns the whole process: start `lastword agent {name}`."
     else:
         return scenario.script
-    # Said outright: the name of a scenario in it would be read as what failed.
+    # Typed: the name of a scenario in the message could be read as the type of failure.
     payload = {"type": "invalid_request", "message": problem, "retryable": False}
     data = {"details": problem, "agent_error": payload}
     error = {"code": acp.INTERNAL_ERROR, "message": problem, "data": data}
@@ -204,6 +204,6 @@ def _named(name: str) -> Script:
 
 
 def _speaks_typed(script: Script) -> bool:
-    """Does a step tell of a failure in the words of the `agent_error` extension?"""
+    """Return whether a step fails with a payload of the `agent_error` extension."""
     steps = msgspec.to_builtins([script.turns, script.on_cancel])
     return "'agent_error'" in repr(steps)

@@ -62,7 +62,7 @@ class Wire(Output):
         return self.request(session_id, acp.PERMISSION, params)
 
     def retry(self, session_id: str, retry: RetryStep) -> None:
-        """Say that the model call is made again, as opencode does."""
+        """Announce that the model call is retried, as opencode does."""
         data = {"attempt": retry.attempt, "message": retry.message, "statusCode": retry.http}
         if retry.wait:
             data |= {"responseHeaders": {"retry-after": str(round(retry.wait))}}
@@ -70,7 +70,7 @@ class Wire(Output):
         self.update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
 
     def accept(self, prompt: object, session_id: str, message_id: str) -> None:
-        """Version 2 answers a prompt when it is taken in, and says that work has begun."""
+        """Accept a prompt: version 2 answers it at once, and announces that work has begun."""
         if self.dialect.turn_ends_by_state:
             self.frame(id=prompt, result={"messageId": message_id})
             self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})

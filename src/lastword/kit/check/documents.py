@@ -138,7 +138,7 @@ def _clean(text: str) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put data into a file so that nobody ever reads half of it.
+    """Write a file atomically.
 
     Raises:
         OSError: It cannot be written; what was there before is untouched.

@@ -42,10 +42,10 @@ CONSENTING: dict[str, Any] = {
 MALFORMED: dict[str, Any] = {"_meta": {"agent_error": {"version": "1"}}}
 
 LASTING_SECONDS = 1.0
-"""A turn that takes so long by itself can be disturbed well before its end."""
+"""A turn that takes this long can be disturbed well before its end."""
 
 SETTLE_SECONDS = 0.25
-"""What an agent dies of it may die of a little later, and answer what came meanwhile."""
+"""An agent may die a little later, and still answer in between."""
 
 JUNK: dict[str, tuple[bytes, ...]] = {
     "text": (b"Hello, are you there?\n",),
@@ -53,7 +53,7 @@ JUNK: dict[str, tuple[bytes, ...]] = {
     "blank": (b"\n", b"   \n", b"\r\n"),
     "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
 }
-"""Lines that are no messages, by kind; each is sent alone, so that it is known what it does."""
+"""Lines that are not messages, by kind; each is sent alone, so that its effect is known."""
 
 FAILURES = (
     ProviderScenario.UNAUTHORIZED,
@@ -71,9 +71,9 @@ class Played:
     """An act that is over.
 
     Attributes:
-        transcript: What was seen, also of an act that did not come to its point.
-        unreached: Why it did not.
-        not_applicable: Why there was none.
+        transcript: What was observed, even if the act was not completed.
+        unreached: Why it was not completed.
+        not_applicable: Why it does not apply.
     """
 
     transcript: Transcript
@@ -154,11 +154,11 @@ def _params(talk: Conversation) -> None:
     bad: dict[str, tuple[str, object]] = {
         "session/new without a cwd": ("session/new", {}),
         "session/new whose params are text": ("session/new", "text"),
-        "a prompt that is no list": ("session/prompt", {"sessionId": session, "prompt": 7}),
+        "a prompt that is not a list": ("session/prompt", {"sessionId": session, "prompt": 7}),
         "a prompt to no session": ("session/prompt", {"sessionId": "no-such", "prompt": block}),
     }
     if not session:
-        del bad["a prompt that is no list"]
+        del bad["a prompt that is not a list"]
     answers: dict[str, PeerEvent | None] = {}
     for what, (method, params) in bad.items():
         begin = len(talk.peer.events)
@@ -174,7 +174,7 @@ def _params(talk: Conversation) -> None:
 
 
 def _refuses(event: PeerEvent) -> bool:
-    """Is it an error that answers nobody?"""
+    """Return whether it is an error without an id."""
     frame = event.frame or {}
     return event.is_answer and frame.get("id", ...) is None and "error" in frame
 
@@ -270,7 +270,7 @@ def _sessions(talk: Conversation) -> None:
 def _open_turn(
     talk: Conversation, scenario: ProviderScenario = ProviderScenario.HANG_AFTER_TEXT
 ) -> None:
-    """Come to a turn that is open and has been heard of."""
+    """Open a turn, and wait for a sign of it."""
     if not talk.hooks.can_play(scenario):
         _open_own_turn(talk)
         return
@@ -289,7 +289,7 @@ def _open_turn(
 
 
 def _open_own_turn(talk: Conversation) -> None:
-    """Come to the middle of a turn as the agent takes it by itself, if that lasts."""
+    """Get to the middle of the agent's own turn, if that takes long enough."""
     alone = talk.healthy_turn(talk.new_session())
     if alone.answer is None:
         raise UnreachedError("its turns do not end by themselves")
@@ -325,7 +325,7 @@ def _cancel_in_question(talk: Conversation) -> None:
     turn = talk.prompt(session, ProviderScenario.HEALTHY_TOOL, text)
     if not talk.wait_for_question(turn, talk.limits.answer_seconds):
         raise UnreachedError(
-            "the agent asked for no permission; give it a prompt at which it does (--prompt)"
+            "the agent requested no permission; give it a prompt for which it does (--prompt)"
         )
     talk.cancel(turn)
     talk.peer.leave_dialogs()
@@ -418,7 +418,7 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
 
 
 def _note_life(talk: Conversation) -> None:
-    """Does the agent still answer what every agent can, and is there a moment later?"""
+    """Note whether the agent still answers, and is still there a moment later."""
     request_id = talk.request_session()
     notes = talk.transcript.notes
     notes["life"] = request_id

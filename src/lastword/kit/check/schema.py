@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Weight(IntEnum):
-    """How much a departure says."""
+    """The severity of a departure."""
 
     UNKNOWN = 0
     """A word out of a set that a later version of the schema may have."""
@@ -104,7 +104,7 @@ class OfficialSchema:
             if key in schema:
                 departures += self._one_of(schema[key], value, path)
         if "not" in schema and not self._walk(schema["not"], value, path):
-            departures.append(Departure(path, "is what it must not be"))
+            departures.append(Departure(path, "has a value that is excluded"))
         return departures
 
     def _members(self, schema: Schema, value: dict[str, Any], path: str) -> list[Departure]:

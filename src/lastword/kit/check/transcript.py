@@ -33,7 +33,7 @@ class NotApplicableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """How long is waited.
+    """Time limits of waits.
 
     Attributes:
         answer_seconds: For an answer that needs no model, and for a healthy turn.
@@ -55,10 +55,10 @@ class ObservedTurn:
         session: The session it is in.
         request_id: Its id.
         begin: The index of its request among the events.
-        answer: What ended it: the first answer to it, or in version 2 the session's idle state.
+        answer: The end: the first answer to it, or in version 2 the session's idle state.
         seconds: From the request to the answer, or for how long it was waited for.
-        called: Did the agent call the provider meanwhile?
-        cancelled: Did the user cancel it?
+        called: Whether the agent called the provider meanwhile.
+        cancelled: Whether the user cancelled it.
     """
 
     scenario: ProviderScenario
@@ -72,7 +72,7 @@ class ObservedTurn:
 
     @property
     def failed(self) -> bool:
-        """Did it end by an error, in whatever version's words?"""
+        """Whether it ended with an error, in either version."""
         if self.answer is None:
             return False
         ended_badly = self.answer.update.get("stopReason") == acp.STOP_ERROR
@@ -81,7 +81,7 @@ class ObservedTurn:
 
 @dataclass(slots=True)
 class Transcript:
-    """All that is left of an act.
+    """The record of an act.
 
     Attributes:
         name: The act's.
@@ -110,7 +110,7 @@ class Transcript:
 
     @property
     def speaks(self) -> bool:
-        """Did the agent say that it speaks the extension?"""
+        """Whether the agent advertises the extension."""
         return "agent_error" in advertised(self.welcome)
 
     def cancelled_turn(self) -> ObservedTurn:

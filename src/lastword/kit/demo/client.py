@@ -33,7 +33,7 @@ ZED = {"name": "zed", "version": "1.18.1"}
 
 
 class DemoTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client got out of one turn.
+    """One turn as a client saw it.
 
     Attributes:
         answer: the answer to the prompt, `None` when none came.
@@ -71,7 +71,7 @@ def run_turn(
     typed: bool,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> DemoTurn:
-    """Start the command, send one prompt, and see what comes of it."""
+    """Start the command, send one prompt, and return the turn."""
     with DemoClient(command, stopped) as client:
         greeting = client.initialize(TYPED) if typed else client.initialize({}, info=ZED)
         client.answer_to(greeting, START_SECONDS)
@@ -125,7 +125,7 @@ def _turn_of(
 def _defaults() -> dict[str, str]:
     """Return the environment without the user's own options: the demo shows what the defaults do.
 
-    It is in nobody's record, and nobody's dashboard: its failures would be told of as the user's.
+    It is not recorded or traced: its failures would look like the user's own.
     """
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")

@@ -25,9 +25,9 @@ class ClientKind(msgspec.Struct, frozen=True):
     """A kind of client.
 
     Attributes:
-        name: What it is asked for by.
-        about: What makes it what it is.
-        says: The params of its `initialize`.
+        name: Its name for --client.
+        about: What characterises it.
+        params: The params of its `initialize`.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ClientKind(msgspec.Struct, frozen=True):
 
 
 class ClientRow(msgspec.Struct, frozen=True):
-    """What one kind of client gets."""
+    """The rung for one kind of client."""
 
     client: str
     about: str
@@ -80,7 +80,7 @@ def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
     Args:
         name: A known kind, or any client's `clientInfo.name`.
         option: The user's choice of a rung (`LASTWORD_FALLBACK`), else `auto`.
-        speaks_v2: Does the agent answer version 2 to a client that asks for it?
+        speaks_v2: Whether the agent speaks version 2 to a client that asks for it.
     """
     if name is None:
         chosen = list(CLIENTS.values())

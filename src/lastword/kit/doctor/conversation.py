@@ -1,7 +1,7 @@
 """A short conversation with an agent: hello, a session, goodbye. It leaves nothing behind.
 
-Owns what is asked, and what was seen. `doctor.diagnosis` interprets it; the peer owns the process
-and its pipes.
+Owns the requests, and what was observed. `doctor.diagnosis` interprets it; the peer owns the
+process and its pipes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ INFO = {"name": "lastword-doctor", "version": __version__}
 
 
 class ConversationResult(msgspec.Struct, kw_only=True):
-    """What came of a conversation.
+    """The result of a conversation.
 
     Attributes:
         hello: The answer to `initialize`, as it came.
         hello_seconds: How long that took, from the start of the process.
         session: The answer to `session/new`.
         echoes: It wrote our own request back.
-        noise: The first lines on stdout that are no JSON-RPC object; `noise_lines` counts them all.
+        noise: The first lines on stdout that are not JSON-RPC objects; `noise_lines` counts all.
         stderr: The end of stderr.
         exit: How the process ended, if it did so by itself.
         exited_early: It ended before its input did.
@@ -70,7 +70,7 @@ def converse(
         timeout_seconds: How long each answer may take.
         version: The protocol version to ask for; in any but the first no session
             is opened, and the agent's leave is not waited for.
-        at: Is told of each step as it begins.
+        at: Called with each step as it begins.
 
     Raises:
         OSError: It could not be started.
@@ -101,7 +101,7 @@ class _Visitor(StrictClient):
         super().__init__(command, apart=False)
 
     def hold(self, timeout_seconds: float, version: int, at: Callable[[str], None]) -> None:
-        """Say hello, and open a session."""
+        """Initialize the agent, and open a session."""
         hello = self.initialize(CAPABILITIES, version=version, info=INFO)
         self.result.hello = self._answer(hello, timeout_seconds)
         self.result.hello_seconds = self.now

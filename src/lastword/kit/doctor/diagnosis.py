@@ -29,7 +29,7 @@ STDOUT_ACTION = "Send its banner and its log to stderr: stdout belongs to the pr
 
 
 def not_started(program: str, error: OSError) -> Observation:
-    """Tell that the system refused to start it."""
+    """Report that the system refused to start it."""
     verdict = classify_spawn_failure(error.errno or 0, program)
     reason = (error.strerror or "it cannot be started").lower()
     sentence = f"{program} could not be started ({reason})."
@@ -58,7 +58,7 @@ def _started(result: ConversationResult, timeout_seconds: float) -> list[Observa
     if "error" in result.hello:
         verdict = classify_rpc_error(result.hello["error"], stderr_tail=_text(result.stderr))
         sentence = f"It answers initialize with an error. {_sentence(verdict)}"
-        do = "Run the command by hand and read what it says"
+        do = "Run the command by hand and read its output"
         return [problem("initialize", sentence, do, type=verdict.type.value)]
     return []
 
@@ -70,7 +70,7 @@ def _died(result: ConversationResult) -> Observation:
     verdict = classify_exit(exit_code=code, exit_signal=number, stderr_tail=tail, in_turn=False)
     how = f"by signal {number}" if number is not None else f"with status {code}"
     sentence = f"It ended {how} before it answered initialize. {_sentence(verdict)}"
-    do = "Run the command by hand and read what it says"
+    do = "Run the command by hand and read its output"
     return problem("start", sentence, do, reason=verdict.reason, **_tail(result))
 
 

@@ -25,7 +25,7 @@ def agent_name(result: ConversationResult) -> str | None:
 
 
 def journal(place: str, *, in_time: bool) -> Observation:
-    """Tell of a file that the agent writes by itself."""
+    """Describe a file that the agent always writes."""
     shown = _from_home(place)
     when = IN_TIME if in_time else AT_THE_END
     if os.access(place, os.R_OK):
@@ -37,30 +37,33 @@ def journal(place: str, *, in_time: bool) -> Observation:
 
 
 def given_file(*, given: bool) -> Observation:
-    """Tell of a log that the agent writes where it is told to."""
+    """Describe a log that the agent writes to a given file."""
     if given:
         return ok(STEP, f"lastword gives it a file in memory for its debug log: {IN_TIME}.")
-    sentence = "lastword gives it no file for its debug log: only the command gemini gets one."
+    sentence = (
+        "lastword does not give it a file for its debug log; only the command gemini gets one."
+    )
     return note(STEP, sentence)
 
 
 def events(*, has_port: bool) -> Observation:
-    """Tell of a stream of events that the agent serves."""
+    """Describe a stream of events that the agent serves."""
     if has_port:
         return ok(STEP, f"lastword gives it a port on this machine for its events: {IN_TIME}.")
     return note(
-        STEP, "lastword gives it no port for its events: this system cannot say whose a port is."
+        STEP,
+        "lastword does not give it a port for its events: this system cannot say who owns a port.",
     )
 
 
 def none() -> Observation:
-    """Tell that there is no source."""
+    """Report that there is no source."""
     when = "in its messages, its stderr, and logs that carry its name."
     return ok(STEP, f"lastword knows no log of this agent. It looks for causes {when}")
 
 
 def switched_off() -> Observation:
-    """Tell that none is looked at."""
+    """Report that no source is read."""
     sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
     return note(STEP, sentence, "Unset it to learn of retries early")
 

@@ -23,11 +23,11 @@ PLATFORMS = {"linux": "tested", "darwin": "should work, but is not tested"}
 def examine(
     environment: Mapping[str, str], complaint: Callable[[str, str], str | None], names: list[str]
 ) -> list[Observation]:
-    """Look at what lastword itself depends on.
+    """Examine what lastword itself depends on.
 
     Args:
         environment: The environment.
-        complaint: Says what is wrong with the value of one of our variables, if anything is.
+        complaint: Returns what is wrong with the value of one of our variables, if anything.
         names: The names of all of them.
     """
     return [

@@ -39,7 +39,7 @@ SLOW_SECONDS = 15.0
 
 
 class ProviderScenario(StrEnum):
-    """What the provider does with every model call."""
+    """The behaviour of the provider at every model call."""
 
     HEALTHY = "healthy"
     HEALTHY_TOOL = "healthy_tool"
@@ -140,7 +140,7 @@ class Provider:
 
     @property
     def openai_url(self) -> str:
-        """What an OpenAI-compatible client takes as its base URL."""
+        """The base URL for an OpenAI-compatible client."""
         return f"{self.url}/v1"
 
     @property
@@ -153,7 +153,7 @@ class Provider:
     def failed_at(self) -> float | None:
         """When a turn's call failed first, by `time.monotonic`; else when any call did.
 
-        A hang fails when it is asked, all else when the agent is told.
+        A hang fails with the request, everything else with the response.
         """
         with self._changed:
             of_turns = [at for at, call in self._failures if call.offers_tools]
@@ -181,7 +181,7 @@ class Provider:
             self._changed.notify_all()
 
     def wait_for_calls(self, count: int, timeout_seconds: float) -> bool:
-        """Return whether so many model calls have come, at the latest after this time."""
+        """Wait for this many model calls; return whether they came in time."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self._calls) >= count, timeout_seconds)
 

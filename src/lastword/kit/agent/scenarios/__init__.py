@@ -33,7 +33,7 @@ def nearest(name: str) -> list[str]:
 
 
 def unknown(name: str) -> str:
-    """Return the sentence for a name that is no scenario's, without its full stop."""
+    """Return the sentence for an unknown scenario, without its full stop."""
     like = nearest(name)
     shown = name[:40]
     hint = f" (did you mean {' or '.join(like)}?)" if like else ""

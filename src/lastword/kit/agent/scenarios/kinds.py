@@ -40,12 +40,12 @@ TYPES = (
     _one(
         "rate_limit",
         ExpectedFailure(type=T.RATE_LIMIT, wait_seconds=20),
-        "429 before any output: retryable, after 20 s, safe to retry by itself",
+        "429 before any output: retryable after 20 s, safe to retry automatically",
         THROTTLED,
     ),
     _http(
         T.BUDGET,
-        "429 that no wait helps against: the credits are used up",
+        "429 that waiting does not help: the credits are used up",
         429,
         "insufficient_quota",
         "You exceeded your current quota, please check your plan and billing details.",
@@ -95,7 +95,7 @@ TYPES = (
     _one(
         "timeout",
         ExpectedFailure(type=T.TIMEOUT),
-        "no answer of the provider's within the limit: retryable",
+        "the provider does not answer in time: retryable",
         Fail(exception="APITimeoutError: Request timed out."),
     ),
     _one(
@@ -107,7 +107,7 @@ TYPES = (
     _one(
         "unknown",
         ExpectedFailure(type=T.UNKNOWN),
-        "an error that nobody can read: never retried by itself",
+        "an error that nobody can interpret: never retried automatically",
         Fail(exception="E-7731"),
     ),
     _one(
@@ -118,7 +118,7 @@ TYPES = (
     ),
     Scenario(
         name="protocol_error",
-        sees="a prompt's answer without a stop reason, told as a failure",
+        sees="a prompt's answer without a stop reason, reported as a failure",
         script=turn(Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None})),
         failure=ExpectedFailure(type=T.PROTOCOL_ERROR),
         failure_v2=ExpectedFailure(type=T.AGENT_STALLED),
@@ -129,14 +129,14 @@ WAITS = (
     _one(
         "wait_unknown",
         ExpectedFailure(type=T.RATE_LIMIT),
-        "429 without a word on how long to wait",
+        "429 that does not say how long to wait",
         Fail(http=429, message="Too Many Requests", code="rate_limit_exceeded"),
-        "wait longer from try to try",
+        "wait longer before each try",
     ),
     _one(
         "wait_too_long",
         ExpectedFailure(type=T.RATE_LIMIT, retryable=False, wait_seconds=5400),
-        "429 with a wait of an hour and a half: over the cap, so not retried by itself",
+        "429 with a wait of an hour and a half: over the limit, so not retried automatically",
         Fail(http=429, message="Too Many Requests", headers={"retry-after": "5400"}),
         "once the wait is over, a Retry that the user presses is fine",
     ),
@@ -170,7 +170,7 @@ WAITS = (
             (Step(say="The provider is back."), Step(result="end_turn")),
         ),
         failure=ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
-        then="with lastword run --retry 2 in front nothing of it is seen but two waits",
+        then="with `lastword run --retry 2` in front, only two waits are visible",
     ),
     Scenario(
         name="login_needed",
@@ -192,7 +192,7 @@ WAITS = (
         ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
         "the prompt is refused; in version 2 by its own answer, before any work begins",
         Fail(http=503, message="Service Unavailable", refused=True),
-        "in version 2 the prompt is no part of the conversation: keep its text for another try",
+        "in version 2 the prompt is not part of the conversation: keep its text for another try",
     ),
     _one(
         "typed_agent",

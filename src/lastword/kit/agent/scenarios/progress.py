@@ -88,7 +88,7 @@ SCENARIOS = (
         RUN,
         FAILS,
         failure=_unavailable(Phase.TOOL_RUNNING, RetrySafety.ASK),
-        then="no spinner stays on the tool call",
+        then="end the spinner of the tool call",
     ),
     _after(
         "permission_open",
@@ -97,11 +97,11 @@ SCENARIOS = (
         Step(ask=PERMISSION),
         FAILS,
         failure=_unavailable(Phase.MID_OUTPUT, RetrySafety.OFFER_CONTINUE),
-        then="close the dialog: nobody waits for its answer",
+        then="close the dialog: its answer is no longer needed",
     ),
     _after(
         "terminal_open",
-        "529 while a terminal runs that the agent asked the client for",
+        "529 while a terminal runs that the agent requested",
         LOOK,
         Step(ask=TERMINAL),
         FAILS,
@@ -126,6 +126,6 @@ SCENARIOS = (
         COMPLETED,
         Step(fail=Fail(http=401, message="Your login has expired.", code="token_expired")),
         failure=ExpectedFailure(type=T.AUTH, phase=Phase.AFTER_TOOL),
-        then="never resend by itself after the login: tools have run",
+        then="never resend automatically after the login: tools have run",
     ),
 )

@@ -43,11 +43,11 @@ STALLS = (
         failure=ExpectedFailure(
             type=T.AGENT_STALLED, phase=Phase.TOOL_RUNNING, retry_safety=CONFIRM
         ),
-        then="no spinner stays on the tool call",
+        then="end the spinner of the tool call",
     ),
     Scenario(
         name="runaway",
-        sees="one sentence again and again; it is ended after 50 times",
+        sees="one sentence again and again; ended after 50 repetitions",
         script=turn(Step(repeat=Repeat(steps=(Step(say="Let me look at that once more. "),)))),
         failure=ExpectedFailure(
             type=T.AGENT_STALLED,
@@ -84,7 +84,7 @@ STALLS = (
     ),
     Scenario(
         name="silent_success",
-        sees="the agent says that it is done and has shown nothing: told as a failure",
+        sees="the agent says that it is done and has shown nothing: reported as a failure",
         script=turn(Step(result="end_turn")),
         failure=ExpectedFailure(type=T.UNKNOWN, reason="silent_success"),
     ),
@@ -121,7 +121,7 @@ SCENARIOS = (
         sees="some text and an open tool call, then the agent is killed",
         script=turn(LOOK, RUN, KILLED),
         failure=_crash(phase=Phase.TOOL_RUNNING, retry_safety=CONFIRM, reason="killed"),
-        then="no spinner stays on the tool call",
+        then="end the spinner of the tool call",
     ),
     Scenario(
         name="crash_after_edit",
@@ -139,7 +139,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="crash_with_terminal",
-        sees="a terminal is asked for, then the agent is killed; it is killed and released",
+        sees="a terminal is requested, then the agent is killed; the terminal is released",
         script=turn(LOOK, Step(ask=TERMINAL), KILLED),
         failure=_crash(phase=Phase.AFTER_TOOL, retry_safety=CONFIRM, reason="killed"),
     ),
@@ -155,7 +155,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="crash_traceback",
-        sees="an exception ends the process: it would do so again",
+        sees="an exception ends the process, and would do so again",
         script=turn(
             LOOK,
             Step(
@@ -181,14 +181,14 @@ SCENARIOS = (
     ),
     Scenario(
         name="restarted_by_load",
-        sees="as above, from an agent that brings sessions back by session/load",
+        sees="as above, from an agent that restores sessions by session/load",
         script=script((KILLED,), WELL, sessions="load"),
         failure=_crash(reason="killed"),
-        then="nothing of the past is told twice: just send the next prompt",
+        then="the history is not repeated: just send the next prompt",
     ),
     Scenario(
         name="context_lost",
-        sees="the first turn kills the agent, and the session cannot be brought back",
+        sees="the first turn kills the agent, and the session cannot be restored",
         script=script((KILLED,), WELL, sessions="lost"),
         failure=_crash(reason="killed"),
         then=f"at the next prompt (reason context_lost) {NEW_SESSION}",

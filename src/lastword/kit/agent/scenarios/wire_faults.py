@@ -1,6 +1,6 @@
 """Scenarios of the wire: the faults of an agent without lastword, as its reader sees them.
 
-`sees` is what comes without lastword in front (`--bare`); `told` is what a client gets with it.
+`sees` is what comes without lastword in front (`--bare`); `failure` is what a client gets with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOUD_LINES = 300_000
 LOUD_LINE = "a warning that nobody reads, from a debug log"
 
 READ_ON = "skip the line and read on; never close the connection"
-NO_CLIENT_WAITS = "know that the process is gone by its exit status, not by the end of stdout"
+NO_CLIENT_WAITS = "notice the exit of the process by its status, not by the end of stdout"
 
 
 def _fault(
@@ -54,7 +54,7 @@ def _fault(
 
 
 def _error(name: str, sees: str, error: Any, failure: ExpectedFailure, then: str = "") -> Scenario:
-    # Version 2 has the error within an update: a text there is none that lastword reads.
+    # Version 2 has the error within an update, where lastword does not read a text.
     unread = ExpectedFailure(type=T.UNKNOWN) if isinstance(error, str) else UNSET
     fails = Step(fail=Fail(error=error))
     return _fault(name, sees, fails, failure=failure, failure_v2=unread, then=then)
@@ -89,7 +89,7 @@ SCENARIOS = (
         "an error with an empty message",
         {"code": acp.INTERNAL_ERROR, "message": ""},
         INTERNAL,
-        "without a message show words of your own",
+        "without a message, show your own text",
     ),
     _error(
         "error_without_message",
@@ -119,7 +119,7 @@ SCENARIOS = (
     ),
     _fault(
         "stop_reason_unknown",
-        "a stop reason that is none of the protocol's",
+        "a stop reason that the protocol does not have",
         HALF,
         Step(result="exploded"),
         failure=MID_UNKNOWN,
@@ -128,7 +128,7 @@ SCENARIOS = (
     ),
     _fault(
         "stop_reason_error",
-        "the stop reason error, without a word why",
+        "the stop reason error, without an explanation",
         HALF,
         Step(result="error"),
         failure=MID_UNKNOWN,
@@ -161,7 +161,7 @@ SCENARIOS = (
         Step(silence=True),
         failure=UNAVAILABLE,
         failure_v2=ExpectedFailure(type=T.AGENT_STALLED),
-        then="nothing else can be meant while one prompt alone is open",
+        then="it can only belong to the one open prompt",
     ),
     _fault(
         "id_wrong",
@@ -189,17 +189,17 @@ SCENARIOS = (
     ),
     _noisy(
         "stdout_garbage",
-        "lines on stdout that are no JSON, between good ones",
+        "lines on stdout that are not JSON, between good ones",
         (Step(raw="Debugger attached."), Step(raw="\x1b[33mwarn\x1b[0m: [no json]"), Step(raw="")),
     ),
     _noisy(
         "stdout_values",
-        "lines that are JSON, but no object: 42, a text, null, arrays, {}",
+        "lines that are JSON, but not messages: 42, a text, null, arrays, {}",
         tuple(Step(raw=line) for line in ("42", '"a text"', "null", "[1, 2]", "[{}]", "{}")),
     ),
     _noisy(
         "stdout_not_utf8",
-        "bytes that are no UTF-8, on a line of their own",
+        "bytes that are not UTF-8, on their own line",
         (Step(bytes="ff fe 00 20 6e 6f 20 74 65 78 74 0a"),),
     ),
     _noisy(
@@ -212,11 +212,11 @@ SCENARIOS = (
         "stdout_huge_line",
         "one frame of 8 MiB",
         (Step(fill=BIG_BYTES),),
-        "take it, or say what your limit is; the turn goes on",
+        "accept it, or report your limit; the turn goes on",
     ),
     _noisy(
         "stderr_loud",
-        "16 MB on stderr: an agent whose stderr nobody reads stands still",
+        "16 MB on stderr: an agent whose stderr is not read stops working",
         (
             Step(
                 repeat=Repeat(
@@ -241,7 +241,7 @@ SCENARIOS = (
     ),
     _fault(
         "stdout_held",
-        "the agent is killed, and a child of its keeps stdout open for 5 s",
+        "the agent is killed, and its child process keeps stdout open for 5 s",
         HALF,
         Step(child=5),
         Step(kill="SIGKILL"),
@@ -262,6 +262,6 @@ SCENARIOS = (
         "the failure as the agent's text, in a turn that says success",
         Step(say="Error: 429 Too Many Requests. Please try again later."),
         END,
-        then="nothing tells it from an answer; for agents known to do so lastword does",
+        then="it looks like an answer; lastword recognises it for agents known to do so",
     ),
 )

@@ -33,7 +33,7 @@ def _is_version(version: object, limit: int) -> bool:
     "initialize is answered with a version that the client asked for, or an older one",
     acts=("healthy",),
     partial=True,
-    mend="No client gets any further: answer initialize with an integer protocolVersion.",
+    mend="No client can connect: answer initialize with an integer protocolVersion.",
 )
 def initialize(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -49,10 +49,10 @@ def initialize(acts: Sequence[Transcript]) -> Finding:
 @check(
     "future-version",
     "AGT-2",
-    "a client with an unknown version is answered with the agent's own latest",
+    "a client with an unknown version gets the agent's own latest version",
     acts=("future",),
     partial=True,
-    mend="A newer client cannot connect at all: answer with the version that the agent has.",
+    mend="A newer client cannot connect: answer with the latest version that the agent supports.",
 )
 def future_version(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -70,7 +70,7 @@ def future_version(acts: Sequence[Transcript]) -> Finding:
     "a request before initialize is answered, and initialize still works afterwards",
     acts=("early", "healthy"),
     partial=True,
-    mend="A hasty client hangs or loses the agent: answer with an error, and keep running.",
+    mend="An early client hangs or loses the agent: answer with an error, and keep running.",
 )
 def before_initialize(acts: Sequence[Transcript]) -> Finding:
     act, usual = acts
@@ -110,7 +110,7 @@ def ids(acts: Sequence[Transcript]) -> Finding:
             if repr(given) not in sent:
                 return failed(f"an answer has the id {given!r}, which no request had", event)
     if not count:
-        raise UnreachedError("no answer was seen")
+        raise UnreachedError("no answer was observed")
     return passed(f"{count} answers")
 
 
@@ -138,7 +138,7 @@ def unknown_method(acts: Sequence[Transcript]) -> Finding:
     "AGT-6",
     "an unknown notification is ignored",
     acts=("strangers",),
-    mend="A client gets answers to nothing, or loses the agent: ignore what has no id.",
+    mend="A client gets unexpected answers, or loses the agent: ignore messages without an id.",
 )
 def unknown_notification(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts

@@ -32,7 +32,7 @@ AGENTS_OWN_CODES = {
     acp.METHOD_NOT_FOUND,
     acp.INVALID_PARAMS,
 }
-"""Codes of an agent's own that an intermediary has to leave."""
+"""Codes of an agent that an intermediary must not change."""
 
 MISLEADING_WORDS = (
     "session not found",
@@ -104,9 +104,9 @@ def login_code(acts: Sequence[Transcript]) -> Finding:
 @check(
     "resend-code",
     "TERM-8",
-    "what a retry does not help has -31050, what it helps has -32603",
+    "the code is -31050 where a retry does not help, and -32603 where it does",
     acts=ERRORS,
-    mend="A client resends by itself what cannot succeed, or does not where it could.",
+    mend="A client resends what cannot succeed, or does not resend what could.",
 )
 def resend_code(acts: Sequence[Transcript]) -> Finding:
     for act, turn, error in _errors(acts):
@@ -131,7 +131,7 @@ def _has_output(act: Transcript, turn: ObservedTurn) -> bool:
 
 
 def _own(acts: Sequence[Transcript]) -> Iterator[PeerEvent]:
-    """Yield every frame that tells of a failure."""
+    """Yield every frame that reports a failure."""
     for act, turn in failed_turns(acts):
         yield from (e for e in act.of(turn) if payload_in_update(e) is not None)
         if turn.answer is not None and payload_in_answer(turn.answer) is not None:
@@ -151,9 +151,9 @@ def frame_size(acts: Sequence[Transcript]) -> Finding:
 @check(
     "taken-words",
     "TERM-12",
-    "the message has no words that some client reads a meaning into",
+    "the message has no words that some client interprets",
     acts=ERRORS,
-    mend="A client takes it for a lost session or a cancel: say it in other words.",
+    mend="A client takes it for a lost session or a cancel: use other words.",
 )
 def misleading_words(acts: Sequence[Transcript]) -> Finding:
     for event in _own(acts):
@@ -189,7 +189,7 @@ def _is_state(event: PeerEvent) -> bool:
 @check(
     "agent-killed",
     "FAIL-3",
-    "an agent that is killed in mid-turn is told as agent_crash, and the connection goes on",
+    "an agent killed in mid-turn is reported as agent_crash, and the connection goes on",
     acts=("crash",),
     mend="The intermediary dies with its agent, or says nothing: it has to answer instead.",
 )
@@ -200,7 +200,7 @@ def agent_killed(acts: Sequence[Transcript]) -> Finding:
         return failed(missing_answer(act, turn, "the kill"))
     word = (payload_in_answer(turn.answer) or {}).get("type")
     if word != ErrorType.AGENT_CRASH:
-        return failed(f"told as {word!r}", turn.answer)
+        return failed(f"reported as {word!r}", turn.answer)
     if act.notes.get("again") is None:
         return failed("afterwards session/new was not answered", turn.answer)
     return passed(f"after {turn.seconds:.1f} s")

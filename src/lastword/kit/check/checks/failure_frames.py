@@ -50,12 +50,12 @@ def payload_in_update(event: PeerEvent) -> Payload | None:
 
 
 def is_typed_update(event: PeerEvent) -> bool:
-    """Is it an `agent_error` update?"""
+    """Return whether it is an `agent_error` update."""
     return event.kind in acp.AGENT_ERROR_KINDS
 
 
 def reports_failure(turn: ObservedTurn) -> bool:
-    """Does a turn's answer say that it failed?"""
+    """Return whether a turn's answer says that it failed."""
     return (
         (turn.answer is not None and bool("error" in (turn.answer.frame or {})))
         or stop_reason(turn.answer) == acp.STOP_ERROR
@@ -74,7 +74,7 @@ def failed_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedT
     """Return the failing turns of speakers that ended as such; others have checks of their own.
 
     Raises:
-        NotApplicableError: The agent is none.
+        NotApplicableError: The agent does not speak the extension.
     """
     speaking = [act for act in acts if act.speaks]
     if not speaking:

@@ -92,7 +92,7 @@ def _version(act: Transcript) -> int:
     "the agent calls no method of the client's that the client did not offer",
     acts=EVERY_ACT,
     partial=True,
-    mend="The call fails, or the client takes it for a fault: look at the client's capabilities.",
+    mend="The call fails: check the client's capabilities before it.",
 )
 def unoffered_calls(acts: Sequence[Transcript]) -> Finding:
     turns = 0
@@ -104,14 +104,14 @@ def unoffered_calls(acts: Sequence[Transcript]) -> Finding:
                 what = f"{method}, to a client that did not offer {NEEDS[method]}"
                 return failed(f"{what} (act {act.name})", event)
     if not turns:
-        raise UnreachedError("no turn was seen")
+        raise UnreachedError("no turn was observed")
     return passed(f"none in {turns} turns")
 
 
 @check(
     "large-ids",
     "AGT-4",
-    "an id beyond 32 bits comes back as it was: 2147483648, 2^53 - 1",
+    "an id beyond 32 bits comes back unchanged: 2147483648, 2^53 - 1",
     acts=("large_ids",),
     mend="A client that counts in milliseconds waits for ever: keep ids as they came, or as 64 "
     "bits.",
@@ -133,7 +133,7 @@ def large_ids(acts: Sequence[Transcript]) -> Finding:
     "AGT-19",
     "sessions that are opened in one burst have ids of their own, and each works",
     acts=("burst",),
-    mend="Two windows that open at once share a conversation: make ids that cannot be equal.",
+    mend="Two windows that open at once share a conversation: make unique ids.",
 )
 def session_burst(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -153,7 +153,7 @@ def session_burst(acts: Sequence[Transcript]) -> Finding:
         if turn.failed and any(not other.failed for other in act.turns):
             return failed(f"a prompt in session {number + 1} failed", turn.answer)
     if all(turn.failed for turn in act.turns):
-        return passed(f"{len(opened)} ids; without a model no more can be said")
+        return passed(f"{len(opened)} ids; without a model, nothing more can be checked")
     return passed(f"{len(opened)} sessions")
 
 
@@ -237,7 +237,7 @@ def _came_back(act: Transcript, method: str) -> Finding | None:
 
 def _goes_on(act: Transcript, method: str, evidence: str) -> Finding:
     if not act.notes["shown"]:
-        return passed("the session is back; without a model no more can be said")
+        return passed("the session is back; without a model, nothing more can be checked")
     turn = act.turns[-1]
     if turn.answer is None or turn.failed or not shows(act, turn):
         return failed(f"after {method} the next prompt did not work", turn.answer)

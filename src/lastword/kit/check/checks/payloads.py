@@ -49,7 +49,7 @@ def _each(acts: Sequence[Transcript], wrong_with: Callable[[Payload, bool], str]
     return passed(f"{count} payloads")
 
 
-_MEND = "Readers take it for something else, or drop it: keep to protocol/schema.json."
+_MEND = "Readers misread or drop it: keep to protocol/schema.json."
 
 
 def _row(
@@ -95,7 +95,7 @@ def detail(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
     if given is None:
         return ""
     if not isinstance(given, dict):
-        return "the detail is no object"
+        return "the detail is not an object"
     size = len(json.dumps(given, ensure_ascii=False).encode())
     return f"the detail has {size} bytes" if size > MAX_DETAIL_BYTES else ""
 

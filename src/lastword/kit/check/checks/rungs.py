@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.transcript import Transcript
 
-_KEEP = "A client that relies on the promise is let down: keep to protocol/README.md."
+_KEEP = "Clients rely on this: keep to protocol/README.md."
 
 
 @check(
@@ -46,7 +46,7 @@ def advertisement(acts: Sequence[Transcript]) -> Finding:
     try:
         read = model.Advertisement.model_validate(member)
     except ValidationError as error:
-        return failed(f"not to be read: {error.errors()[0]['msg'].lower()}", answer)
+        return failed(f"invalid: {error.errors()[0]['msg'].lower()}", answer)
     if not read.types or not read.implementation:
         return failed("types and implementation are missing", answer)
     return passed(f"version {read.version}, {read.implementation}"[:60])
@@ -113,7 +113,9 @@ def nothing_after(acts: Sequence[Transcript]) -> Finding:
     for act, turn in failed_turns(acts):
         for event in act.after(turn):
             if payload_in_update(event) is not None:
-                return failed(f"told again after the answer (act {act.name})", turn.answer, event)
+                return failed(
+                    f"reported again after the answer (act {act.name})", turn.answer, event
+                )
     return passed()
 
 
@@ -133,7 +135,7 @@ def not_negotiated(acts: Sequence[Transcript]) -> Finding:
 @check(
     "malformed-advertisement",
     "NEG-6",
-    'a client whose version is no integer ("1") counts as one that said nothing',
+    'a client whose version is not an integer ("1") counts as one without the extension',
     acts=("odd",),
     mend="A client with a bug gets frames that it cannot take: read strictly.",
 )
@@ -228,14 +230,14 @@ def retries_requested(acts: Sequence[Transcript]) -> Finding:
     "VOC-4",
     "a turn that the user cancelled is not reported as a failure",
     acts=("cancel",),
-    mend="The user presses Stop and gets an error: a cancel is none.",
+    mend="The user presses Stop and gets an error: a cancel is not a failure.",
 )
 def cancel_is_no_failure(acts: Sequence[Transcript]) -> Finding:
     (act,) = _speaking(acts)
     turn = act.cancelled_turn()
     for event in [*act.of(turn), *act.after(turn)]:
         if payload_in_update(event) is not None:
-            return failed("a failure was told", event)
+            return failed("a failure was reported", event)
     return passed()
 
 

@@ -77,7 +77,7 @@ def _validated(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEv
 
 
 def _is_excepted(event: PeerEvent, name: str) -> bool:
-    """Is it what the extension, or the text beside the schema, allows?"""
+    """Return whether the extension, or the specification's text, allows it."""
     result = (event.frame or {}).get("result")
     if result is None and name == "LoadSessionResponse":
         return True  # as the specification's own example has it
