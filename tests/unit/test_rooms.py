@@ -34,10 +34,12 @@ ROOMS = {
     "quirks": set(),
     "core": {"quirks"},
     "posix": {"_version"},
+    "web": set(),
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
     "outbox": {"_version", "core", "errors", "posix", "record"},
-    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"},
+    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"}
+    | {"web"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
@@ -45,7 +47,7 @@ ROOMS = {
     "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
     "conformance": {"core", "kit"},
     "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
-    | {"outbox", "posix", "quirks", "record", "sidecar"},
+    | {"outbox", "posix", "quirks", "record", "sidecar", "web"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

@@ -132,18 +132,21 @@ class PollLoop:
         self._update_interest()
         before = time.monotonic()
         due = None if self.to_client.pending_bytes else self._connection.next_timeout()
-        wakes = [at for at in (wake_at, due) if at is not None]
-        timeout = max(0.0, min(wakes) - before) if wakes else None
+        wake = due if wake_at is None or (due is not None and due < wake_at) else wake_at
+        timeout = None
+        if wake is not None:
+            timeout = (wake - before) * 1000 + 0.5 if wake > before else 0.5
         try:
-            ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
+            ready = self._poll.poll(timeout)
         except OSError:
             # The kernel is out of memory: for a moment, or for all of us.
             time.sleep(BREATH_SECONDS)
             ready = []
         now = time.monotonic()
         # From the last round on: we may have been stopped before we waited.
-        late = now - max(min(wakes), self._woke_at) if wakes else 0.0
-        self.stood_still_seconds = now - self._woke_at if late > OVERSLEPT_SECONDS else 0.0
+        round_seconds = now - self._woke_at
+        late = wake is not None and min(round_seconds, now - wake) > OVERSLEPT_SECONDS
+        self.stood_still_seconds = round_seconds if late else 0.0
         self._woke_at = now
         self._busy = bool(ready)
         for fd, events in ready:

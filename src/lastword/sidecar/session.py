@@ -222,6 +222,8 @@ class Sidecar:
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()
+        if not numbers and not self._loop.stood_still_seconds:
+            return False
         # The round was no wait of the agent's: we were stopped, and it with us. What freezes a
         # container, or a whole machine, sends no signal.
         continued = round_seconds if signal.SIGCONT in numbers else 0.0
@@ -332,14 +334,19 @@ class Sidecar:
 
     def _wake_at(self, now: float) -> float | None:
         over, seen = self._child.over_at, self._child.exit_seen_at
-        wakes = [child.stop.due(now) for child in (self._child, *self._past)]
-        wakes += [self._finish_by, self._sources.due]
+        wakes = [self._child.stop.due(now), self._finish_by, self._sources.due]
+        if self._past:
+            wakes += [child.stop.due(now) for child in self._past]
         if over is not None:
             wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
         elif seen is not None:
             wakes.append(seen + DRAIN_SECONDS)
-        # A moment that has passed has been looked at: what is left of it waits for a descriptor.
-        return min((wake for wake in wakes if wake is not None and wake > now), default=None)
+        first = None
+        for wake in wakes:
+            # A moment that has passed has been looked at: what is left waits for a descriptor.
+            if wake is not None and wake > now and (first is None or wake < first):
+                first = wake
+        return first
 
     def _finished(self, now: float) -> bool:
         over_at = self._child.over_at

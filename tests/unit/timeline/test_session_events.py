@@ -6,7 +6,6 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import (
     BY_WORD,
@@ -18,9 +17,10 @@ from lastword.core.timeline.session_events import (
     WORDS,
 )
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.front.page_files import FOLDER as PAGE
 from lastword.gateway.quality import table
 from lastword.record.present import gateway_words, words
+from lastword.web.files import GATEWAY as GATEWAY_PAGE
+from lastword.web.files import RECORD, SHARED
 from protocol import generate_events
 from tests.kit.sources import FILES, ROOT, nodes_of
 
@@ -62,19 +62,19 @@ def test_words_of_the_log_that_older_versions_wrote_are_read_and_still_written()
 
 
 def test_the_pages_script_is_what_the_table_makes() -> None:
-    assert generate_events.FILE == PAGE / "session_events.js"
+    assert generate_events.FILE == SHARED / "session_events.js"
     assert generate_events.FILE.read_text(encoding="utf-8") == generate_events.made()
 
 
 def test_the_pages_know_no_kind_and_no_word_that_the_table_lacks() -> None:
     own = {kind.value for kind in RECORDED - {*LOG_KINDS}}
-    shown = cases(PAGE / "timeline.js", "function inWords(")
+    shown = cases(SHARED / "timeline.js", "function inWords(")
     assert "viewer_left" in shown
     assert shown <= {*LOG_KINDS}
-    about = cases(RECORD_PAGE / "record.js", "function ownAbout(")
+    about = cases(RECORD / "record.js", "function ownAbout(")
     assert "silence" in about
     assert about <= own
-    news = cases(PAGE / "session.js", "  #life(params)")
+    news = cases(GATEWAY_PAGE / "session.js", "  #life(params)")
     assert "agent_ended" in news
     assert news <= {*WORDS.values()}
 

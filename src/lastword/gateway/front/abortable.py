@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from lastword.gateway.front.page_files import GUARDED
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -37,11 +37,11 @@ from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
-from lastword.gateway.front.page_files import GUARDED
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewing.attachment import Role
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from lastword.gateway.front.page_files import SAFE, TYPES, page_files
+from lastword.web.files import SAFE, TYPES, gateway_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.front.doorkeeper import Asked, Doorkeeper, Refusal
-    from lastword.gateway.front.page_files import PageFile
+    from lastword.web.files import PageFile
 
 
 class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class WebPage:
 
     async def asset(self, request: Request) -> Response:
         """`GET /page/{name}`."""
-        kept = page_files().get(request.path_params["name"])
+        kept = gateway_files().get(request.path_params["name"])
         suffix = Path(request.path_params["name"]).suffix
         if kept is None or suffix not in TYPES:
             return Response("There is no such file.\n", 404, SAFE, "text/plain")
@@ -61,7 +61,7 @@ class WebPage:
     def page(self, request: Request) -> Response:
         """`GET /`, for an admitted user."""
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
-        return _packed(request, page_files()["index.html"], 200, headers, "text/html")
+        return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
     def log_in(self, request: Request, asked: Asked) -> Response:
         """`GET /?code=…`: follow a link.

@@ -1,11 +1,10 @@
-"""The page's files, and the headers that protect the page.
+"""Files of the web pages, and the headers that protect them.
 
-Owns what is sent of each file, and joining the scripts into one: each module becomes a function
-that returns its exports, so that their names do not collide, in the order in which they need each
-other. One file takes one request, and compresses by a sixth better than fifteen.
+Owns the folders, what is sent of each file, and joining the scripts into one: each module becomes a
+function that returns its exports, so that their names do not collide, in the order in which they
+need each other. One file takes one request, and compresses by a sixth better than fifteen.
 
-The standard library serves the record's page from this module, so it needs nothing of the
-gateway's extra.
+The standard library serves the record's page, so nothing here needs the gateway's extra.
 """
 
 from __future__ import annotations
@@ -22,9 +21,15 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOLDER = Path(__file__).parents[1] / "page"
-LIBRARY = Path(__file__).parents[1] / "page_library"
-"""What others wrote, unchanged, with its licences; the page loads it when it needs it."""
+WEB = Path(__file__).parent
+GATEWAY, RECORD = WEB / "gateway", WEB / "record"
+"""Each page's own files. Neither page reads the other's."""
+
+SHARED = WEB / "shared"
+"""What both pages have: style, elements, failure cards, the timeline and its words."""
+
+LIBRARY = WEB / "library"
+"""A library, unchanged, with its licences; the gateway's page loads it when it needs it."""
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -75,20 +80,32 @@ _EXPORT = re.compile(
 
 
 @cache
-def page_files() -> dict[str, PageFile]:
+def gateway_files() -> dict[str, PageFile]:
     """Return the files of the gateway's page, by name, with the library that it may ask for."""
-    found = {path.name: _file(path.read_bytes()) for path in LIBRARY.glob("*.js")}
-    return as_sent(files_in(FOLDER), "main.js") | found
+    library = {path.name: _file(path.read_bytes()) for path in LIBRARY.glob("*.js")}
+    return _served(GATEWAY, "main.js") | library
 
 
-def as_sent(files: Mapping[str, PageFile], script: str) -> dict[str, PageFile]:
-    """Return files with one script in place of all: this module with everything it needs."""
-    others = {name: kept for name, kept in files.items() if not name.endswith(".js")}
-    return others | {script: _file(joined(files, script).encode())}
+@cache
+def record_files() -> dict[str, PageFile]:
+    """Return the files of the record's page, by name."""
+    return _served(RECORD, "record_live.js")
 
 
-def joined(files: Mapping[str, PageFile], name: str) -> str:
-    """Return a module and everything it needs as one script."""
+@cache
+def record_script(name: str) -> str:
+    """Return a module of the record's page and everything it needs as one script."""
+    return _joined(_files_of(RECORD), name)
+
+
+def _served(page: Path, script: str) -> dict[str, PageFile]:
+    """Return a page's files with one script in place of all: this module with all it needs."""
+    files = _files_of(page)
+    others = {name: file for name, file in files.items() if not name.endswith(".js")}
+    return others | {script: _file(_joined(files, script).encode())}
+
+
+def _joined(files: Mapping[str, PageFile], name: str) -> str:
     order: list[str] = []
     _add(files, name, order)
     return "".join(_wrapped(files, each, is_last=each == name) for each in order)
@@ -103,16 +120,16 @@ def _add(files: Mapping[str, PageFile], name: str, order: list[str]) -> None:
 
 def _wrapped(files: Mapping[str, PageFile], name: str, *, is_last: bool) -> str:
     text = _text(files, name)
-    given = ", ".join(found for _, found in _EXPORT.findall(text))
-    body = _EXPORT.sub(r"\1", _IMPORT.sub(_taken, text))
+    exports = ", ".join(name for _, name in _EXPORT.findall(text))
+    body = _EXPORT.sub(r"\1", _IMPORT.sub(_destructured, text))
     lines = "\n".join(line for line in body.splitlines() if line)
     if is_last:
         return f"{lines}\n"
-    return f"const {_module(name)} = (() => {{\n{lines}\nreturn {{ {given} }};\n}})();\n"
+    return f"const {_module(name)} = (() => {{\n{lines}\nreturn {{ {exports} }};\n}})();\n"
 
 
-def _taken(found: re.Match[str]) -> str:
-    return f"const {{{found[1]}}} = {_module(found[2])};"
+def _destructured(match: re.Match[str]) -> str:
+    return f"const {{{match[1]}}} = {_module(match[2])};"
 
 
 def _module(name: str) -> str:
@@ -123,18 +140,19 @@ def _text(files: Mapping[str, PageFile], name: str) -> str:
     return files[name].body.decode()
 
 
-def files_in(folder: Path) -> dict[str, PageFile]:
-    """Return a page's files in a folder, by name, without what browsers do not read."""
-    found = {}
-    for path in sorted(folder.iterdir()):
+@cache
+def _files_of(page: Path) -> dict[str, PageFile]:
+    """Return a page's own and the shared files, by name, without what browsers do not read."""
+    files = {}
+    for path in sorted((*SHARED.iterdir(), *page.iterdir())):
         if path.suffix in {*TYPES, ".html"}:
             body = path.read_bytes()
             if path.suffix == ".js":
                 body = without_comments(body)
             elif path.suffix == ".css":
                 body = _SPACES.sub(rb"\1", body)
-            found[path.name] = _file(body)
-    return found
+            files[path.name] = _file(body)
+    return files
 
 
 def _file(body: bytes) -> PageFile:
@@ -147,12 +165,12 @@ def without_comments(script: bytes) -> bytes:
 
     Comments are a third of the scripts' size.
     """
-    kept = []
+    lines = []
     inside = False
     for line in script.split(b"\n"):
         start = line.lstrip()
         opens = inside or start.startswith(b"/*")
         is_comment = opens or start.startswith(b"//")
         inside = opens and b"*/" not in line
-        kept.append(b"" if is_comment else _TYPE.sub(b"", line.strip()))
-    return b"\n".join(kept)
+        lines.append(b"" if is_comment else _TYPE.sub(b"", line.strip()))
+    return b"\n".join(lines)
