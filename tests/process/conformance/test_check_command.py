@@ -50,7 +50,7 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> Non
     assert (status, err) == (1, "")
     assert "FAIL  AGT-10" in out
     words = " ".join(out.split())
-    assert "it is no JSON" in words
+    assert "it is not JSON" in words
     assert "Welcome to the agent!" in words
     assert "`lastword run --` in front corrects it" in words
     assert max(map(len, out.splitlines())) <= max(32, int(columns))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 
+from docs.completion.command_line import PARSERS, commands
 from lastword._version import __version__
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import PARSERS, commands
 
 DATE = "2026-11-23"
 """When the words of the page were last looked at."""
 
 _COLUMNS = 66
-"""Before what troff needs to be told is escaped."""
+"""Of a line before it is escaped for troff."""
 
 _HEAD = """\
 .\\" Made by `lastword completion man`.
@@ -101,8 +101,8 @@ def _prose(text: str) -> list[str]:
     block = r"(?:^ .*\n|^ *\n(?= ))+"
     for part in re.split(f"({block})", f"{text.strip()}\n", flags=re.MULTILINE):
         if part.startswith(" "):
-            kept = "".join(f"{_text(line)}\n" for line in part.rstrip("\n").splitlines())
-            lines += [".PP\n", f".nf\n{kept}.fi\n"]
+            literal = "".join(f"{_text(line)}\n" for line in part.rstrip("\n").splitlines())
+            lines += [".PP\n", f".nf\n{literal}.fi\n"]
             continue
         for paragraph in re.split(r"\n\s*\n", part.strip()):
             if paragraph.strip():
