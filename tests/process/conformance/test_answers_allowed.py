@@ -70,7 +70,7 @@ def test_the_history_that_a_session_brings_back_is_no_late_content_of_its_last_t
 def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
     told = keeper("initialize", "echoes", act="healthy", protocol=2)
     assert told.verdict is CheckVerdict.NOT_APPLICABLE, told
-    assert "repeats any protocol version" in told.evidence
+    assert "repeats any requested protocol version" in told.evidence
 
 
 def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same() -> None:

@@ -15,7 +15,7 @@ A turn that fails, for whatever reason, ends with an error that says what
 happened and what to do. An editor starts it in place of the agent.
 
 Exit status, signals, environment and working directory are the agent's own.
-On a terminal, lastword replaces itself by the agent, so that you can log in.
+On a terminal, lastword replaces itself with the agent, so that you can log in.
 """
 
 ENDS = """\

@@ -223,7 +223,7 @@ OPTIONS = (
     Option(
         "restart",
         "on-crash|never",
-        "restart a dead agent when it is next needed, and resume its sessions",
+        "restart a crashed agent when it is next needed, and resume its sessions",
         "on-crash",
     ),
     Option(

@@ -56,7 +56,7 @@ def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
 
 def _kinds() -> dict[str, ClientKind]:
     ruled = [
-        ClientKind(name, "as of today, from lastword's table of clients", _v1(name, {}))
+        ClientKind(name, "its current version, from lastword's table of clients", _v1(name, {}))
         for name in clients.RULES
     ]
     v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
