@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lastword.core.failure.members import MEMBERS, Member, MemberForm
+from lastword.core.failure.members import MEMBERS, PayloadMember, ValueForm
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "lastword"
@@ -28,18 +28,14 @@ RUST_TEXTS = "const TEXTS: &[&str] = &[\n"
 TABLE_HEAD = "| member | value | what it says |\n|---|---|---|\n"
 
 _TYPES = {
-    MemberForm.SENTENCE: "str",
-    MemberForm.DETAIL: "dict[str, Any]",
-    MemberForm.FLAG: "bool",
-    MemberForm.COUNT: "int",
-    MemberForm.WHOLE: "int",
-    MemberForm.TEXT: "str",
+    ValueForm.SENTENCE: "str",
+    ValueForm.DETAIL: "dict[str, Any]",
+    ValueForm.FLAG: "bool",
+    ValueForm.COUNT: "int",
+    ValueForm.WHOLE: "int",
+    ValueForm.TEXT: "str",
 }
-_MODEL_TYPES = {
-    MemberForm.SENTENCE: "_Sentence",
-    MemberForm.COUNT: "_Count",
-    MemberForm.TEXT: "_Text",
-}
+_MODEL_TYPES = {ValueForm.SENTENCE: "_Sentence", ValueForm.COUNT: "_Count", ValueForm.TEXT: "_Text"}
 """Those of the public model, where a bound belongs to the type."""
 
 
@@ -59,28 +55,28 @@ def _between(path: Path, begin: str, end: str, text: str) -> str:
     return f"{before}{head}{text}{tail}{after}"
 
 
-def _type(member: Member) -> str:
+def _type(member: PayloadMember) -> str:
     return member.words.__name__ if member.words else _TYPES[member.form]
 
 
-def _field(member: Member) -> str:
+def _field(member: PayloadMember) -> str:
     return f"    {member.name}: {_type(member)}{'' if member.required else ' | None = None'}\n"
 
 
-def _model_field(member: Member) -> str:
+def _model_field(member: PayloadMember) -> str:
     of = _MODEL_TYPES.get(member.form, _type(member))
-    of += "" if member.required or member.form in {MemberForm.COUNT, MemberForm.TEXT} else " | None"
+    of += "" if member.required or member.form in {ValueForm.COUNT, ValueForm.TEXT} else " | None"
     field = f"Field(description={json.dumps(member.description, ensure_ascii=False)})"
     default = "" if member.required else " = None"
     return f"    {member.name}: Annotated[\n        {of},\n        {field},\n    ]{default}\n"
 
 
 def _rust_texts() -> str:
-    texts = (f'"{member.name}"' for member in MEMBERS if member.form is MemberForm.TEXT)
+    texts = (f'"{member.name}"' for member in MEMBERS if member.form is ValueForm.TEXT)
     return "".join(f"    {text},\n" for text in texts)
 
 
-def _row(member: Member) -> str:
+def _row(member: PayloadMember) -> str:
     name = f"`{member.name}`" + (", required" if member.required else "")
     return f"| {name} | {member.form.value} | {member.description} |"
 

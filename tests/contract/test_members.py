@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from lastword.core.failure import wording
-from lastword.core.failure.members import BY_NAME, MEMBERS, MemberForm
+from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 from lastword.core.failure.taxonomy import AgentError
 from lastword.core.link import entries
 from protocol import generate_payload
@@ -57,7 +57,7 @@ def composed() -> set[str]:
     return {keyword.arg or "" for call in calls for keyword in call.keywords}
 
 
-def of_form(*forms: MemberForm) -> set[str]:
+def of_form(*forms: ValueForm) -> set[str]:
     return {member.name for member in MEMBERS if member.form in forms}
 
 
@@ -79,12 +79,12 @@ PLACES = (
     Place(
         "protocol/README.md, VOC-2, closed sets",
         named(PROTOCOL / "README.md", r"\n`VOC-2` (.*?)\n`VOC-3`"),
-        of_form(MemberForm.WORD) - {"type"},
+        of_form(ValueForm.WORD) - {"type"},
     ),
     Place(
         "tests/interop/rust/src/agent_error.rs, `of_payload` and `member`, other members",
         named(RUST, r"\nfn of_payload(.*?)\nfn is_retryable"),
-        {*BY_NAME} - of_form(MemberForm.TEXT),
+        {*BY_NAME} - of_form(ValueForm.TEXT),
     ),
     Place(
         "the page's cards.js, `failureDetails`",

@@ -22,7 +22,7 @@ from lastword.client.model import (
     AgentRetryUpdate,
 )
 from lastword.core.failure import wording
-from lastword.core.failure.members import MEMBERS, Member, MemberForm
+from lastword.core.failure.members import MEMBERS, PayloadMember, ValueForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_DETAIL_BYTES,
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 SCHEMA = json.loads((ROOT / "protocol" / "schema.json").read_text())
 TEXT = (ROOT / "protocol" / "README.md").read_text()
 
-VALUES: dict[MemberForm, Any] = {
-    MemberForm.SENTENCE: "The model provider is limiting requests. Try again in 20 seconds.",
-    MemberForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None},
-    MemberForm.FLAG: True,
-    MemberForm.COUNT: 20,
-    MemberForm.WHOLE: 429,
-    MemberForm.TEXT: "requests_per_minute",
+VALUES: dict[ValueForm, Any] = {
+    ValueForm.SENTENCE: "The model provider is limiting requests. Try again in 20 seconds.",
+    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None},
+    ValueForm.FLAG: True,
+    ValueForm.COUNT: 20,
+    ValueForm.WHOLE: 429,
+    ValueForm.TEXT: "requests_per_minute",
 }
 FULL = AgentError(**{m.name: next(iter(m.words)) if m.words else VALUES[m.form] for m in MEMBERS})
 
@@ -180,17 +180,17 @@ MESSAGES = st.text(max_size=MAX_MESSAGE_CHARS).map(wording.on_one_line).filter(b
 DETAILS = st.dictionaries(st.text(), st.none() | st.booleans() | st.text()).filter(
     lambda detail: len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
 )
-STRATEGIES: dict[MemberForm, Any] = {
-    MemberForm.SENTENCE: MESSAGES,
-    MemberForm.DETAIL: DETAILS,
-    MemberForm.FLAG: st.booleans(),
-    MemberForm.COUNT: st.integers(0, 2**53),
-    MemberForm.WHOLE: st.integers(-255, 599),
-    MemberForm.TEXT: st.text(max_size=MAX_TEXT_CHARS),
+STRATEGIES: dict[ValueForm, Any] = {
+    ValueForm.SENTENCE: MESSAGES,
+    ValueForm.DETAIL: DETAILS,
+    ValueForm.FLAG: st.booleans(),
+    ValueForm.COUNT: st.integers(0, 2**53),
+    ValueForm.WHOLE: st.integers(-255, 599),
+    ValueForm.TEXT: st.text(max_size=MAX_TEXT_CHARS),
 }
 
 
-def values_of(member: Member) -> st.SearchStrategy[Any]:
+def values_of(member: PayloadMember) -> st.SearchStrategy[Any]:
     values = st.sampled_from(member.words) if member.words else STRATEGIES[member.form]
     return values if member.required else st.none() | values
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.core.failure.members import BY_NAME, MEMBERS, MemberForm
+from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 
 PAYLOAD: dict[str, Any] = {"type": "rate_limit", "message": "Slow down. Wait.", "retryable": True}
 
 TEXTS, COUNTS, INTEGERS = (
     [member.name for member in MEMBERS if member.form is form]
-    for form in (MemberForm.TEXT, MemberForm.COUNT, MemberForm.WHOLE)
+    for form in (ValueForm.TEXT, ValueForm.COUNT, ValueForm.WHOLE)
 )
 HUGE = 10**30
 

@@ -33,7 +33,7 @@ from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle
 from lastword.record.present.moments import moment
-from lastword.record.present.scrub import scrubber_here, taken_out
+from lastword.record.present.scrub import removal_words, scrubber_here
 
 if TYPE_CHECKING:
     import argparse
@@ -217,6 +217,6 @@ def _report(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bo
     page = Page(colours=False, keeps_words=True)
     page.line(f"Written to {os.path.abspath(target)}")
     page.line(content)
-    page.line(taken_out(manifest["redactions"]["when_exported"]))
+    page.line(removal_words(manifest["redactions"]["when_exported"]))
     page.line(f"No prompt, no answer and no tool's content is in it. {read}")
     sys.stderr.write(page.drain())

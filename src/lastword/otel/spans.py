@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from lastword.core.protocol import acp
-from lastword.core.timeline.entry import Kind, tells_of_cancel
+from lastword.core.timeline.entry import Kind, ended_by_cancel
 from lastword.otel import conventions as names
 from lastword.otel import gateway_spans
 from lastword.record import turns
@@ -304,4 +304,4 @@ def _outcome(end: Row | None) -> str:
         return turns.OPEN
     if end.kind == Kind.ERROR:
         return turns.FAILED
-    return turns.CANCELLED if tells_of_cancel(end.facts) else turns.OK
+    return turns.CANCELLED if ended_by_cancel(end.facts) else turns.OK

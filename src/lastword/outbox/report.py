@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import msgspec
 
-from lastword.core.failure.members import MEMBERS, MemberForm
+from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Value: TypeAlias = bool | int | float | str
 
 _REPORTED = {member.name: member.form for member in MEMBERS if member.reported}
-_FLAGS = tuple(name for name, form in _REPORTED.items() if form is MemberForm.FLAG)
+_FLAGS = tuple(name for name, form in _REPORTED.items() if form is ValueForm.FLAG)
 _NUMBERS = (
-    *(name for name, form in _REPORTED.items() if form in {MemberForm.COUNT, MemberForm.WHOLE}),
+    *(name for name, form in _REPORTED.items() if form in {ValueForm.COUNT, ValueForm.WHOLE}),
     "open_turns",
 )
 _WORDS = (*(name for name in _REPORTED if name not in (*_FLAGS, *_NUMBERS)), "method", "rule", "by")

@@ -204,7 +204,7 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
     "names",
     [
         [name for name, _ in summary._QUOTED],
-        words._SAID,
+        words._IN_WORDS,
         words._LEFT_TO_JSON,
         spans._END_FACTS,
         journal._NAMED,

@@ -14,7 +14,7 @@ from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.written import parse_json, read_written
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.redact.truncate import clip, telling_lines
+from lastword.core.redact.truncate import clip, informative_lines
 
 _RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
 _NOT_SENT = ("before", "connect", "spawn")
@@ -49,7 +49,7 @@ def case_of_text(text: str) -> Case:
     verdict = _agent_report(value) or decide(evidence)
     if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
         # Neither the log's relevant lines nor the whole text need be conclusive: try the other.
-        other = text if reading.form.startswith("the telling") else telling_lines(text)
+        other = text if reading.form.startswith("the telling") else informative_lines(text)
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)

@@ -61,7 +61,7 @@ def explain(case: Case) -> Explanation:
     """Return everything that is shown of an error."""
     redact = Redactor(secrets_of(os.environ))
     now = datetime.now().astimezone()
-    error = wording.compose_known(case.verdict, case.facts, redact=redact, now=now)
+    error = wording.compose_from_facts(case.verdict, case.facts, redact=redact, now=now)
     if case.retry_safety is not None:
         error = msgspec.structs.replace(error, retry_safety=case.retry_safety)
     proofs = [

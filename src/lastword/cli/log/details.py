@@ -22,7 +22,7 @@ from lastword.cli.page import Page, day_and_time
 from lastword.cli.record_access import chosen_session
 from lastword.record import listing, reader
 from lastword.record.present import documents
-from lastword.record.present.endings import turn_to_tell
+from lastword.record.present.endings import turn_to_summarize
 from lastword.record.present.sections import Section
 from lastword.record.present.stories import (
     ShownFailure,
@@ -111,7 +111,7 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
 def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
     """Return the summary that opens the timeline, of the latest part that has one."""
     for section in reversed(sections):
-        turn = turn_to_tell(section.turns, alive=reader.is_alive(section.run))
+        turn = turn_to_summarize(section.turns, alive=reader.is_alive(section.run))
         if turn is not None:
             entries = reader.entries_of(record, section.part, turn.started_seconds)
             return Story(turn.turn, summary_of(turn, entries))

@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.failure.taxonomy import Action, ErrorType, Origin, Phase, RetrySafety
 
 
-class MemberForm(Enum):
+class ValueForm(Enum):
     """How a value is written, and what a reader makes of it."""
 
     SENTENCE = "a sentence"
@@ -27,7 +27,7 @@ class MemberForm(Enum):
     """One of a closed set."""
 
 
-class Member(msgspec.Struct, frozen=True):
+class PayloadMember(msgspec.Struct, frozen=True):
     """One member.
 
     Attributes:
@@ -45,7 +45,7 @@ class Member(msgspec.Struct, frozen=True):
     """
 
     name: str
-    form: MemberForm
+    form: ValueForm
     description: str
     words: type[ErrorType | Origin | Phase | RetrySafety | Action] | None = None
     required: bool = False
@@ -57,103 +57,107 @@ class Member(msgspec.Struct, frozen=True):
 
 
 MEMBERS = (
-    Member(
+    PayloadMember(
         "type",
-        MemberForm.WORD,
+        ValueForm.WORD,
         "What went wrong. A reader takes a word it does not know as `unknown`.",
         words=ErrorType,
         required=True,
         convention="error.type",
     ),
-    Member(
+    PayloadMember(
         "message",
-        MemberForm.SENTENCE,
+        ValueForm.SENTENCE,
         "One plain sentence for the user, without markup; says what to do.",
         required=True,
         someones_text=True,
         reported=False,
     ),
-    Member(
+    PayloadMember(
         "detail",
-        MemberForm.DETAIL,
+        ValueForm.DETAIL,
         "Redacted details of at most 4 KiB; `text` has the original words.",
         someones_text=True,
         reported=False,
     ),
-    Member(
+    PayloadMember(
         "retryable",
-        MemberForm.FLAG,
+        ValueForm.FLAG,
         "Would the same prompt, sent again, have a chance to succeed?",
         required=True,
     ),
-    Member(
+    PayloadMember(
         "retry_after_seconds",
-        MemberForm.COUNT,
+        ValueForm.COUNT,
         "The least time to wait before a retry, rounded up.",
         unit="seconds",
     ),
-    Member(
+    PayloadMember(
         "reset_at_epoch_ms",
-        MemberForm.COUNT,
+        ValueForm.COUNT,
         "When the limit resets, in milliseconds since 1970 UTC.",
         unit="milliseconds since 1970 UTC",
     ),
-    Member(
+    PayloadMember(
         "source",
-        MemberForm.TEXT,
+        ValueForm.TEXT,
         "Who reported it: a provider, a library or a program.",
         convention="gen_ai.provider.name",
     ),
-    Member(
+    PayloadMember(
         "reason",
-        MemberForm.TEXT,
+        ValueForm.TEXT,
         "A narrower name within `type`; an open set of few values.",
         label="More exactly",
     ),
-    Member("origin", MemberForm.WORD, "Whose fault it was.", words=Origin),
-    Member("phase", MemberForm.WORD, "How far the turn had come.", words=Phase),
-    Member(
+    PayloadMember("origin", ValueForm.WORD, "Whose fault it was.", words=Origin),
+    PayloadMember("phase", ValueForm.WORD, "How far the turn had come.", words=Phase),
+    PayloadMember(
         "retry_safety",
-        MemberForm.WORD,
+        ValueForm.WORD,
         "Would a retry do harm? Only `auto` may be retried by a machine.",
         words=RetrySafety,
     ),
-    Member("action", MemberForm.WORD, "What the user can do about it.", words=Action),
-    Member(
+    PayloadMember("action", ValueForm.WORD, "What the user can do about it.", words=Action),
+    PayloadMember(
         "http_status",
-        MemberForm.WHOLE,
+        ValueForm.WHOLE,
         "The HTTP status that the provider answered with.",
         convention="http.response.status_code",
         label="HTTP status",
     ),
-    Member(
+    PayloadMember(
         "provider_code",
-        MemberForm.TEXT,
+        ValueForm.TEXT,
         "The provider's or agent's own code, as text, unchanged.",
         label="Provider's error code",
     ),
-    Member(
+    PayloadMember(
         "request_id",
-        MemberForm.TEXT,
+        ValueForm.TEXT,
         "The provider's name for the request, for its support.",
         reported=False,
         label="Provider's request",
     ),
-    Member(
+    PayloadMember(
         "attempts",
-        MemberForm.COUNT,
+        ValueForm.COUNT,
         "How often the model was asked before giving up.",
         unit="tries",
         label="Attempts",
     ),
-    Member(
+    PayloadMember(
         "exit_code",
-        MemberForm.WHOLE,
+        ValueForm.WHOLE,
         "The dead agent's exit status.",
         convention="process.exit.code",
     ),
-    Member("exit_signal", MemberForm.TEXT, "The signal that killed the agent, such as `SIGKILL`."),
-    Member("incident_id", MemberForm.TEXT, "Names the record of this failure.", label="Incident"),
+    PayloadMember(
+        "exit_signal", ValueForm.TEXT, "The signal that killed the agent, such as `SIGKILL`."
+    ),
+    PayloadMember(
+        "incident_id", ValueForm.TEXT, "Names the record of this failure.", label="Incident"
+    ),
 )
 
 BY_NAME = {member.name: member for member in MEMBERS}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.members import BY_NAME, MEMBERS, MemberForm
+from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_DETAIL_BYTES,
@@ -115,7 +115,7 @@ def read_retry(update: Mapping[str, Any]) -> AnnouncedRetry:
     )
 
 
-def read_to_tell(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
+def read_to_forward(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
     """Read a payload that is to be passed on, within a sender's bounds and with a sender's care.
 
     Secrets are removed from every text before any of it is cut. Members that the contract does not
@@ -240,10 +240,10 @@ def _number(value: object) -> int | float | None:
     return value if -MAX_WHOLE <= value <= MAX_WHOLE else None
 
 
-_READERS: dict[MemberForm, Callable[[object], Any]] = {
-    MemberForm.DETAIL: _detail,
-    MemberForm.COUNT: _count,
-    MemberForm.WHOLE: _whole,
-    MemberForm.TEXT: _text,
+_READERS: dict[ValueForm, Callable[[object], Any]] = {
+    ValueForm.DETAIL: _detail,
+    ValueForm.COUNT: _count,
+    ValueForm.WHOLE: _whole,
+    ValueForm.TEXT: _text,
 }
 """The readers of optional members; a word is read from its closed set."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure.members import MEMBERS, MemberForm
+from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -71,12 +71,7 @@ _PEER = {
     "protocol_version": Fact(int, "the version of ACP that it asked for, or chose"),
 }
 
-_TYPES = {
-    MemberForm.FLAG: bool,
-    MemberForm.COUNT: int,
-    MemberForm.WHOLE: int,
-    MemberForm.DETAIL: dict,
-}
+_TYPES = {ValueForm.FLAG: bool, ValueForm.COUNT: int, ValueForm.WHOLE: int, ValueForm.DETAIL: dict}
 """The JSON types of the payload's members; every other form is a text."""
 
 _FAILURE = {

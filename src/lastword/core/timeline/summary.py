@@ -16,7 +16,7 @@ from lastword.core.failure.durations import counted, plain_duration
 from lastword.core.failure.members import MEMBERS
 from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.timeline.entry import By, tells_of_cancel
+from lastword.core.timeline.entry import By, ended_by_cancel
 from lastword.core.timeline.history import TurnHistory, histories
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def outcome_of(story: TurnHistory) -> Outcome:
         return Outcome.FAILED
     if story.answer is None:
         return Outcome.OPEN
-    return Outcome.CANCELLED if tells_of_cancel(story.answer) else Outcome.OK
+    return Outcome.CANCELLED if ended_by_cancel(story.answer) else Outcome.OK
 
 
 def tell(story: TurnHistory) -> Summary:

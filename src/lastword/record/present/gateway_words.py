@@ -76,17 +76,17 @@ def _viewer(facts: dict[str, Any]) -> str:
     return f"viewer {name}" if name else "a viewer"
 
 
-def _held(facts: dict[str, Any]) -> str:
+def _session_held(facts: dict[str, Any]) -> str:
     name = facts.get("name")
     return f"held by a gateway, which names it {name}" if name else "held by a gateway"
 
 
 def _came(facts: dict[str, Any]) -> str:
     how = "came back" if facts.get("back") else "came"
-    told = f"{_viewer(facts)} {how}"
+    sentence = f"{_viewer(facts)} {how}"
     if facts.get("client"):
-        told += f": {facts['client']}"
-    return f"{told}, to watch" if facts.get("role") == "observer" else told
+        sentence += f": {facts['client']}"
+    return f"{sentence}, to watch" if facts.get("role") == "observer" else sentence
 
 
 def _left(facts: dict[str, Any]) -> str:
@@ -99,8 +99,8 @@ def _lags(facts: dict[str, Any]) -> str:
     size = facts.get("bytes")
     behind = f" ({size / _MIB:.1f} MiB)" if isinstance(size, int) else ""
     entries = facts.get("entries")
-    known = counted(entries, "entry") if isinstance(entries, int) else "far"
-    return f"{_viewer(facts)} is {known}{behind} behind"
+    behind_by = counted(entries, "entry") if isinstance(entries, int) else "far"
+    return f"{_viewer(facts)} is {behind_by}{behind} behind"
 
 
 def _caught_up(facts: dict[str, Any]) -> str:
@@ -119,20 +119,20 @@ def _question(facts: dict[str, Any]) -> str:
     return _QUESTIONS.get(str(facts.get("what")), "the agent's question")
 
 
-def _question_held(facts: dict[str, Any]) -> str:
+def _question_waiting(facts: dict[str, Any]) -> str:
     return f"{_question(facts)} is waiting for a viewer to answer it"
 
 
 def _question_decided(facts: dict[str, Any]) -> str:
     how = str(facts.get("how") or "over")
-    told = f"{_question(facts)}: {_DECIDED.get(how, how)}"
-    return f"{told} by {_viewer(facts)}" if facts.get("viewer") else told
+    sentence = f"{_question(facts)}: {_DECIDED.get(how, how)}"
+    return f"{sentence} by {_viewer(facts)}" if facts.get("viewer") else sentence
 
 
 def _lost(facts: dict[str, Any]) -> str:
     turns, incident = facts.get("open_turns"), facts.get("incident_id")
-    told = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
-    return f"{told}, incident {incident}" if incident else told
+    about = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
+    return f"{about}, incident {incident}" if incident else about
 
 
 def _died(facts: dict[str, Any]) -> str:
@@ -141,8 +141,8 @@ def _died(facts: dict[str, Any]) -> str:
 
 def _exited(facts: dict[str, Any]) -> str:
     how, code = facts.get("exit_signal"), facts.get("exit_code")
-    known = how or (f"exit status {code}" if code is not None else "gone")
-    return f"lastword run ended behind the gateway: {known}{_lost(facts)}"
+    ending = how or (f"exit status {code}" if code is not None else "gone")
+    return f"lastword run ended behind the gateway: {ending}{_lost(facts)}"
 
 
 def _restored(facts: dict[str, Any]) -> str:
@@ -156,8 +156,8 @@ def _not_restored(facts: dict[str, Any]) -> str:
     about += [plain(facts["reason"])] if facts.get("reason") else []
     if facts.get("incident_id"):
         about.append(f"incident {facts['incident_id']}")
-    told = "session not restored: the agent refused"
-    return f"{told} ({', '.join(about)})" if about else told
+    sentence = "session not restored: the agent refused"
+    return f"{sentence} ({', '.join(about)})" if about else sentence
 
 
 def _reset(facts: dict[str, Any]) -> str:
@@ -171,13 +171,13 @@ def _ended(facts: dict[str, Any]) -> str:
 
 
 TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
-    Kind.SESSION_HELD: _held,
+    Kind.SESSION_HELD: _session_held,
     Kind.VIEWER_CAME: _came,
     Kind.VIEWER_LEFT: _left,
     Kind.VIEWER_LAGS: _lags,
     Kind.VIEWER_CAUGHT_UP: _caught_up,
     Kind.GAP_TOLD: _gap,
-    Kind.QUESTION_HELD: _question_held,
+    Kind.QUESTION_HELD: _question_waiting,
     Kind.QUESTION_DECIDED: _question_decided,
     Kind.HOLDER_DIED: _died,
     Kind.SUPERVISOR_EXITED: _exited,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_TEXT_CHARS = 300
 _MAX_VALUE_CHARS = 80
 
-_SAID = frozenset(
+_IN_WORDS = frozenset(
     {
         *("type", "reason", "phase", "origin", "retryable", "retry_safety", "retry_after_seconds"),
         *("action", "http_status", "provider_code", "exit_code", "exit_signal", "request_id"),
@@ -42,7 +42,7 @@ STOP_REASONS = {
 }
 """How a turn ended that was answered, by ACP's stop reason."""
 
-_TAKES = {
+_READS = {
     "typed": "typed errors",
     "retry": "retry updates",
     "notices": "notices",
@@ -71,7 +71,7 @@ _EXITS = {
     "shutdown": "lastword was told to stop",
     "closed_stdout": "it closed its output",
 }
-_KEPT_BACK = {
+_WITHHELD = {
     "answer_to_nobody": "it answers no request",
     "answer_without_id": "it is an answer without an id",
     "echo": "it only repeats what the client sent",
@@ -100,9 +100,9 @@ _ACTIONS = {
 def words(entry: Entry) -> str:
     """Return what happened, as one short sentence without a full stop."""
     facts = dict(entry.facts)
-    teller = _TELLERS.get(entry.kind)
-    if teller is not None:
-        return teller(facts)
+    describe = _DESCRIBERS.get(entry.kind)
+    if describe is not None:
+        return describe(facts)
     return _plain(entry.kind.value.replace("_", " "), facts)
 
 
@@ -122,12 +122,12 @@ def _value(value: object) -> str:
 def _error(facts: dict[str, Any]) -> str:
     about = [plain(facts["reason"])] if facts.get("reason") else []
     about += [plain(facts["phase"], PHASES)] if facts.get("phase") else []
-    about += _told_by(facts)
+    about += _origin_facts(facts)
     what = f"failed: {plain(facts.get('type', 'error'), TYPES)}"
     what += f" ({', '.join(about)})" if about else ""
     told = "; ".join([what, *_next(facts)])
-    said = _said(facts)
-    rest = {key: value for key, value in facts.items() if key not in _SAID}
+    said = _original_words(facts)
+    rest = {key: value for key, value in facts.items() if key not in _IN_WORDS}
     told = _plain(told, rest).replace(f"{told}:", f"{told},", 1)
     return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if said else told
 
@@ -147,14 +147,14 @@ def _next(facts: dict[str, Any]) -> list[str]:
     return told
 
 
-def _said(facts: dict[str, Any]) -> str:
+def _original_words(facts: dict[str, Any]) -> str:
     """Return the failing party's own words, or else those that the user was shown."""
     text = object_of(facts.get("detail")).get("text")
     said = text if isinstance(text, str) and text.strip() else facts.get("message")
     return " ".join(said.split()) if isinstance(said, str) else ""
 
 
-def _told_by(facts: dict[str, Any]) -> list[str]:
+def _origin_facts(facts: dict[str, Any]) -> list[str]:
     told = []
     if facts.get("http_status"):
         told.append(f"HTTP {facts['http_status']}")
@@ -256,7 +256,7 @@ def _peer(name: str) -> Callable[[dict[str, Any]], str]:
         version, takes = facts.pop("protocol_version", None), facts.pop("reads", None)
         about = [f"protocol version {_value(version)}"] if version is not None else []
         if isinstance(takes, list) and takes:
-            about.append(f"takes {' and '.join(plain(each, _TAKES) for each in takes)}")
+            about.append(f"takes {' and '.join(plain(each, _READS) for each in takes)}")
         shown = f"{name}: {' '.join(known)}" if known else name
         return _plain(f"{shown} ({'; '.join(about)})" if about else shown, facts)
 
@@ -278,10 +278,10 @@ def _created(facts: dict[str, Any]) -> str:
     return _plain(_HOW.get(how) or f"session begins ({plain(how)})", facts)
 
 
-def _kept_back(facts: dict[str, Any]) -> str:
+def _withheld(facts: dict[str, Any]) -> str:
     side, reason = facts.pop("side", None), facts.pop("reason", None)
     whose = f" from the {plain(_value(side))}" if side else ""
-    why = f": {plain(_value(reason), _KEPT_BACK)}" if reason else ""
+    why = f": {plain(_value(reason), _WITHHELD)}" if reason else ""
     return _plain(f"message{whose} withheld{why}", facts)
 
 
@@ -299,7 +299,7 @@ def _again(facts: dict[str, Any]) -> str:
     return _plain(f"agent restarted{number}", facts)
 
 
-_TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
+_DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.CLIENT_ATTACHED: _peer("client connected"),
     Kind.CLIENT_DETACHED: _one("client disconnected", "reason"),
     Kind.CLIENT_GONE: _one("client gone", "reason"),
@@ -316,7 +316,7 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.DELEGATED: _one("the agent asks the client to act", "what", _DELEGATED),
     Kind.ASKED: _one("the agent asks the user", "what", _ASKED),
     Kind.USER_ANSWERED: _one("the user answers", "outcome"),
-    Kind.FRAME_DROPPED: _kept_back,
+    Kind.FRAME_DROPPED: _withheld,
     Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
     Kind.QUARANTINED: _one(
         "session quarantined: the agent is still working on the ended turn", "reason"
