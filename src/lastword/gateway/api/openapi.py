@@ -250,19 +250,19 @@ def document(cookie: str) -> bytes:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.handler,
         "summary": operation.summary,
         "responses": _responses(operation),
     }
     if operation.parameters:
-        told["parameters"] = [_parameter(each) for each in operation.parameters]
+        described["parameters"] = [_parameter(each) for each in operation.parameters]
     if operation.body is not None:
         content = {JSON_TYPE: {"schema": _ref(operation.body)}}
-        told["requestBody"] = {"required": True, "content": content}
+        described["requestBody"] = {"required": True, "content": content}
     if not operation.needs_token:
-        told["security"] = [{}, *_TOKENS] if operation.takes_token else []
-    return told
+        described["security"] = [{}, *_TOKENS] if operation.takes_token else []
+    return described
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
@@ -271,22 +271,22 @@ def _responses(operation: Operation) -> dict[str, Any]:
     content: dict[str, Any] = {operation.kind: {"schema": schema}}
     if operation.streams:
         content[EVENTS_TYPE] = {"schema": {"type": "string"}}
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         str(operation.status): {"description": "The answer.", "content": content}
     }
     if operation.unready is not None:
         unready = {JSON_TYPE: {"schema": _ref(operation.unready)}}
-        told["503"] = {"description": "Not now.", "content": unready}
+        described["503"] = {"description": "Not now.", "content": unready}
     for status in operation.problems:
-        told[str(status)] = {
+        described[str(status)] = {
             "description": _PROBLEMS[status],
             "content": {JSON_TYPE: {"schema": _ref(ApiProblem)}},
         }
-    return told
+    return described
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.place,
         "required": parameter.place == "path",
@@ -294,8 +294,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "schema": parameter.schema,
     }
     if parameter.schema["type"] == "array":
-        told |= {"style": "form", "explode": False}
-    return told
+        described |= {"style": "form", "explode": False}
+    return described
 
 
 def _ref(shape: type[msgspec.Struct]) -> dict[str, str]:

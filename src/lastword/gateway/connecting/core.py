@@ -17,7 +17,7 @@ from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.connecting import failing, frames
+from lastword.gateway.connecting import failures, frames
 from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
@@ -31,7 +31,7 @@ from lastword.gateway.connecting.effects import (
     ToGateway,
 )
 from lastword.gateway.connecting.outage import Outage
-from lastword.gateway.connecting.places import Item, Items, Place
+from lastword.gateway.connecting.positions import Item, Items, Position
 from lastword.gateway.connecting.probes import Probes
 from lastword.gateway.connecting.questions import Questions
 
@@ -75,7 +75,7 @@ class Connector:
         self._greets = 0
         self._caught_up = 0
         self._items = Items()
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, Position] = {}
         self._questions = Questions(self._items)
         self._abandoned = AbandonedTurns()
         self._outage = Outage()
@@ -116,7 +116,7 @@ class Connector:
             return []
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
-            return [ToEditor(failing.not_read(line))]
+            return [ToEditor(failures.unreadable(line))]
         message = frame.message
         if message.method is None:
             return self._flush() if self._questions.answered(frame) else []
@@ -125,7 +125,7 @@ class Connector:
         if message.method == acp.INITIALIZE:
             return self._introduced(frame, message.request_id)
         if self._hello is None:
-            return [ToEditor(jsonrpc.error(message.request_id, failing.INITIALIZE_FIRST))]
+            return [ToEditor(jsonrpc.error(message.request_id, failures.INITIALIZE_FIRST))]
         self._items.add(self._request(frame, message.request_id))
         return [Dial(), *self._flush()]
 
@@ -134,7 +134,7 @@ class Connector:
             return [ToEditor(frames.with_id(self._greeting, request_id))]
         waiting = self._items.get(self._greets)
         if waiting is not None:  # a second one, before the first was answered
-            return [ToEditor(jsonrpc.error(request_id, failing.INITIALIZE_FIRST))]
+            return [ToEditor(jsonrpc.error(request_id, failures.INITIALIZE_FIRST))]
         self.client = read_client(frame.line)
         self._hello = frame
         self._greets = self._items.next_number()
@@ -210,7 +210,7 @@ class Connector:
     def _bring_back(self, item: Item) -> list[ConnectEffect]:
         """Take in the editor's own load or resume of a session."""
         session_id = item.session_id or ""
-        place = self._places.setdefault(session_id, Place(session_id))
+        place = self._places.setdefault(session_id, Position(session_id))
         if place.attaching and place.attaching != item.number:
             return []  # one after the other
         line = place.bring_back(item)
@@ -220,12 +220,12 @@ class Connector:
     def _give_session(self, item: Item) -> list[ConnectEffect]:
         """Answer the editor's new session with an existing one, after asking for its state."""
         session_id = self._wanted_session
-        place = self._places.setdefault(session_id, Place(session_id))
+        place = self._places.setdefault(session_id, Position(session_id))
         line = place.look(item)
         self._items.sent(item)
         return [ToGateway(line)]
 
-    def _attach(self, place: Place) -> list[ConnectEffect]:
+    def _attach(self, place: Position) -> list[ConnectEffect]:
         """Attach a session over a new link, at the editor's position."""
         for item in self._items.unsent():
             is_first = item.method in acp.BRINGS_BACK and item.session_id == place.session_id
@@ -263,10 +263,10 @@ class Connector:
         """Tell the users of open turns about a long outage."""
         if not self._outage.tells(now):
             return []
-        stays = failing.stays_in_conversation(self.client)
+        stays = failures.stays_in_conversation(self.client)
         return [
             ToEditor(
-                failing.seeking(
+                failures.search_update(
                     session_id,
                     self.client,
                     line=line,
@@ -291,13 +291,13 @@ class Connector:
 
     def gave_up(self, end: GiveUp) -> list[ConnectEffect]:
         """Fail everything open: the search has ended, until the editor asks again."""
-        error = failing.of_end(end)
+        error = failures.of_end(end)
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
             effects += self._end_turn(session_id, error)
         for item in self._items:
             if item.request is not None:
-                effects.append(ToEditor(jsonrpc.error(item.request, failing.refused(error))))
+                effects.append(ToEditor(jsonrpc.error(item.request, failures.refused(error))))
                 if item.method == acp.INITIALIZE:
                     self._hello = None
                 self._items.done(item)
@@ -326,7 +326,7 @@ class Connector:
                 self._abandoned.add(item.number, session_id)
             self._items.done(item)
         ids = tuple(item.request for item in prompts if item.request is not None)
-        return [ToEditor(line) for line in failing.ended_turn(error, session_id, ids, self.client)]
+        return [ToEditor(line) for line in failures.ended_turn(error, session_id, ids, self.client)]
 
     def _forget_lesser(self) -> None:
         """Drop what is waiting, except a user's cancels and answers, which still matter."""
@@ -407,7 +407,7 @@ class Connector:
         return effects
 
     def _end_forgotten(self, session_id: str) -> list[ConnectEffect]:
-        ended = self._end_turn(session_id, failing.lost_track(), only_sent=True)
+        ended = self._end_turn(session_id, failures.lost_track(), only_sent=True)
         return [*ended, OwnError("gateway_forgot", session_id)]
 
     def _attached_all(self) -> list[ConnectEffect]:
@@ -420,7 +420,7 @@ class Connector:
         self._outage.end()
         return [*effects, *self._flush(), Greeted(self._caught_up)]
 
-    def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
+    def _has_attached(self, place: Position, frame: Frame, number: int) -> list[ConnectEffect]:
         item = self._items.get(number)
         error = object_of(jsonrpc.loads(frame.message.error))
         if error:
@@ -440,13 +440,13 @@ class Connector:
         return effects + self._attached_all()
 
     def _not_attached(
-        self, place: Place, item: Item | None, error: dict[str, Any]
+        self, place: Position, item: Item | None, error: dict[str, Any]
     ) -> list[ConnectEffect]:
         code = error.get("code")
         if item is None and code == acp.INVALID_PARAMS and place.cursor is not None:
             place.skip_past()  # a log that has lost its end
             return self._attach(place)
-        if item is None and failing.reason_of(error) in failing.OF_ONE_SESSION:
+        if item is None and failures.reason_of(error) in failures.OF_ONE_SESSION:
             return self._left_alone(place, error)
         if item is None and code != acp.RESOURCE_NOT_FOUND:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
@@ -462,7 +462,7 @@ class Connector:
                 self._items.done(each)
         return effects + self._attached_all()
 
-    def _left_alone(self, place: Place, error: dict[str, Any]) -> list[ConnectEffect]:
+    def _left_alone(self, place: Position, error: dict[str, Any]) -> list[ConnectEffect]:
         """Fail what is open in a session that cannot be attached; the others go on.
 
         It is attached again when the editor next uses it.
@@ -479,7 +479,7 @@ class Connector:
                 self._items.done(each)
         return effects + self._attached_all()
 
-    def _has_session(self, place: Place, item: Item, line: bytes) -> list[ConnectEffect]:
+    def _has_session(self, place: Position, item: Item, line: bytes) -> list[ConnectEffect]:
         """Answer the editor's `session/new` with the existing session, then send its past."""
         self._wanted_session = ""
         place.probing = False
@@ -496,7 +496,9 @@ class Connector:
             self._places.pop(item.session_id or "", None)
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
-            place = Place(session_id, folder=frames.folder_of(item.line), attached=True, begun=True)
+            place = Position(
+                session_id, folder=frames.folder_of(item.line), attached=True, begun=True
+            )
             place.begin(ours)
             self._places[session_id] = place
         if item.method == acp.PROMPT and not self._prompts(item.session_id):
@@ -540,7 +542,7 @@ class Connector:
         place.move(ours)
         return effects
 
-    def _begins(self, place: Place, ours: dict[str, Any]) -> list[ConnectEffect]:
+    def _begins(self, place: Position, ours: dict[str, Any]) -> list[ConnectEffect]:
         """Note that the frames of this attach begin here."""
         if place.probing or not place.attaching:
             return []
@@ -553,8 +555,8 @@ class Connector:
         place.begun = True
         return effects
 
-    def _notice(self, place: Place, title: str) -> list[ConnectEffect]:
-        frame = failing.notice(place.session_id, self.client, title)
+    def _notice(self, place: Position, title: str) -> list[ConnectEffect]:
+        frame = failures.notice(place.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:

@@ -12,7 +12,7 @@ from lastword.core.protocol import jsonrpc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lastword.gateway.connecting.places import Items, Place
+    from lastword.gateway.connecting.positions import Items, Position
 
 MAX_SESSIONS = 64
 """Sessions that one probe tells of: the gateway keeps the numbers of no more."""
@@ -28,7 +28,7 @@ class Probes:
         """The number of the probe that is measured, and when it was sent."""
         self._rtt_ms: float | None = None
 
-    def ask(self, places: Iterable[Place], now: float) -> list[bytes]:
+    def ask(self, places: Iterable[Position], now: float) -> list[bytes]:
         """Ping, and report the editor's position in each attached session.
 
         The duration of the last one is reported once, so that it is counted once.

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.gateway.connecting.effects import ConnectEffect, ToEditor, ToGateway
-from lastword.gateway.connecting.places import Item
+from lastword.gateway.connecting.positions import Item
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connecting.places import Items
+    from lastword.gateway.connecting.positions import Items
 
 MAX_ANSWERS = 256
 """Answers that are said again over the next link."""

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from lastword.client import reconnect
 from lastword.client.reconnect import LinkPhase, Signal
 from lastword.client.reconnect_words import progress_line
-from lastword.gateway.connecting import dial, failing
+from lastword.gateway.connecting import dial, failures
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
     Dial,
@@ -198,7 +198,7 @@ class ConnectShell:
                 self._note_given_up()
                 self._drop(1000, "")
                 cause = f" ({action.cause})" if action.cause else ""
-                self._status.show(failing.words_of(action) + cause)
+                self._status.show(failures.sentence_of(action) + cause)
                 self._carry_out(self._connector.gave_up(action))
                 self._is_taken.set()
             case reconnect.WaitUntil():

@@ -51,7 +51,7 @@ class ViewerSocket(ViewerLink):
                 ahead, self._ahead = self._ahead, None
                 line = await (ahead or self._receive())
                 if line is not None:
-                    await self.take(line)
+                    await self.receive(line)
         except TimeoutError:
             await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:

@@ -106,13 +106,13 @@ class SessionEvents:
                     yield event.encoded
                 elif self._is_finished:
                     return
-                elif not await self._comes():
+                elif not await self._has_news():
                     yield b": still here\n\n"
         finally:
             if self._reader is reader:
                 self._reader = None
 
-    async def _comes(self) -> bool:
+    async def _has_news(self) -> bool:
         """Wait until something may have come, within a bound."""
         self._has_come.clear()
         try:
@@ -141,7 +141,7 @@ class ViewerStreams(ViewerLink):
         """Where sessions begin that are not attached yet: behind an event that was had."""
         self._resumes: dict[int, asyncio.Future[str]] = {}
         self._last_resume = 0
-        self._asked: dict[bytes, str] = {}
+        self._requested: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
     def stream(self, session_id: str) -> SessionEvents | None:
@@ -174,8 +174,8 @@ class ViewerStreams(ViewerLink):
             request_id = frame.message.request_id
             if request_id is not None:
                 own = frame.message.method in ON_CONNECTION
-                self._asked[request_id] = "" if own else frame.message.session_id or ""
-        await self.take(line)
+                self._requested[request_id] = "" if own else frame.message.session_id or ""
+        await self.receive(line)
 
     def before(self, frame: Frame) -> list[bytes]:
         """Return where an attach begins, and whether it is to be answered first.
@@ -255,7 +255,7 @@ class ViewerStreams(ViewerLink):
         frame = jsonrpc.decode(event.frame)
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
             request_id = frame.message.request_id or b""
-            if not self._asked.pop(request_id, session_id):
+            if not self._requested.pop(request_id, session_id):
                 await self._own.put(StreamEvent(event.frame))
                 return
         await (self.stream(session_id) or self._own).put(event)
@@ -280,7 +280,7 @@ class ViewerStreams(ViewerLink):
         session_id = ""
         if isinstance(frame, jsonrpc.Frame):
             if frame.message.method is None:
-                session_id = self._asked.pop(frame.message.request_id or b"", "")
+                session_id = self._requested.pop(frame.message.request_id or b"", "")
             elif frame.message.method != acp.CANCEL_REQUEST:
                 session_id = frame.message.session_id or ""
             else:

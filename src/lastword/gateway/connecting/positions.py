@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.acp import Dialect
 
 
-class Place(msgspec.Struct):
+class Position(msgspec.Struct):
     """One session that the editor uses.
 
     Attributes:

@@ -39,7 +39,7 @@ NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp 
 """What a 404 means to who asks for no single session by its URL."""
 
 
-def words_of(end: GiveUp) -> str:
+def sentence_of(end: GiveUp) -> str:
     """Return why the search has ended, and what to do."""
     return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
 
@@ -53,7 +53,7 @@ def of_end(end: GiveUp) -> AgentError:
     detail = {"text": end.cause} if end.cause else None
     return AgentError(
         type=kind,
-        message=words_of(end),
+        message=sentence_of(end),
         detail=detail,
         retryable=retryable,
         source="lastword-gateway",
@@ -98,7 +98,7 @@ def refused(error: AgentError) -> dict[str, Any]:
     return error_object(calm, had_output=True)
 
 
-def seeking(  # noqa: PLR0913 - what the contract's update has
+def search_update(  # noqa: PLR0913 - what the contract's update has
     session_id: str,
     client: ClientProfile,
     *,
@@ -199,7 +199,7 @@ BATCH: dict[str, Any] = {
 }
 
 
-def not_read(line: bytes) -> bytes:
+def unreadable(line: bytes) -> bytes:
     """Return the answer to a line that is not a message."""
     is_batch = line.lstrip()[:1] == b"["
     return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)
