@@ -8,9 +8,9 @@ from lastword.core.link.option_table import BY_KEY
 from lastword.gateway.settings.option import Setting
 
 ABOUT = """\
-Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
-hides every drop of the link from the editor, which starts it in place of the
-agent. The session outlives the editor.
+Speaks ACP on stdin and stdout for a session that runs behind a gateway. The
+editor starts it in place of the agent, and does not notice when the connection
+is lost and made again. The session outlives the editor.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
@@ -24,8 +24,8 @@ examples:
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
 
-exit status: 0 once the editor has closed its end, 2 for arguments that cannot
-be used.
+exit status: 0 once the editor has closed its end, 2 if an argument cannot be
+used.
 """
 
 
@@ -35,7 +35,7 @@ OPTIONS = (
     Setting(
         "url",
         "text",
-        "of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
+        "URL of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
         metavar="URL",
         note="url in [connect] of the configuration file",
     ),
@@ -58,7 +58,7 @@ OPTIONS = (
     Setting(
         "insecure",
         "flag",
-        "send the token to another machine without TLS, in a network that is encrypted itself",
+        "send the token to another machine without TLS, where the network itself is encrypted",
     ),
 )
 

@@ -37,7 +37,7 @@ class Places:
 
     @property
     def present(self) -> bool:
-        """Tell whether there is a file to read."""
+        """Return whether there is a file to read."""
         return bool(self.project) or (
             bool(self.user) and (self.is_named or os.path.lexists(self.user))
         )

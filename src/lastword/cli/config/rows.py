@@ -281,7 +281,7 @@ def _repeats(parts: Any, *, is_end: bool = False) -> int:
 
 
 def _has_choice(parts: Any) -> bool:
-    """Tell whether a pattern can match one text in several ways."""
+    """Return whether a pattern can match one text in several ways."""
     return any(
         name in {*_REPEATS, "BRANCH"} or any(map(_has_choice, _inner(name, value)))
         for operation, value in parts

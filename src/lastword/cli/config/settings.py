@@ -107,7 +107,7 @@ class FileSettings:
 
     @property
     def has_rows(self) -> bool:
-        """Tell whether the user's file has rows of its own."""
+        """Return whether the user's file has rows of its own."""
         document = self.documents.get(USER)
         return document is not None and any(name in document.values for name in ROWS)
 

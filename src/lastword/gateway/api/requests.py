@@ -85,7 +85,7 @@ def accepts(request: Request, *types: str) -> str:
     for kind in types:
         if not accepted or {"*/*", f"{kind.partition('/')[0]}/*"} & accepted:
             return kind
-    message = f"The answer is {' or '.join(types)}; the request's Accept names neither."
+    message = f"The answer is {' or '.join(types)}, which the request does not accept."
     raise ProblemError(406, "not_acceptable", message)
 
 
@@ -113,7 +113,7 @@ def number(request: Request, name: str, default: int, most: int) -> int:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Tell whether a flag of the query is set.
+    """Return whether a flag of the query is set.
 
     Raises:
         ProblemError: It is neither 0 nor 1.
@@ -146,7 +146,7 @@ def _cursor(text: str | None) -> tuple[str, int] | None:
         return None
     match = _CURSOR.fullmatch(text)
     if not match:
-        message = "after, or Last-Event-ID, is EPOCH:SEQ, as an answer's next has it."
+        message = "after and Last-Event-ID take EPOCH:SEQ, as in the member next of an answer."
         raise ProblemError(400, "bad_cursor", message)
     return match[1], int(match[2])
 

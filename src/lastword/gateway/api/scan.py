@@ -118,12 +118,12 @@ class Scan:
 
     @property
     def _is_stale(self) -> bool:
-        """Tell whether the log's numbers change from here on. The next request will report it."""
+        """Return whether the log's numbers change from here on. The next request will report it."""
         return self._log.epoch != self._epoch
 
     @property
     def is_news(self) -> bool:
-        """Tell whether there is something to return without waiting."""
+        """Return whether there is something to return without waiting."""
         told = bool(self._events) or self._gap is not None or self._reset is not None
         return told or self._is_stale or self._log.head > self._pos
 

@@ -296,9 +296,9 @@ def _answer_of(refusal: Refusal) -> Response:
 async def _not_here(_: Request, error: HTTPException) -> Response:
     """Refuse an unknown path, in the shape of every refusal."""
     if error.status_code == 405:  # noqa: PLR2004
-        message = "This path does not take that method."
+        message = "This path does not support that method."
         return problem(405, "method_not_allowed", message, error.headers)
-    message = "There is nothing at this path; /v1/openapi.json lists what there is."
+    message = "There is nothing at this path. /v1/openapi.json lists the paths."
     return problem(error.status_code, "not_found", message, error.headers)
 
 
@@ -308,7 +308,7 @@ async def _left(_: Request, __: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    message = "The gateway failed at this; its stderr says how. Report it as a bug."
+    message = "The gateway failed to answer this; its stderr has the details. Report it as a bug."
     return problem(500, "internal", message)
 
 
@@ -328,4 +328,4 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
 
 
 MAX_REASON = 123
-"""A close frame's reason is so long at most (RFC 6455, 5.5: 125 bytes with the code)."""
+"""The maximum length of a close frame's reason (RFC 6455, 5.5: 125 bytes with the code)."""

@@ -1,4 +1,4 @@
-"""The doorkeeper: whether a request to the front is admitted, and otherwise the refusal.
+"""The doorkeeper: admits a request to the front, or refuses it with a reason.
 
 Owns the checks of host, origin, site, token and pace, in this order, and the messages. A browser
 learns the reason from a close code, since it cannot see a failed upgrade; other clients get an
@@ -60,7 +60,7 @@ LOOK_SECONDS = 30.0
 """How often it is looked whether a token has expired."""
 
 NEVER_SECONDS = 400 * 24 * 3600
-"""How long a browser keeps a cookie at most, which is what it is told of a token without an end."""
+"""The longest time for which a browser keeps a cookie; used for a token that does not expire."""
 
 
 class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
@@ -165,7 +165,7 @@ class Doorkeeper:
         """
         self.look_at_place(requester)
         if self._links is None:
-            raise Refusal(401, 4401, "unauthorized", "No link leads here.")
+            raise Refusal(401, 4401, "unauthorized", "This gateway has no links to its page.")
         try:
             return self._links.take(code)
         except TokenError as error:
@@ -176,7 +176,7 @@ class Doorkeeper:
         return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
 
     def has_expired(self, grant: Grant) -> bool:
-        """Tell whether the token of a request that was admitted has expired since."""
+        """Return whether the token of a request that was admitted has expired since."""
         return bool(grant.expires) and grant.expires <= self._clock()
 
     async def wait_for_end(self, grant: Grant) -> None:
@@ -185,12 +185,12 @@ class Doorkeeper:
             await asyncio.sleep(min(self.seconds_left(grant), LOOK_SECONDS))
 
     def _refusal(self, requester: Requester, error: TokenError, message: str) -> Refusal:
-        """Return the refusal of a wrong token or link, of which an address may send so many."""
+        """Return the refusal of a wrong token or link; too many from one address have to wait."""
         if isinstance(error, TokenExpiredError):
             return Refusal(401, 4401, "unauthorized", message)
         wait = self._failures.wait_seconds(requester.peer)
         if wait:
-            message = f"Too many wrong tokens came from here. Try again in {wait} seconds."
+            message = f"Too many wrong tokens came from this address. Try again in {wait} seconds."
             return Refusal(429, 4429, "too_many_failures", message, retry_after=wait)
         self._failures.note(requester.peer)
         return Refusal(401, 4401, "unauthorized", message)
@@ -200,7 +200,7 @@ class Doorkeeper:
             return
         wait = self._of_token.wait_seconds(grant) or self._of_address.wait_seconds(peer)
         if wait:
-            message = f"Requests come too fast from here. Send the next in {wait} seconds."
+            message = f"Too many requests came from this address. Send the next in {wait} seconds."
             raise Refusal(429, 4429, "too_many", message, retry_after=wait)
 
     def look_at_place(self, requester: Requester) -> None:
@@ -233,7 +233,7 @@ class Doorkeeper:
         name = _host_name(host)
         if is_loopback(name) or name in self._hosts:
             return
-        message = f"The gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
+        message = f"This gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
         raise Refusal(403, 4403, "host", message)
 
     def _look_at_origin(self, origin: str, host: str) -> None:
@@ -249,7 +249,7 @@ def _other_origin() -> Refusal:
 
 
 def _is_visit(headers: Mapping[str, str]) -> bool:
-    """Tell whether a user has followed a link on a page of another site, as in a chat."""
+    """Return whether a user has followed a link on a page of another site, as in a chat."""
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
         "navigate",
         "document",
@@ -257,13 +257,13 @@ def _is_visit(headers: Mapping[str, str]) -> bool:
 
 
 def is_forwarded(headers: Mapping[str, str]) -> bool:
-    """Tell whether somebody has passed a request on; its address is then not the requester's."""
+    """Return whether somebody has passed a request on; its address is then not the requester's."""
     return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def too_many(what: str) -> Refusal:
     """Return the refusal of a guest for whom there is no place."""
-    message = f"Too many {what} are connected with this token, or from here. Close one of them."
+    message = f"Too many {what} with this token or from this address. Close one of them."
     return Refusal(429, 4429, "too_many", message, retry_after=PLACE_SECONDS)
 
 
@@ -303,7 +303,7 @@ def _host_name(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Tell whether this is a name or an address of this machine."""
+    """Return whether this is a name or an address of this machine."""
     if name == "localhost":
         return True
     try:

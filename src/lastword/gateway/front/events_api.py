@@ -244,14 +244,14 @@ def _controls(grant: Grant) -> bool:
 
 
 def _content(request: Request, grant: Grant) -> bool:
-    """Tell whether content is wanted, by somebody who may see it.
+    """Return whether content is wanted, by somebody who may see it.
 
     Raises:
         ProblemError: The requester may not see it.
     """
     content = requests.flag(request, "content")
     if content and not _controls(grant):
-        message = "content=1 takes a controller's token; this one may watch. Leave content out."
+        message = "content=1 needs a controller's token; this is an observer's. Leave content out."
         raise ProblemError(403, "forbidden", message)
     return content
 

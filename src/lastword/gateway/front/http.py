@@ -33,7 +33,7 @@ LAST_EVENT = "last-event-id"
 JSON_TYPE = "application/json"
 TOO_LARGE: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
-    "message": "The frame is over the gateway's limit.",
+    "message": "The message is larger than the gateway accepts; see --frame-limit.",
 }
 HTTP_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
 """Connections, and as many streams of the events API."""
@@ -95,9 +95,11 @@ class HttpTransport:
         named = request.headers.get(SESSION)
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
-            return problem(400, "bad_request", f"{SESSION} names another session than the message.")
+            return problem(
+                400, "bad_request", f"{SESSION} and the message name different sessions."
+            )
         if frame.message.request_id is not None and connection.is_unread:
-            message = "What is answered on this connection is not read. Open its stream."
+            message = "Answers on this connection are not being read. Open its stream."
             return problem(503, "stream_unread", message, {"retry-after": "5"})
         await connection.post(frame.line)
         return Response(status_code=202)
@@ -155,7 +157,7 @@ class HttpTransport:
         name = request.headers.get(CONNECTION)
         if name is None:
             return problem(
-                400, "bad_request", "Acp-Connection-Id is missing: post initialize first."
+                400, "bad_request", "Acp-Connection-Id is missing. Post initialize first."
             )
         connection = self._connections.get(name)
         if connection is None or connection.is_over.is_set() or not _are_alike(connection, grant):
@@ -180,7 +182,7 @@ class HttpTransport:
             return problem(404, "connection_unknown", GONE)
         except TimeoutError:
             headers = {"retry-after": "5"}
-            message = "Another stream of this connection is not read."
+            message = "Another stream of this connection is not being read."
             return problem(503, "stream_unread", message, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
 

@@ -85,9 +85,9 @@ class Links:
                 waiting_link = msgspec.json.decode(file.read(), type=WaitingLink)
             os.unlink(path)
         except (OSError, msgspec.MsgspecError):
-            raise TokenError("the link has been used, or is none") from None
+            raise TokenError("the link has been used before, or is not valid") from None
         if waiting_link.until <= self._clock():
-            raise TokenError("the link is too old")
+            raise TokenError("the link has expired")
         return waiting_link.grant
 
     def _path(self, code: str) -> str:

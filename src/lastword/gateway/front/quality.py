@@ -54,7 +54,7 @@ class Quality:
         """The newest snapshot; replaced as a whole, so that any thread may read it."""
 
     async def ready(self, _: Request) -> Response:
-        """Tell whether the gateway is ready; a 503 has the reason, as a word."""
+        """Return whether the gateway is ready; a 503 has the reason, as a word."""
         reason = self.readiness.reason()
         report = ReadyTold() if reason is None else NotReadyTold(reason=reason)
         status = 200 if reason is None else 503
@@ -62,7 +62,7 @@ class Quality:
         return Response(msgspec.json.encode(report), status, headers, "application/json")
 
     def may_read(self, requester: Requester, *, is_local: bool) -> bool:
-        """Tell whether somebody may read the metrics without a token.
+        """Return whether somebody may read the metrics without a token.
 
         A scraper on this machine may: it could read the state folder's numbers as well. Behind a
         proxy nobody may, since requests through the proxy come from this machine, too, and a

@@ -87,7 +87,7 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded frames, each of which is one message."""
+        """Return whether it can take encoded frames, each of which is one message."""
         return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:

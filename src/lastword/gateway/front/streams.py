@@ -75,7 +75,7 @@ class SessionEvents:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether nothing will ever be read from it again."""
+        """Return whether nothing will ever be read from it again."""
         return self._is_finished and not self._waiting and not self.is_read
 
     def go_back(self) -> None:
@@ -123,7 +123,7 @@ class SessionEvents:
 
     @property
     def is_read(self) -> bool:
-        """Tell whether it has a reader."""
+        """Return whether it has a reader."""
         return self._reader is not None
 
 
@@ -158,12 +158,12 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_read(self) -> bool:
-        """Tell whether one of its streams is open."""
+        """Return whether one of its streams is open."""
         return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
 
     @property
     def is_unread(self) -> bool:
-        """Tell whether so many answers wait for a reader that no more may come."""
+        """Return whether so many answers wait for a reader that no more may come."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
         return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 

@@ -30,8 +30,7 @@ TOKEN_SECONDS = 12 * 3600
 
 FAILURES = 10
 FAILURES_WITHIN_SECONDS = 60.0
-"""So many wrong tokens of one peer within so long, then its wrong tokens are answered with a wait.
-"""
+"""After this many wrong tokens within this time, a peer has to wait before its next wrong one."""
 
 MAX_PEERS = 4096
 _VERSION = "v1"
@@ -52,7 +51,7 @@ class Grant(msgspec.Struct, frozen=True):
 
     @property
     def is_owners(self) -> bool:
-        """Tell whether it allows everything, as the owner's own tokens do."""
+        """Return whether it allows everything, as the owner's own tokens do."""
         return self.role is Role.CONTROLLER and not self.session
 
 
@@ -107,7 +106,7 @@ class Keeper:
             reason = (error.strerror or "failed").lower()
             raise StoreError(f"{path} cannot be used ({reason})") from error
         if len(key) != KEY_BYTES:
-            raise StoreError(f"{path} holds no key; delete it for a new one")
+            raise StoreError(f"{path} does not contain a key; delete it to get a new one")
         return cls(key)
 
     def token(self, grant: Grant) -> str:
@@ -137,7 +136,7 @@ class Keeper:
         return self._mac(b"viewer", viewer_id)
 
     def is_secret(self, viewer_id: str, secret: str) -> bool:
-        """Tell whether this is that viewer's secret."""
+        """Return whether this is that viewer's secret."""
         given = secret.encode(errors="surrogatepass")  # of a lone surrogate, which JSON allows
         return hmac.compare_digest(given, self.secret(viewer_id).encode())
 

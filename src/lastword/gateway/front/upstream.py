@@ -89,7 +89,7 @@ class Upstream:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether it takes a frame at once."""
+        """Return whether it takes a frame at once."""
         transport = self.writer.transport
         return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
 

@@ -110,7 +110,7 @@ class ViewerLink(ABC):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded WebSocket frames."""
+        """Return whether it can take encoded WebSocket frames."""
         return False
 
     async def send_framed(self, frames: bytes) -> None:
@@ -382,7 +382,7 @@ class ViewerLink(ABC):
 
     @property
     def _may_open(self) -> bool:
-        """Tell whether this link may open sessions."""
+        """Return whether this link may open sessions."""
         return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
 
     def _connected_holder_of(self, frame: Frame) -> Upstream | None:

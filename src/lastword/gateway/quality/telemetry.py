@@ -42,7 +42,7 @@ def instruments() -> tuple[Instrument, ...]:
     ]
     for name, unit, description in (
         (COMMITS, "{commit}", "Commits to sessions' logs."),
-        (COMMIT_TIME, "s", "Time that they took together."),
+        (COMMIT_TIME, "s", "Total time of commits to sessions' logs."),
     ):
         listed.append(
             Instrument(name=name, kind=InstrumentKind.COUNTER, unit=unit, description=description)

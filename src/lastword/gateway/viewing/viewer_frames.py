@@ -15,7 +15,7 @@ from lastword.gateway import wire
 
 NOT_JSON: dict[str, Any] = {
     "code": acp.PARSE_ERROR,
-    "message": "This frame is no JSON-RPC message.",
+    "message": "This is not a JSON-RPC message.",
 }
 BATCH: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
