@@ -101,7 +101,7 @@ class HttpTransport:
         if frame.message.request_id is not None and connection.is_unread:
             message = "Answers on this connection are not being read. Open its stream."
             return problem(503, "stream_unread", message, {"retry-after": "5"})
-        await connection.post(frame.line)
+        await connection.post(frame)
         return Response(status_code=202)
 
     async def _body(self, request: Request) -> bytes | None:

@@ -167,15 +167,13 @@ class ViewerStreams(ViewerLink):
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
         return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 
-    async def post(self, line: bytes) -> None:
-        """Take a frame from the viewer; its answer comes on a stream."""
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-            request_id = frame.message.request_id
-            if request_id is not None:
-                own = frame.message.method in ON_CONNECTION
-                self._requested[request_id] = "" if own else frame.message.session_id or ""
-        await self.receive(line)
+    async def post(self, frame: Frame) -> None:
+        """Receive a checked frame from the viewer; its answer comes on a stream."""
+        request_id, method = frame.message.request_id, frame.message.method
+        if request_id is not None and method is not None:
+            own = method in ON_CONNECTION
+            self._requested[request_id] = "" if own else frame.message.session_id or ""
+        await self.receive_frame(frame)
 
     def before(self, frame: Frame) -> list[bytes]:
         """Return where an attach begins, and whether it is to be answered first.

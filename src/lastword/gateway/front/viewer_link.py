@@ -222,7 +222,11 @@ class ViewerLink(ABC):
             frame = viewer_frames.read(line)
         except viewer_frames.FrameError as error:
             await self.send(error.answer)
-            return
+        else:
+            await self.receive_frame(frame)
+
+    async def receive_frame(self, frame: Frame) -> None:
+        """Receive a frame that has been checked."""
         lane = lane_of(frame)
         if frame.message.method == "session/list":  # asks every holder
             await self._put(lane, frame)
@@ -463,6 +467,7 @@ class ViewerLink(ABC):
             "new": self._is_new,
             "events": self.has_events,
             "framed": self.takes_framed,
+            "checked": True,
             "initialize": self._client,
         }
         upstream = await Upstream.open(real, hello, self._services.holders)
