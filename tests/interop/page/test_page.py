@@ -263,7 +263,7 @@ def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gate
     tab.do("click", "All sessions", "link")
     tab.do("click", "New session")
     tab.do("click", "Start")
-    tab.see("Nothing has been said here yet.")
+    tab.see("There are no messages yet.")
     assert tab.do("errors") == []
     tab.do("close")
 

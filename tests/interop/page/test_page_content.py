@@ -351,7 +351,7 @@ def test_the_library_is_served_as_it_is_in_the_package(browser: Browser, tmp_pat
         folder = tab.do("evaluate", "() => document.querySelector('#folder').value")
         assert folder == str(gateway.root)
         tab.do("click", "Start")
-        tab.see("Nothing has been said here yet.")
+        tab.see("There are no messages yet.")
     finally:
         tab.do("close")
         gateway.close()

@@ -10,10 +10,10 @@ export class ApiError extends Error {
   /**
    * @param {number} status
    * @param {string} reason
-   * @param {string} said
+   * @param {string} message
    */
-  constructor(status, reason, said) {
-    super(said);
+  constructor(status, reason, message) {
+    super(message);
     this.status = status;
     this.reason = reason;
   }
@@ -31,25 +31,25 @@ export async function ask(path, init = {}) {
   } catch {
     throw new ApiError(0, "gateway_unreachable", "The gateway cannot be reached. Check that it is running.");
   }
-  const told = await answer.json().catch(() => ({}));
-  if (answer.ok) return told;
-  const said = typeof told.error === "string" ? told.error : `The gateway answered HTTP ${answer.status}.`;
-  throw new ApiError(answer.status, String(told.reason ?? ""), said);
+  const body = await answer.json().catch(() => ({}));
+  if (answer.ok) return body;
+  const message = typeof body.error === "string" ? body.error : `The gateway answered HTTP ${answer.status}.`;
+  throw new ApiError(answer.status, String(body.reason ?? ""), message);
 }
 
 /** @param {string} id */
 export const sessionPath = (id) => `/v1/sessions/${encodeURIComponent(id)}`;
 
 /** @type {Promise<{path: string, root: string, role: string, version: string}> | null} */
-let asked = null;
+let loading = null;
 
 /** What the gateway tells the page of itself. */
 export function settings() {
-  asked ??= ask("/page/settings.json").catch((error) => {
-    asked = null;
+  loading ??= ask("/page/settings.json").catch((error) => {
+    loading = null;
     throw error;
   });
-  return asked;
+  return loading;
 }
 
 /** May this window steer sessions, and see what was said? */
@@ -64,15 +64,15 @@ export const controls = async () => (await settings()).role === "controller";
  */
 export async function events(id, query, most) {
   /** @type {any[]} */
-  const found = [];
+  const all = [];
   let after = "";
   let gap = null;
   for (;;) {
     const page = await ask(`${sessionPath(id)}/events?limit=1000${query}${after}`);
-    found.push(...page.events);
+    all.push(...page.events);
     gap ??= page.gap ?? null;
-    if (!page.more || found.length >= most) {
-      return { events: found, more: page.more, gap, epoch: page.epoch };
+    if (!page.more || all.length >= most) {
+      return { events: all, more: page.more, gap, epoch: page.epoch };
     }
     after = `&after=${encodeURIComponent(page.next)}`;
   }
@@ -119,13 +119,13 @@ export async function sendReports() {
  * @param {() => void} again
  */
 export function problem(error, again) {
-  const said = error instanceof Error ? error.message : "Something went wrong in this page.";
+  const message = error instanceof Error ? error.message : "Something went wrong in this page.";
   const isLogin = error instanceof ApiError && error.status === 401;
   return h(
     "section",
     { class: "card failure", "aria-label": "Problem" },
     h("h2", {}, isLogin ? "No longer logged in" : "This did not work"),
-    h("p", {}, said),
+    h("p", {}, message),
     isLogin ? loginHelp() : null,
     h("p", { class: "buttons" }, button("Try again", again)),
   );

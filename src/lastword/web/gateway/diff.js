@@ -82,12 +82,12 @@ function near(rows) {
   const shown = new Uint8Array(rows.length);
   rows.forEach(({ sign }, place) => sign !== " " && shown.fill(1, Math.max(0, place - AROUND), place + AROUND + 1));
   /** @type {Row[]} */
-  const found = [];
+  const visible = [];
   rows.forEach((row, place) => {
-    if (shown[place]) found.push(row);
-    else if (found.at(-1)?.sign !== "…") found.push({ sign: "…", text: "" });
+    if (shown[place]) visible.push(row);
+    else if (visible.at(-1)?.sign !== "…") visible.push({ sign: "…", text: "" });
   });
-  return found;
+  return visible;
 }
 
 /** @type {Record<string, [keyof HTMLElementTagNameMap, string]>} */

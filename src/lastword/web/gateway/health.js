@@ -24,36 +24,36 @@ export function healthView() {
   );
   const place = h("div");
   const element = h("div", {}, h("h1", {}, "Health"), h("p", { class: "bar" }, h("label", { for: "days" }, "Show"), " ", days), place);
-  let asked = 0;
+  let requests = 0;
   async function look() {
-    asked += 1;
-    const mine = asked;
+    requests += 1;
+    const mine = requests;
     try {
-      const told = await ask(`/v1/stats?days=${days.value}`);
-      if (mine === asked) place.replaceChildren(...parts(told));
+      const stats = await ask(`/v1/stats?days=${days.value}`);
+      if (mine === requests) place.replaceChildren(...parts(stats));
     } catch (error) {
-      if (mine === asked) place.replaceChildren(problem(error, look));
+      if (mine === requests) place.replaceChildren(problem(error, look));
     }
   }
   days.addEventListener("change", look);
   void look();
-  return { element, title: "Health", close: () => (asked += 1) };
+  return { element, title: "Health", close: () => (requests += 1) };
 }
 
-/** @param {any} told */
-function parts(told) {
-  const { now, before } = told;
-  const found = [];
+/** @param {any} stats */
+function parts(stats) {
+  const { now, before } = stats;
+  const sections = [];
   if (now) {
-    found.push(h("p", { class: "sentence" }, verdict(now, before)));
-    found.push(h("section", {}, h("h2", {}, "Failures by type"), byType(now, before)));
-    found.push(h("section", {}, h("h2", {}, "Failures by day"), byDay(now, told)));
-    found.push(h("section", {}, h("h2", {}, "How long turns take"), times(now, before)));
-  } else found.push(h("p", { class: "quiet" }, "There is no record of these days: nothing has been recorded, or --no-record was said."));
-  found.push(h("section", {}, h("h2", {}, "Closed connections"), closes(told.gateway)));
-  found.push(h("section", {}, h("h2", {}, "Viewers' links"), links(told.gateway)));
-  found.push(h("section", {}, h("h2", {}, "This window's link"), link()));
-  return found;
+    sections.push(h("p", { class: "sentence" }, verdict(now, before)));
+    sections.push(h("section", {}, h("h2", {}, "Failures by type"), byType(now, before)));
+    sections.push(h("section", {}, h("h2", {}, "Failures by day"), byDay(now, stats)));
+    sections.push(h("section", {}, h("h2", {}, "How long turns take"), times(now, before)));
+  } else sections.push(h("p", { class: "quiet" }, "There is no record of these days: nothing has been recorded, or --no-record was given."));
+  sections.push(h("section", {}, h("h2", {}, "Closed connections"), closes(stats.gateway)));
+  sections.push(h("section", {}, h("h2", {}, "Viewers' links"), links(stats.gateway)));
+  sections.push(h("section", {}, h("h2", {}, "This window's link"), link()));
+  return sections;
 }
 
 /**
@@ -65,10 +65,10 @@ function verdict(now, before) {
   if (!now.turns) return "No turn began in these days.";
   const share = (/** @type {any} */ period) => (period?.turns ? (100 * period.failed) / period.turns : null);
   const [is, was] = [share(now) ?? 0, share(before)];
-  const said = `${count(now.failed)} of ${count(now.turns)} turns failed (${is.toFixed(is < 10 ? 1 : 0)} %)`;
-  if (was === null) return `${said}; nothing is known of the days before.`;
+  const sentence = `${count(now.failed)} of ${count(now.turns)} turns failed (${is.toFixed(is < 10 ? 1 : 0)} %)`;
+  if (was === null) return `${sentence}; nothing is known of the days before.`;
   const word = Math.abs(is - was) < 0.5 ? "as many as before" : is > was ? "more than before" : "fewer than before";
-  return `${said}, ${word} (${was.toFixed(was < 10 ? 1 : 0)} %).`;
+  return `${sentence}, ${word} (${was.toFixed(was < 10 ? 1 : 0)} %).`;
 }
 
 /**
@@ -98,15 +98,15 @@ function change(is, was) {
 
 /**
  * @param {any} now
- * @param {any} told
+ * @param {any} stats
  */
-function byDay(now, told) {
+function byDay(now, stats) {
   if (!now.turns) return h("p", { class: "quiet" }, "No turn began in these days.");
-  const days = Array.from({ length: told.days }, (_, back) => dayOf(told.to_epoch_ms - back * 86_400_000));
-  const known = [...new Set([...days, ...Object.keys(now.turns_by_day), ...Object.keys(now.by_day)])].sort();
-  const most = Math.max(1, ...known.map((day) => now.by_day[day] ?? 0));
-  const chart = h("div", { class: "chart" }, columns(known.map((day) => (now.by_day[day] ?? 0) / most)));
-  const rows = known.map((day) => [day, count(now.turns_by_day[day] ?? 0), count(now.by_day[day] ?? 0)]);
+  const days = Array.from({ length: stats.days }, (_, back) => dayOf(stats.to_epoch_ms - back * 86_400_000));
+  const dates = [...new Set([...days, ...Object.keys(now.turns_by_day), ...Object.keys(now.by_day)])].sort();
+  const most = Math.max(1, ...dates.map((day) => now.by_day[day] ?? 0));
+  const chart = h("div", { class: "chart" }, columns(dates.map((day) => (now.by_day[day] ?? 0) / most)));
+  const rows = dates.map((day) => [day, count(now.turns_by_day[day] ?? 0), count(now.by_day[day] ?? 0)]);
   return h("div", {}, chart, table(["Day", "Turns", "Failed"], rows));
 }
 

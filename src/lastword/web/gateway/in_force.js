@@ -33,9 +33,9 @@ export class InForce {
   /** @param {any} modes as opening or loading the session tells them */
   loaded(modes) {
     const all = Array.isArray(modes?.availableModes) ? modes.availableModes.slice(0, MOST) : [];
-    const known = JSON.stringify(all);
-    if (known !== this.#modes) {
-      this.#modes = known;
+    const text = JSON.stringify(all);
+    if (text !== this.#modes) {
+      this.#modes = text;
       this.mode.replaceChildren(...all.map((/** @type {any} */ one) => h("option", { value: one.id }, line(one.name ?? one.id, 40).textContent)));
     }
     this.label.hidden = !all.length;

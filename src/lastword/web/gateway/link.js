@@ -19,7 +19,7 @@ import { wordOfClose } from "./words.js";
  *   refused: (error: any) => void,
  *   state: (state: State) => void,
  *   rtt: (ms: number) => void,
- * }} Told
+ * }} Observer
  */
 
 const PROTOCOL = "acp.lastword.v1";
@@ -43,7 +43,7 @@ export class Link {
   #before = 0;
   #since = 0;
   /** @type {object | null} */
-  #known = null;
+  #viewer = null;
   /** @type {Map<string, string>} */
   #pending = new Map();
   /** @type {Map<string, number>} */
@@ -54,11 +54,11 @@ export class Link {
 
   /**
    * @param {string} session
-   * @param {Told} told
+   * @param {Observer} observer
    */
-  constructor(session, told) {
+  constructor(session, observer) {
     this.session = session;
-    this.told = told;
+    this.observer = observer;
     this.#state = initial(now());
     const listen = { signal: this.#over.signal };
     document.addEventListener("visibilitychange", () => this.#look(), listen);
@@ -130,7 +130,7 @@ export class Link {
     const isNew = state !== this.#state;
     this.#state = state;
     for (const action of actions) this.#do(action);
-    if (isNew) this.told.state(this.#state);
+    if (isNew) this.observer.state(this.#state);
   }
 
   /** @param {Action} action */
@@ -143,10 +143,10 @@ export class Link {
       case "probe":
         return this.#probe();
       case "show":
-        return this.told.show(action.line, action.cause, null, "", "");
+        return this.observer.show(action.line, action.cause, null, "", "");
       case "give_up":
         report("gave_up", { session_id: this.session, tries: this.#state.tries });
-        return this.told.show(action.line, action.cause, action.why, action.advice, action.button);
+        return this.observer.show(action.line, action.cause, action.why, action.advice, action.button);
       case "wait":
         clearTimeout(this.#timer);
         if (action.until === null) return;
@@ -223,7 +223,7 @@ export class Link {
         protocolVersion: 1,
         clientCapabilities: capabilities,
         clientInfo: { name: "lastword page", version: "1" },
-        _meta: { lastword: { replay: 1, lines: 1, ...this.#known } },
+        _meta: { lastword: { replay: 1, lines: 1, ...this.#viewer } },
       },
     });
   }
@@ -269,7 +269,7 @@ export class Link {
       if (ours.of === this.#part[0] && ours.part <= this.#part[1]) return;
       this.#part = [ours.of, ours.part];
     }
-    this.told.frame(frame);
+    this.observer.frame(frame);
     if (Number.isSafeInteger(ours?.seq)) this.#seq = ours.seq;
   }
 
@@ -279,7 +279,7 @@ export class Link {
    * @param {number} from
    */
   #begin(epoch, from) {
-    if (epoch !== this.#epoch) this.told.anew(this.#epoch !== "");
+    if (epoch !== this.#epoch) this.observer.anew(this.#epoch !== "");
     this.#epoch = epoch;
     this.#seq = from - 1;
     this.#before = Math.min(this.#before, this.#seq);
@@ -296,16 +296,16 @@ export class Link {
       this.#rtt = performance.now() - began;
       rtts.push(this.#rtt);
       if (rtts.length > 100) rtts.shift();
-      return this.told.rtt(this.#rtt);
+      return this.observer.rtt(this.#rtt);
     }
-    if (this.#pending.delete(id)) this.told.frame(frame);
+    if (this.#pending.delete(id)) this.observer.frame(frame);
   }
 
   /** @param {any} frame */
   #greeted(frame) {
     if (frame.error) return this.#refused(frame.error);
     const ours = frame.result?._meta?.lastword ?? {};
-    this.#known = { viewer: ours.viewer, secret: ours.secret };
+    this.#viewer = { viewer: ours.viewer, secret: ours.secret };
     this.#attach();
   }
 
@@ -322,7 +322,7 @@ export class Link {
       this.#socket?.send(waiting);
       if (id.startsWith("answer ")) this.#pending.delete(id);
     }
-    this.told.attached(isReturn, frame.result ?? {});
+    this.observer.attached(isReturn, frame.result ?? {});
     void sendReports();
     this.#probe();
   }
@@ -332,7 +332,7 @@ export class Link {
    * @param {any} error
    */
   #refused(error) {
-    this.told.refused(error);
+    this.observer.refused(error);
     this.#take({ event: "refused", status: error.code === -32002 ? 404 : 503 });
   }
 }

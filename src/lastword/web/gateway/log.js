@@ -32,10 +32,10 @@ export function logView(id, query) {
   const heading = h("h1", {}, line(id, 80));
   const filter = h("select", { id: "filter" }, ...OFFERED.map(([name], place) => h("option", { value: place }, name)));
   const content = h("input", { type: "checkbox", id: "content" });
-  const says = h("p", { role: "status", class: "quiet" });
+  const status = h("p", { role: "status", class: "quiet" });
   const list = h("div", { class: "log" });
   /** @type {(kind: string) => Promise<void>} */
-  const give = (kind) => exported(id, kind, content.checked, says);
+  const give = (kind) => exported(id, kind, content.checked, status);
   const element = h(
     "div",
     {},
@@ -48,34 +48,34 @@ export function logView(id, query) {
       h("p", {}, content, " ", h("label", { for: "content" }, "with the conversation")),
       h("p", { class: "buttons" }, button("As JSON", () => give("json")), button("As JSON Lines", () => give("jsonl"))),
     ),
-    says,
+    status,
     list,
   );
-  let asked = 0;
+  let requests = 0;
 
   async function look() {
-    asked += 1;
-    const mine = asked;
-    says.textContent = "Loading.";
+    requests += 1;
+    const mine = requests;
+    status.textContent = "Loading.";
     try {
       const kinds = OFFERED[Number(filter.value)]?.[1] ?? "";
       const { session } = await ask(sessionPath(id));
       const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
       const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;
-      const found = await events(id, `${kinds ? `&kinds=${kinds}` : ""}${from >= session.first ? place : ""}`, MOST);
-      if (mine !== asked) return;
-      const more = found.more || from >= session.first ? " There is more; export it to see all." : "";
-      says.textContent = `${plural(found.events.length, "entry")}.${more}`;
+      const page = await events(id, `${kinds ? `&kinds=${kinds}` : ""}${from >= session.first ? place : ""}`, MOST);
+      if (mine !== requests) return;
+      const more = page.more || from >= session.first ? " There is more; export it to see all." : "";
+      status.textContent = `${plural(page.events.length, "entry")}.${more}`;
       const gone = session.first - 1;
       const timeline = timelineOf(id, gone, await controls());
       list.replaceChildren(
         gone > 0 ? h("p", { class: "note warning" }, mark("warning"), `${plural(gone, "entry")} before this are no longer kept.`) : "",
-        found.events.length ? timeline.element : h("p", { class: "quiet" }, "Nothing of this kind is in the log."),
+        page.events.length ? timeline.element : h("p", { class: "quiet" }, "Nothing of this kind is in the log."),
       );
-      timeline.add(found.events);
+      timeline.add(page.events);
       timeline.open(query.get("incident"));
     } catch (error) {
-      says.textContent = "";
+      status.textContent = "";
       const isGone = error instanceof ApiError && error.status === 404;
       list.replaceChildren(
         isGone ? h("p", {}, "This session no longer exists on the gateway. ", h("a", { href: "#/" }, "All sessions")) : problem(error, look),
@@ -84,7 +84,7 @@ export function logView(id, query) {
   }
   filter.addEventListener("change", look);
   void look();
-  return { element, title: "Log", close: () => (asked += 1) };
+  return { element, title: "Log", close: () => (requests += 1) };
 }
 
 /**
@@ -126,19 +126,19 @@ async function showFrame(id, event, place) {
  * @param {string} id
  * @param {string} kind
  * @param {boolean} withContent
- * @param {Element} says
+ * @param {Element} status
  */
-async function exported(id, kind, withContent, says) {
+async function exported(id, kind, withContent, status) {
   try {
-    const found = await events(id, withContent ? "&content=1" : "", MOST_EXPORTED);
+    const page = await events(id, withContent ? "&content=1" : "", MOST_EXPORTED);
     const name = `lastword-${id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 60)}.${kind}`;
-    if (kind === "jsonl") download(name, "application/jsonl", found.events.map((event) => `${JSON.stringify(event)}\n`));
+    if (kind === "jsonl") download(name, "application/jsonl", page.events.map((event) => `${JSON.stringify(event)}\n`));
     else {
-      const whole = { version: 1, session_id: id, epoch: found.epoch, gap: found.gap, events: found.events };
+      const whole = { version: 1, session_id: id, epoch: page.epoch, gap: page.gap, events: page.events };
       download(name, "application/json", [JSON.stringify(whole, null, 2)]);
     }
-    says.textContent = `${plural(found.events.length, "entry")} exported to ${name}.`;
+    status.textContent = `${plural(page.events.length, "entry")} exported to ${name}.`;
   } catch (error) {
-    says.textContent = error instanceof Error ? error.message : "The export failed.";
+    status.textContent = error instanceof Error ? error.message : "The export failed.";
   }
 }

@@ -60,7 +60,7 @@ export function sessionNav(id, isLog) {
 
 class SessionPage {
   /** @type {Map<string, HTMLElement>} */
-  #asks = new Map();
+  #questions = new Map();
   /** @type {string | null} */
   #prompt = null;
   #choice = "";
@@ -81,11 +81,11 @@ class SessionPage {
     this.transcript = new Transcript(this.logUrl);
     this.heading = h("h1", {}, line(id, 80));
     this.about = h("p", { class: "quiet" });
-    this.says = h("span", { role: "status", class: "says" });
+    this.message = h("span", { role: "status", class: "says" });
     this.countdown = h("span", { class: "countdown" });
     this.help = h("div");
     this.title = h("h2");
-    this.status = h("div", { class: "link-status", hidden: true }, this.title, this.says, this.countdown, this.help);
+    this.status = h("div", { class: "link-status", hidden: true }, this.title, this.message, this.countdown, this.help);
     this.turn = h("p", { role: "status", class: "turn" }, "Loading the conversation…");
     this.questions = h("div");
     this.box = h("textarea", { id: "prompt", rows: 2, "aria-describedby": "prompt-hint", autocomplete: "off" });
@@ -122,7 +122,7 @@ class SessionPage {
       frame: (frame) => this.#frame(frame),
       anew: (isReset) => this.#anew(isReset),
       attached: (isReturn, loaded) => this.#attached(isReturn, loaded),
-      show: (...told) => this.#show(...told),
+      show: (...shown) => this.#show(...shown),
       refused: (error) => this.#refused(error),
       state: (state) => this.#state(state),
       rtt: (ms) => this.status.setAttribute("data-rtt", ms.toFixed(1)),
@@ -174,7 +174,7 @@ class SessionPage {
     this.transcript.clear();
     this.transcript.catchUp(true);
     this.#isTurn = this.#prompt !== null;
-    for (const id of [...this.#asks.keys()]) this.#withdraw(id);
+    for (const id of [...this.#questions.keys()]) this.#withdraw(id);
     if (isReset) this.#news(sentence("log_reset"), true);
   }
 
@@ -205,19 +205,19 @@ class SessionPage {
   }
 
   /**
-   * @param {string} said
+   * @param {string} sentence
    * @param {string} cause
    * @param {string | null} why
    * @param {string} advice
    * @param {string} label
    */
-  #show(said, cause, why, advice, label) {
+  #show(sentence, cause, why, advice, label) {
     this.#isEnded = why !== null;
     this.title.textContent = why && (ENDS[why] ?? "No connection to the gateway");
     this.title.hidden = !why;
-    this.says.textContent = `${said} ${advice}`.trim();
+    this.message.textContent = `${sentence} ${advice}`.trim();
     this.help.replaceChildren();
-    this.status.hidden = !said;
+    this.status.hidden = !sentence;
     this.status.classList.toggle("over", why !== null);
     if (cause && why) add(this.help, h("details", {}, h("summary", {}, "What happened"), line(cause)));
     if (why === "unauthorized") add(this.help, loginHelp());
@@ -229,20 +229,20 @@ class SessionPage {
     this.form.hidden = !this.#controls || isOver;
     if (isOver) this.transcript.empty.remove();
     if (buttons.firstChild) add(this.help, buttons);
-    if (!why && said.startsWith("Reconnected")) setTimeout(() => this.#quiet(said), 8000);
+    if (!why && sentence.startsWith("Reconnected")) setTimeout(() => this.#quiet(sentence), 8000);
     this.#enable();
   }
 
-  /** @param {string} said */
-  #quiet(said) {
-    if (this.says.textContent === said) this.status.hidden = true;
+  /** @param {string} sentence */
+  #quiet(sentence) {
+    if (this.message.textContent === sentence) this.status.hidden = true;
   }
 
   /** @param {import("./reconnect.js").State} state */
   #state(state) {
     clearInterval(this.#timer);
     const tick = () => {
-      const waits = state.phase === "waiting" && state.online && state.due !== null && this.says.textContent;
+      const waits = state.phase === "waiting" && state.online && state.due !== null && this.message.textContent;
       const left = waits ? (Number(state.due) - performance.now()) / 1000 : 0;
       this.countdown.textContent = left > 0 ? `Next try in ${span(left)}.` : "";
     };
@@ -260,13 +260,13 @@ class SessionPage {
     this.stop.hidden = !this.#isTurn;
     this.stop.disabled = !this.#isLive;
     this.inForce.mode.disabled = !this.#isLive || !this.#controls;
-    let said = "";
-    if (this.#isEnded) said = "";
-    else if (!this.#isLive) said = this.transcript.length ? "Not connected. What the agent does in the meantime is shown after reconnecting." : "Loading the conversation…";
-    else if (this.#asks.size) said = "The agent is waiting for your answer.";
-    else if (this.#isTurn) said = "The agent is working.";
-    else if (this.#failed) said = this.#failed;
-    if (this.turn.textContent !== said) this.turn.textContent = said;
+    let sentence = "";
+    if (this.#isEnded) sentence = "";
+    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What the agent does in the meantime is shown after reconnecting." : "Loading the conversation…";
+    else if (this.#questions.size) sentence = "The agent is waiting for your answer.";
+    else if (this.#isTurn) sentence = "The agent is working.";
+    else if (this.#failed) sentence = this.#failed;
+    if (this.turn.textContent !== sentence) this.turn.textContent = sentence;
   }
 
   #submit() {
@@ -296,7 +296,7 @@ class SessionPage {
 
   #cancel() {
     this.link.notify("session/cancel", { sessionId: this.id });
-    for (const id of [...this.#asks.keys()]) {
+    for (const id of [...this.#questions.keys()]) {
       this.link.answer(id, { outcome: { outcome: "cancelled" } });
       this.#withdraw(id);
     }
@@ -314,7 +314,7 @@ class SessionPage {
         this.#isSaid = isUser;
         return;
       case "session/request_permission":
-        return this.#asked(String(frame.id), params);
+        return this.#question(String(frame.id), params);
       case "$/cancel_request":
         return this.#answeredElsewhere(String(params.requestId));
       case "_lastword/ended":
@@ -384,10 +384,10 @@ class SessionPage {
     if (error) this.#fail(error);
     else {
       this.transcript.settle();
-      const said = STOPS[/** @type {keyof typeof STOPS} */ (stopReason ?? "")];
-      if (said) this.transcript.note(said, stopReason === "cancelled" ? "info" : "warning");
+      const sentence = STOPS[/** @type {keyof typeof STOPS} */ (stopReason ?? "")];
+      if (sentence) this.transcript.note(sentence, stopReason === "cancelled" ? "info" : "warning");
     }
-    for (const id of [...this.#asks.keys()]) this.#withdraw(id);
+    for (const id of [...this.#questions.keys()]) this.#withdraw(id);
     this.#enable();
   }
 
@@ -399,10 +399,10 @@ class SessionPage {
     this.failure = name;
     this.#failed = `The turn failed: ${TITLES[error.type]}.`;
     if (!isKnown) {
-      const known = this.#lastFailure;
-      const isPast = known && error.incident_id && known.incident_id === error.incident_id;
+      const last = this.#lastFailure;
+      const isPast = last && error.incident_id && last.incident_id === error.incident_id;
       this.transcript.failed(error, {
-        received: isPast ? known.at_epoch_ms : Date.now(),
+        received: isPast ? last.at_epoch_ms : Date.now(),
         again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
         edit: this.#controls ? () => this.#edit() : null,
       });
@@ -420,13 +420,13 @@ class SessionPage {
    * @param {string} id
    * @param {any} params
    */
-  #asked(id, params) {
-    if (this.#asks.has(id)) return;
+  #question(id, params) {
+    if (this.#questions.has(id)) return;
     const card = permissionCard(params, (result) => {
       this.link.answer(id, result);
       this.#withdraw(id);
     });
-    this.#asks.set(id, card);
+    this.#questions.set(id, card);
     this.questions.append(card);
     this.#isTurn = true;
     this.#enable();
@@ -434,18 +434,18 @@ class SessionPage {
 
   /** @param {string} id */
   #withdraw(id) {
-    const card = this.#asks.get(id);
+    const card = this.#questions.get(id);
     if (!card) return;
     const hadFocus = card.contains(document.activeElement);
     card.remove();
-    this.#asks.delete(id);
+    this.#questions.delete(id);
     if (hadFocus) (this.questions.querySelector("button") ?? this.box).focus();
     this.#enable();
   }
 
   /** @param {string} id */
   #answeredElsewhere(id) {
-    if (!this.#asks.has(id)) return;
+    if (!this.#questions.has(id)) return;
     this.#withdraw(id);
     if (this.#isLive) this.#news("The agent's question was answered in another window, or it no longer asks.", false);
   }
@@ -471,12 +471,12 @@ class SessionPage {
 
   /**
    * What used to be silent: as a line of the conversation, and of the moment.
-   * @param {string} said
+   * @param {string} sentence
    * @param {boolean} isWarning
    * @param {number} [at]
    */
-  #news(said, isWarning, at = Date.now()) {
-    this.transcript.note(said, isWarning ? "warning" : "info", at);
-    if (Date.now() - at < 60_000) toast(said, isWarning ? "warning" : "info");
+  #news(sentence, isWarning, at = Date.now()) {
+    this.transcript.note(sentence, isWarning ? "warning" : "info", at);
+    if (Date.now() - at < 60_000) toast(sentence, isWarning ? "warning" : "info");
   }
 }

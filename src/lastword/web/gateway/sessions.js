@@ -30,9 +30,9 @@ export function sessionsView() {
   async function look() {
     clearTimeout(timer);
     try {
-      const told = await ask(`/v1/sessions${(await controls()) ? "?content=1" : ""}`);
-      const text = JSON.stringify(told);
-      if (text !== shown) keepFocus(list, () => list.replaceChildren(...sessionList(told)));
+      const listing = await ask(`/v1/sessions${(await controls()) ? "?content=1" : ""}`);
+      const text = JSON.stringify(listing);
+      if (text !== shown) keepFocus(list, () => list.replaceChildren(...sessionList(listing)));
       shown = text;
     } catch (error) {
       shown = "";
@@ -43,7 +43,7 @@ export function sessionsView() {
   const wait = () => document.addEventListener("visibilitychange", () => !isOver && look(), { once: true });
 
   void look();
-  void settings().then((told) => told.root && fresh.append(newSession(told)), () => undefined);
+  void settings().then((config) => config.root && fresh.append(newSession(config)), () => undefined);
   return {
     element,
     title: "Sessions",
@@ -66,11 +66,11 @@ function keepFocus(place, change) {
   for (const each of place.querySelectorAll("a")) if (each.getAttribute("href") === link) return each.focus();
 }
 
-/** @param {any} told */
-function sessionList(told) {
-  if (!told.sessions.length) return [h("p", { class: "quiet" }, "There is no session yet.")];
-  const items = told.sessions.map(sessionItem);
-  const more = told.more ? [h("p", { class: "quiet" }, `${plural(told.more, "more")} have ended.`)] : [];
+/** @param {any} listing */
+function sessionList(listing) {
+  if (!listing.sessions.length) return [h("p", { class: "quiet" }, "There is no session yet.")];
+  const items = listing.sessions.map(sessionItem);
+  const more = listing.more ? [h("p", { class: "quiet" }, `${plural(listing.more, "more")} have ended.`)] : [];
   return [h("ul", { class: "sessions" }, ...items), ...more];
 }
 
@@ -105,33 +105,33 @@ function failureLine(failure, place, isOver) {
   const href = `${place}/log${failure.incident_id ? `?incident=${encodeURIComponent(failure.incident_id)}` : ""}`;
   const more = h("a", { href }, "What happened");
   if (failure.recovered || isOver) {
-    const said = failure.recovered ? "Recovered from" : "Its last turn failed";
-    return h("p", { class: "quiet" }, `${said}: ${title}, `, when(failure.at_epoch_ms), ". ", more);
+    const outcome = failure.recovered ? "Recovered from" : "Its last turn failed";
+    return h("p", { class: "quiet" }, `${outcome}: ${title}, `, when(failure.at_epoch_ms), ". ", more);
   }
   return h("p", { class: "sentence" }, h("strong", {}, `${title}. `), failure.sentence, " ", h("small", {}, when(failure.at_epoch_ms)), " ", more);
 }
 
-/** @param {{path: string, root: string}} told */
-function newSession(told) {
-  const field = h("input", { id: "folder", value: told.root, autocomplete: "off", spellcheck: "false" });
-  const says = h("p", { role: "status" });
+/** @param {{path: string, root: string}} config */
+function newSession(config) {
+  const field = h("input", { id: "folder", value: config.root, autocomplete: "off", spellcheck: "false" });
+  const status = h("p", { role: "status" });
   const send = h("button", { type: "submit", class: "first" }, "Start");
   const form = h(
     "form",
     { class: "card" },
     h("label", { for: "folder" }, "Working folder"),
     field,
-    says,
+    status,
     h("p", { class: "buttons" }, send),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     send.disabled = true;
-    says.textContent = "Starting the agent…";
+    status.textContent = "Starting the agent…";
     try {
-      location.hash = `#/session/${encodeURIComponent(await open(told.path, field.value))}`;
+      location.hash = `#/session/${encodeURIComponent(await open(config.path, field.value))}`;
     } catch (error) {
-      says.textContent = error instanceof Error ? error.message : "That failed.";
+      status.textContent = error instanceof Error ? error.message : "That failed.";
     }
     send.disabled = false;
   });

@@ -70,7 +70,7 @@ export class Transcript {
     this.lastPrompt = "";
     this.list = h("div", { class: "items" });
     this.earlier = button("", () => this.#showEarlier(), { class: "earlier", hidden: true });
-    this.empty = h("p", { class: "quiet" }, "Nothing has been said here yet.");
+    this.empty = h("p", { class: "quiet" }, "There are no messages yet.");
     this.element = h("section", { class: "transcript", "aria-label": "Conversation" }, this.earlier, this.empty, this.list);
     const over = new AbortController();
     const listen = { passive: true, signal: over.signal };
@@ -176,16 +176,16 @@ export class Transcript {
 
   /**
    * The agent tries its model call again: one line, replaced in place.
-   * @param {string} said
-   * @param {any} told
+   * @param {string} sentence
+   * @param {any} retry
    */
-  retry(said, told) {
-    const due = typeof told.wait_seconds === "number" ? Date.now() + told.wait_seconds * 1000 : null;
-    const tries = told.attempt ? `attempt ${told.attempt}${told.max_attempts ? ` of ${told.max_attempts}` : ""}` : "another attempt";
+  retry(sentence, retry) {
+    const due = typeof retry.wait_seconds === "number" ? Date.now() + retry.wait_seconds * 1000 : null;
+    const tries = retry.attempt ? `attempt ${retry.attempt}${retry.max_attempts ? ` of ${retry.max_attempts}` : ""}` : "another attempt";
     const item = this.#retry ?? { kind: "retry", at: Date.now(), draw: () => h("p") };
     item.draw = () => {
       const left = h("span", { class: "countdown" });
-      const made = h("p", { class: "note warning" }, mark("warning"), h("span", { dir: "auto" }, `${said} `), left);
+      const made = h("p", { class: "note warning" }, mark("warning"), h("span", { dir: "auto" }, `${sentence} `), left);
       const tick = () => {
         const seconds = due === null ? 0 : (due - Date.now()) / 1000;
         const now = this.#retry === item;
@@ -251,7 +251,7 @@ export class Transcript {
    * @param {any} block
    */
   #block(kind, who, block) {
-    if (block?.type !== "image") return this.#said(kind, who, blockText(block));
+    if (block?.type !== "image") return this.#message(kind, who, blockText(block));
     this.#over();
     this.picture(who, block);
   }
@@ -262,15 +262,15 @@ export class Transcript {
    */
   picture(who, block) {
     /** @type {{block: any}} */
-    const kept = { block };
-    this.#pictures.push(kept);
+    const holder = { block };
+    this.#pictures.push(holder);
     this.#pictureSize += String(block.data ?? "").length;
     while (this.#pictureSize > MAX_PICTURES) {
       const oldest = this.#pictures.shift();
       this.#pictureSize -= String(oldest?.block.data ?? "").length;
       if (oldest) oldest.block = null;
     }
-    const shown = () => (kept.block ? picture(kept.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
+    const shown = () => (holder.block ? picture(holder.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
     this.#add({
       kind: "picture",
       at: Date.now(),
@@ -283,7 +283,7 @@ export class Transcript {
    * @param {string} who
    * @param {string} text
    */
-  #said(kind, who, text) {
+  #message(kind, who, text) {
     this.#over();
     const last = this.#items[this.#items.length - 1];
     if (last?.kind === kind) this.#grow(last, text);
@@ -312,8 +312,8 @@ export class Transcript {
       },
       redraw: () => {
         const all = item.text ?? "";
-        const known = shown?.text.length ?? 0;
-        shown?.append(all.slice(known));
+        const length = shown?.text.length ?? 0;
+        shown?.append(all.slice(length));
       },
     };
     this.#add(item);
@@ -333,12 +333,12 @@ export class Transcript {
     const id = String(update.toolCallId);
     const before = this.#tools.get(id);
     const isOver = ["completed", "failed", "cancelled"].includes(before?.tool.status);
-    const known = update.sessionUpdate === "tool_call" && isOver ? undefined : before; // an id used again
+    const existing = update.sessionUpdate === "tool_call" && isOver ? undefined : before; // an id used again
     const given = Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined));
     if (Array.isArray(given["content"])) given["content"] = given["content"].slice(0, MAX_TOOL_PARTS);
-    if (known) {
-      Object.assign(known.tool, given);
-      return this.#change(known);
+    if (existing) {
+      Object.assign(existing.tool, given);
+      return this.#change(existing);
     }
     /** @type {Item} */
     const item = {
@@ -349,7 +349,7 @@ export class Transcript {
         const name = h("summary");
         const body = h("div", { class: "body" });
         const made = h("details", { class: "item tool" }, name, body);
-        const fill = () => body.replaceChildren(toolAbout(item.tool) ?? h("p", { class: "quiet" }, "The agent told no more of it."));
+        const fill = () => body.replaceChildren(toolAbout(item.tool) ?? h("p", { class: "quiet" }, "The agent gave no details."));
         made.addEventListener("toggle", () => made.open && fill());
         item.redraw = () => {
           const [word, sign] = TOOL_STATES[item.tool.status] ?? ["", "running"];

@@ -17,8 +17,8 @@ const OFFERED = [["Everything", []], ...FILTERS];
 function ownWords({ kind, facts: about }) {
   if (!RECORD_KINDS.includes(kind)) return null;
   const what = KINDS[kind];
-  const known = ownAbout(kind, about);
-  return known ? `${what}: ${String(known).replaceAll("_", " ")}` : (what ?? null);
+  const detail = ownAbout(kind, about);
+  return detail ? `${what}: ${String(detail).replaceAll("_", " ")}` : (what ?? null);
 }
 
 /**
@@ -60,9 +60,9 @@ export class RecordLog {
       { id: "filter", onchange: () => this.#show() },
       ...OFFERED.map(([name], place) => h("option", { value: place }, name)),
     );
-    this.says = h("p", { role: "status", class: "quiet" });
+    this.status = h("p", { role: "status", class: "quiet" });
     this.place = h("div", { class: "log" });
-    this.element = h("div", {}, h("p", { class: "bar" }, h("label", { for: "filter" }, "Show"), " ", this.filter), this.says, this.place);
+    this.element = h("div", {}, h("p", { class: "bar" }, h("label", { for: "filter" }, "Show"), " ", this.filter), this.status, this.place);
     this.timeline = this.#newTimeline();
     this.#show();
   }
@@ -111,19 +111,19 @@ export class RecordLog {
   }
 
   #tell() {
-    const told = plural(this.timeline.shown, "entry");
-    const said = this.timeline.shown || !this.events.length ? `${told}.` : "Nothing of this kind is in the record.";
-    if (this.says.textContent !== said) this.says.textContent = said;
+    const count = plural(this.timeline.shown, "entry");
+    const sentence = this.timeline.shown || !this.events.length ? `${count}.` : "Nothing of this kind is in the record.";
+    if (this.status.textContent !== sentence) this.status.textContent = sentence;
   }
 }
 
 /**
  * An answer in a sentence: what went wrong, and how to go on.
- * @param {string} said
+ * @param {string} message
  * @param {...(Node | string)} more
  */
-export function trouble(said, ...more) {
-  const card = h("section", { class: "card failure", "aria-label": "Problem" }, h("h2", {}, "This did not work"), h("p", {}, said));
+export function trouble(message, ...more) {
+  const card = h("section", { class: "card failure", "aria-label": "Problem" }, h("h2", {}, "This did not work"), h("p", {}, message));
   add(card, ...more);
   return card;
 }

@@ -5,12 +5,12 @@
 import { copyButton, h } from "./dom.js";
 import { RecordLog } from "./record.js";
 
-const told = JSON.parse(document.getElementById("record")?.textContent ?? "{}");
+const data = JSON.parse(document.getElementById("record")?.textContent ?? "{}");
 const log = new RecordLog();
-log.add(told.events);
+log.add(data.events);
 document.getElementById("timeline")?.replaceChildren(log.element);
 document.getElementById("copies")?.append(
-  copyButton("Copy the summary", () => told.summary),
+  copyButton("Copy the summary", () => data.summary),
   h("span", { class: "quiet" }, "Markdown, for the text of an issue"),
 );
 

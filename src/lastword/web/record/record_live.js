@@ -15,10 +15,10 @@ let views = 0;
 class RecordError extends Error {
   /**
    * @param {number} status
-   * @param {string} said
+   * @param {string} message
    */
-  constructor(status, said) {
-    super(said);
+  constructor(status, message) {
+    super(message);
     this.status = status;
   }
 }
@@ -34,9 +34,9 @@ async function ask(path) {
   } catch {
     throw new RecordError(0, "`lastword log --web` does not run any more. Type it again for a new link.");
   }
-  const told = await answer.json().catch(() => ({}));
-  if (answer.ok) return told;
-  throw new RecordError(answer.status, String(told.error ?? `It answered HTTP ${answer.status}.`));
+  const body = await answer.json().catch(() => ({}));
+  if (answer.ok) return body;
+  throw new RecordError(answer.status, String(body.error ?? `It answered HTTP ${answer.status}.`));
 }
 
 /**
@@ -45,8 +45,8 @@ async function ask(path) {
  * @param {() => void} again
  */
 function say(place, error, again) {
-  const said = error instanceof Error ? error.message : "Something went wrong in this page.";
-  place.replaceChildren(trouble(said, h("p", { class: "buttons" }, button("Try again", again))));
+  const message = error instanceof Error ? error.message : "Something went wrong in this page.";
+  place.replaceChildren(trouble(message, h("p", { class: "buttons" }, button("Try again", again))));
 }
 
 /** @param {any} shown */
@@ -119,13 +119,13 @@ async function showSession(name, incident) {
     let isOver = false;
     try {
       for (;;) {
-        const told = await ask(`/record/session?name=${encodeURIComponent(name)}${after}`);
+        const page = await ask(`/record/session?name=${encodeURIComponent(name)}${after}`);
         if (mine !== views) return;
-        log.add(told.events);
-        after = `&after=${told.next}`;
-        older ||= told.left_out;
-        about.replaceChildren(...sidesOf(told.run, older));
-        if (!told.more) break;
+        log.add(page.events);
+        after = `&after=${page.next}`;
+        older ||= page.left_out;
+        about.replaceChildren(...sidesOf(page.run, older));
+        if (!page.more) break;
       }
       place.replaceChildren();
     } catch (error) {
@@ -152,13 +152,13 @@ function show() {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, name = ""] = path.split("/");
   if (view !== "session") return void showSessions();
-  let known = name;
+  let decoded = name;
   try {
-    known = decodeURIComponent(name);
+    decoded = decodeURIComponent(name);
   } catch {
     // as it stands: no session is found, which is said
   }
-  void showSession(known, new URLSearchParams(query).get("incident"));
+  void showSession(decoded, new URLSearchParams(query).get("incident"));
 }
 
 addEventListener("hashchange", show);

@@ -106,12 +106,12 @@ const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
 
 /**
  * What stands before and after the wait in a sentence; null where it has none.
- * @param {string} said
+ * @param {string} sentence
  * @returns {[string, string | null]}
  */
-function halves(said) {
-  const found = [...said.matchAll(WAIT)].at(-1); // what stands before may be quoted
-  return found ? [said.slice(0, found.index), said.slice(found.index + found[0].length)] : [said, null];
+function halves(sentence) {
+  const match = [...sentence.matchAll(WAIT)].at(-1); // what stands before may be quoted
+  return match ? [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)] : [sentence, null];
 }
 
 /**
@@ -130,8 +130,8 @@ function offerRetry(place, again, confirm) {
       place.replaceChildren(ask);
       ask.focus();
     });
-    const said = "The agent may already have done part of it, and would repeat that.";
-    place.replaceChildren(h("span", { role: "status" }, said), sure, no);
+    const warning = "The agent may already have done part of it, and would repeat that.";
+    place.replaceChildren(h("span", { role: "status" }, warning), sure, no);
     sure.focus();
   });
   place.append(ask);
@@ -169,10 +169,10 @@ export function failureDetails(error) {
  */
 export function failureText(error, received) {
   const { message, detail, ...rest } = error;
-  const known = Object.entries(rest).filter(([, value]) => typeof value !== "object");
-  const lines = known.map(([name, value]) => `${name}: ${value}`);
-  const said = typeof detail?.text === "string" ? ["", detail.text] : [];
-  return [message, `at: ${new Date(received).toISOString()}`, ...lines, ...said].join("\n");
+  const members = Object.entries(rest).filter(([, value]) => typeof value !== "object");
+  const lines = members.map(([name, value]) => `${name}: ${value}`);
+  const text = typeof detail?.text === "string" ? ["", detail.text] : [];
+  return [message, `at: ${new Date(received).toISOString()}`, ...lines, ...text].join("\n");
 }
 
 const MARKS = { failed: "✕", ok: "✓", running: "…", waits: "?", gone: "–", warning: "!" };

@@ -63,9 +63,9 @@ export function cut(text, limit) {
  * @param {number} [limit]
  */
 export function line(text, limit = 200) {
-  const told = typeof text === "string" ? text : "";
-  const start = cut(told.slice(0, limit * 4).replace(/\s+/gu, " ").trim(), limit);
-  return h("bdi", {}, start.length < told.trim().length ? `${start}…` : start);
+  const whole = typeof text === "string" ? text : "";
+  const start = cut(whole.slice(0, limit * 4).replace(/\s+/gu, " ").trim(), limit);
+  return h("bdi", {}, start.length < whole.trim().length ? `${start}…` : start);
 }
 
 const MORE = 200_000;
@@ -226,13 +226,13 @@ export function download(name, type, parts) {
 
 /**
  * A line of news that goes away by itself; what it says stands in the session, too.
- * @param {string} said
+ * @param {string} message
  * @param {"info" | "warning"} [level]
  */
-export function toast(said, level = "info") {
+export function toast(message, level = "info") {
   const place = document.getElementById("toasts");
   if (!place) return;
-  const one = h("div", { class: `toast ${level}` }, h("p", {}, said));
+  const one = h("div", { class: `toast ${level}` }, h("p", {}, message));
   add(one, button("×", () => one.remove(), { "aria-label": "Dismiss" }));
   place.append(one);
   while (place.children.length > 3) place.firstElementChild?.remove();

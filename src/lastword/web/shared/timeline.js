@@ -76,11 +76,11 @@ export class Timeline {
   open(incident) {
     if (!incident) return false;
     if (this.waiting.some(([, event]) => event.facts.incident_id === incident)) this.fill(Infinity);
-    const found = [...this.element.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
-    if (!found) return false;
-    found.open = true;
-    found.scrollIntoView({ block: "center" });
-    found.querySelector("summary")?.focus({ preventScroll: true });
+    const details = [...this.element.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
+    if (!details) return false;
+    details.open = true;
+    details.scrollIntoView({ block: "center" });
+    details.querySelector("summary")?.focus({ preventScroll: true });
     return true;
   }
 
@@ -180,8 +180,8 @@ function inWords(event) {
     case "session_restored":
       return about.history === "none" ? `${what}, without its history` : what;
     default: {
-      const known = about.method ?? about.update ?? about.word ?? about.what;
-      return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+      const detail = about.method ?? about.update ?? about.word ?? about.what;
+      return detail ? `${what}: ${String(detail).replaceAll("_", " ")}` : what;
     }
   }
 }
@@ -192,15 +192,15 @@ function inWords(event) {
  */
 function opened(event, about) {
   const place = h("div", { class: "body" });
-  const { sentence, ...known } = event.facts;
+  const { sentence, ...rest } = event.facts;
   if (event.kind === "error") {
-    const error = { ...known, message: known.message || (sentence ?? "") };
+    const error = { ...rest, message: rest.message || (sentence ?? "") };
     const { card } = failureCard(error, { received: event.at_epoch_ms });
     add(place, card);
   }
-  const rows = Object.entries(known).map(([name, value]) => {
-    const told = typeof value === "object" ? JSON.stringify(value) : String(value);
-    const shown = told.length > 200 || told.includes("\n") ? new LongText(told, 2000).element : line(told);
+  const rows = Object.entries(rest).map(([name, value]) => {
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    const shown = text.length > 200 || text.includes("\n") ? new LongText(text, 2000).element : line(text);
     return /** @type {[string, any]} */ ([name.replaceAll("_", " "), shown]);
   });
   add(place, facts([["When", when(event.at_epoch_ms)], ["Entry", event.seq], ["Viewer", event.viewer], ...(event.kind === "error" ? [] : rows)]));
