@@ -34,7 +34,7 @@ OPTIONS = (
     Setting(
         "url",
         "text",
-        "of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
+        "URL of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
         metavar="URL",
         note="url in [connect] of the configuration file",
     ),

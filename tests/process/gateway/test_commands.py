@@ -232,7 +232,7 @@ def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_pat
         low, high = sorted((first.port, second.port))
         told = second.tell("status")
         assert told.returncode == 0
-        assert f"; another one is on port {first.port} (--port {first.port})\n" in told.stdout
+        assert f"; one is running on port {first.port} (--port {first.port})\n" in told.stdout
         told = run("stop", "--port", "1", **shared)
         assert told.returncode == 1
         assert f"; others are on ports {low}, {high} (--port {low})\n" in told.stderr

@@ -108,9 +108,7 @@ def _what_stays(settings: GatewaySettings, port: int) -> str:
         return ""
     keep = "keeps" if count == 1 else "keep"
     end = f"lastword gateway stop --agents{'' if port == _USUAL_PORT else f' --port {port}'}"
-    return (
-        f"; {counted(count, 'agent')} {keep} running, for the next gateway here, or until `{end}`"
-    )
+    return f"; {counted(count, 'agent')} {keep} running for the next gateway here, or until `{end}`"
 
 
 def _agents(run_folder: str) -> list[dict[str, Any]]:
@@ -139,7 +137,7 @@ def _ready(welcome: Welcome) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
-        sys.stderr.write("lastword: Ctrl-C ends the gateway, and leaves its agents running\n")
+        sys.stderr.write("lastword: Ctrl-C stops the gateway and leaves its agents running\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
@@ -184,8 +182,8 @@ def _elsewhere(ports: list[int]) -> str:
         case []:
             return ""
         case [port]:
-            return f"; another one is on port {port} (--port {port})"
-    return f"; others are on ports {', '.join(map(str, ports))} (--port {ports[0]})"
+            return f"; one is running on port {port} (--port {port})"
+    return f"; some are running on ports {', '.join(map(str, ports))} (--port {ports[0]})"
 
 
 def _reload(arguments: Sequence[str]) -> int:
@@ -224,7 +222,7 @@ def _stop(arguments: Sequence[str]) -> int:
 
 def _left_running(run_folder: str) -> str:
     count = len(_agents(run_folder))
-    return f"{count} still running; --agents ends them, too" if count else "none is running"
+    return f"{count} still running; --agents ends them too" if count else "none is running"
 
 
 def _status(arguments: Sequence[str]) -> int:

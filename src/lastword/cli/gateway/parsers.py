@@ -20,14 +20,14 @@ HOUR_SECONDS = 3600
 
 ABOUT = """\
 Serves an ACP agent at a URL. A session outlives the connections to it, several
-viewers see it at once, and whoever comes back goes on where they were. A page
-to look at it with is at the same address.
+viewers can watch it at once, and a viewer that reconnects continues where it
+left off. A web page for sessions is at the same address.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
-Every option of `lastword run` is taken too, and goes for each agent.
+Every option of `lastword run` is accepted too, and applies to each agent.
 A TIME is a number of seconds, or has a unit: 90, 15m, 12h, 7d. A SIZE is a
 number of bytes, or has one: 64KiB, 16MiB.
 
@@ -36,10 +36,10 @@ examples:
   lastword gateway --listen 127.0.0.1:8000 --root ~/projects -- opencode acp
   lastword gateway --idle-timeout 300 --sessions 4 -- opencode acp
   lastword gateway token --link         a link to the page
-  lastword gateway status               what it runs
-  lastword gateway stop --agents        end it, and its agents
+  lastword gateway status               what it is running
+  lastword gateway stop --agents        stop it, and its agents
 
-exit status: 0 once it has been stopped, 2 when it cannot be started.
+exit status: 0 once it has been stopped, 2 if it cannot be started.
 """
 
 
@@ -75,20 +75,20 @@ def token_parser() -> CommandParser:
         "--role",
         choices=[role.value for role in Role],
         default=Role.CONTROLLER.value,
-        help=f"what its holder may do: everything, or look on "
+        help=f"what its bearer may do: everything, or only watch "
         f"({', '.join(role.value for role in Role)}; default: %(default)s)",
     )
     made.add_argument(
         "--session",
         default="",
         metavar="ID",
-        help="let it into this session alone (default: all)",
+        help="limit it to this session (default: all)",
     )
     made.add_argument(
         "--expires",
         type=seconds,
         metavar="TIME",
-        help="how long it is valid; connections opened with it end with it; 0 means for ever "
+        help="how long it is valid; connections opened with it end with it; 0 means forever "
         f"(default: {TOKEN_SECONDS // HOUR_SECONDS}h)",
     )
     made.add_argument(
@@ -96,8 +96,8 @@ def token_parser() -> CommandParser:
         nargs="?",
         const=os.environ.get(URL_VARIABLE) or "http://127.0.0.1:7780",
         metavar="URL",
-        help="print a link to the page of the gateway there, which works once (where no URL is "
-        f"given: {URL_VARIABLE}, else http://127.0.0.1:7780)",
+        help="print a link to the page of the gateway at URL, which works once (without a URL: "
+        f"{URL_VARIABLE}, else http://127.0.0.1:7780)",
     )
     add_record_option(made, "gateway")
     return made
@@ -109,7 +109,7 @@ def status_parser() -> CommandParser:
         "gateway status",
         usage="[options]",
         about="Shows the agents and sessions of a gateway that runs on this machine.",
-        ends="exit status: 0 where a gateway serves at the port, 1 where none does.",
+        ends="exit status: 0 if a gateway is running on the port, 1 if not.",
     )
     made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
     return _at_port(made)
@@ -120,9 +120,9 @@ def reload_parser() -> CommandParser:
     made = CommandParser(
         "gateway reload",
         usage="[options]",
-        about="Restarts what serves connections, as after an upgrade of lastword. No turn ends, "
-        "and viewers are back at once.",
-        ends="exit status: 0 where a gateway serves at the port, 1 where none does.",
+        about="Restarts the process that serves connections, for example after an upgrade of "
+        "lastword. Turns go on, and viewers reconnect at once.",
+        ends="exit status: 0 if a gateway is running on the port, 1 if not.",
     )
     return _at_port(made)
 
@@ -133,8 +133,8 @@ def stop_parser() -> CommandParser:
         "gateway stop",
         usage="[options]",
         about="Stops a gateway. Its sessions go on without it, and a gateway that is started later "
-        "finds them; --agents ends them, too.",
-        ends="exit status: 0 where a gateway was there to stop, 1 where none was.",
+        "serves them again; --agents ends them too.",
+        ends="exit status: 0 if there was a gateway to stop, 1 if not.",
     )
     made.add_argument("--agents", action="store_true", help="end the agents and their sessions too")
     return _at_port(made)

@@ -71,11 +71,11 @@ class AbortableHttp(H11Protocol):
         super().__init__(*args, **options)
         app = self.app
 
-        async def told(scope: Any, receive: Any, send: Any) -> None:
+        async def with_abort(scope: Any, receive: Any, send: Any) -> None:
             extensions = (scope.get("extensions") or {}) | {ABORT: self.transport.abort}
             await app(scope | {"extensions": extensions}, receive, send)
 
-        self.app = told
+        self.app = with_abort
 
         self._waiting: asyncio.TimerHandle | None = None
 

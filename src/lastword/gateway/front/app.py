@@ -23,8 +23,8 @@ from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
 from lastword.gateway.front.doorkeeper import (
     PROTOCOL,
-    Asked,
     Refusal,
+    Requester,
     for_session,
     is_loopback,
     too_many,
@@ -119,7 +119,7 @@ class Front:
 
     async def _acp(self, websocket: WebSocket) -> None:
         try:
-            grant = self._doorkeeper.admit(_asked(websocket))
+            grant = self._doorkeeper.admit(_requester(websocket))
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
@@ -129,7 +129,7 @@ class Front:
         """Serve one session by its URL: only here does an unknown session close the socket."""
         session_id = websocket.path_params["session_id"]
         try:
-            grant = self._doorkeeper.admit(_asked(websocket))
+            grant = self._doorkeeper.admit(_requester(websocket))
             for_session(grant, session_id)
             self._look_for(session_id)
         except Refusal as refusal:
@@ -140,13 +140,13 @@ class Front:
     @staticmethod
     async def _nowhere(websocket: WebSocket) -> None:
         """Refuse an upgrade at an unknown path: Starlette's own answer would be 403."""
-        said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
-        await _refuse(websocket, Refusal(404, 4404, "not_found", said))
+        message = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not_found", message))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):
-            said = "There is no such session on this gateway."
-            raise Refusal(404, 4404, "session_unknown", said)
+            message = "There is no such session on this gateway."
+            raise Refusal(404, 4404, "session_unknown", message)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
         slot = self._slots.acquire(grant, _peer(websocket))
@@ -188,7 +188,7 @@ class Front:
 
         async def answered(request: Request) -> Response:
             try:
-                grant = self._doorkeeper.admit(_asked(request))
+                grant = self._doorkeeper.admit(_requester(request))
                 return await handler(request, grant)  # type: ignore[no-any-return]
             except Refusal as refusal:
                 return _answer_of(refusal)
@@ -202,7 +202,7 @@ class Front:
 
         async def answered(request: Request) -> Response:
             try:
-                self._doorkeeper.look_at_site(_asked(request))
+                self._doorkeeper.look_at_site(_requester(request))
                 return await self._open[name](request)
             except Refusal as refusal:
                 return _answer_of(refusal)
@@ -213,15 +213,15 @@ class Front:
         """Serve the page, or the reason why not."""
         try:
             if "code" in request.query_params:
-                return self._page.log_in(request, _asked(request))
-            self._doorkeeper.admit(_asked(request))
+                return self._page.log_in(request, _requester(request))
+            self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return refused(refusal)
         return self._page.page(request)
 
     async def _settings(self, request: Request) -> Response:
         try:
-            grant = self._doorkeeper.admit(_asked(request))
+            grant = self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return _answer_of(refusal)
         opens = grant.role is Role.CONTROLLER and not grant.session
@@ -239,19 +239,19 @@ class Front:
         return answer(Healthy())
 
     async def _metrics(self, request: Request) -> Response:
-        asked = _asked(request)
+        requester = _requester(request)
         try:
-            if self.quality.may_read(asked, is_local=is_loopback(asked.peer)):
-                self._doorkeeper.look_at_place(asked)
+            if self.quality.may_read(requester, is_local=is_loopback(requester.peer)):
+                self._doorkeeper.look_at_place(requester)
             else:
-                for_session(self._doorkeeper.admit(asked), "")
+                for_session(self._doorkeeper.admit(requester), "")
         except Refusal as refusal:
             return _answer_of(refusal)
         return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
         try:
-            grant = self._doorkeeper.admit(_asked(request))
+            grant = self._doorkeeper.admit(_requester(request))
             return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
@@ -277,8 +277,8 @@ def _peer(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
 
 
-def _asked(connection: HTTPConnection) -> Asked:
-    return Asked(
+def _requester(connection: HTTPConnection) -> Requester:
+    return Requester(
         peer=_peer(connection),
         headers={key.lower(): value for key, value in connection.headers.items()},
         subprotocols=connection.scope.get("subprotocols", []),
@@ -290,16 +290,16 @@ def _answer_of(refusal: Refusal) -> Response:
     headers = {"retry-after": str(refusal.retry_after)} if refusal.retry_after else {}
     if refusal.status == 401:  # noqa: PLR2004
         headers["www-authenticate"] = 'Bearer realm="lastword"'
-    return problem(refusal.status, refusal.reason, refusal.said, headers)
+    return problem(refusal.status, refusal.reason, refusal.message, headers)
 
 
 async def _not_here(_: Request, error: HTTPException) -> Response:
     """Refuse an unknown path, in the shape of every refusal."""
     if error.status_code == 405:  # noqa: PLR2004
-        said = "This path does not take that method."
-        return problem(405, "method_not_allowed", said, error.headers)
-    said = "There is nothing at this path; /v1/openapi.json lists what there is."
-    return problem(error.status_code, "not_found", said, error.headers)
+        message = "This path does not support that method."
+        return problem(405, "method_not_allowed", message, error.headers)
+    message = "There is nothing at this path. /v1/openapi.json lists the paths."
+    return problem(error.status_code, "not_found", message, error.headers)
 
 
 async def _left(_: Request, __: Exception) -> Response:
@@ -308,8 +308,8 @@ async def _left(_: Request, __: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    said = "The gateway failed at this; its stderr says how. Report it as a bug."
-    return problem(500, "internal", said)
+    message = "The gateway failed to answer this; its stderr has the details. Report it as a bug."
+    return problem(500, "internal", message)
 
 
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
@@ -317,7 +317,7 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
     if "origin" in websocket.headers:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)
-        reason = {"reason": refusal.reason, "message": refusal.said}
+        reason = {"reason": refusal.reason, "message": refusal.message}
         if refusal.retry_after:
             reason["retry"] = refusal.retry_after  # type: ignore[assignment]
         text = jsonrpc.dumps(reason).decode()
@@ -328,4 +328,4 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
 
 
 MAX_REASON = 123
-"""A close frame's reason is so long at most (RFC 6455, 5.5: 125 bytes with the code)."""
+"""The maximum length of a close frame's reason (RFC 6455, 5.5: 125 bytes with the code)."""

@@ -49,8 +49,8 @@ async def stream_of(
         if "gap" in page:
             yield _part(f"{epoch}:{page['gap']['to']}", page["gap"], "gap")
         if page["events"]:
-            told = [_part(f"{epoch}:{event['seq']}", event) for event in page["events"]]
-            yield b"".join(told)
+            parts = [_part(f"{epoch}:{event['seq']}", event) for event in page["events"]]
+            yield b"".join(parts)
         elif "gap" not in page:
             yield COMMENT
         seq = int(page["next"].rpartition(":")[2])

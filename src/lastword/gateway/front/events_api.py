@@ -171,16 +171,16 @@ class EventsApi:
         """`GET /v1/stats`."""
         requests.accepts(request, JSON_TYPE)
         if grant.session:
-            said = "The token is for one session. `lastword gateway token` prints one for all."
-            raise ProblemError(403, "forbidden", said)
+            message = "The token is for one session. `lastword gateway token` prints one for all."
+            raise ProblemError(403, "forbidden", message)
         days = requests.number(request, "days", requests.DEFAULT_DAYS, requests.MAX_DAYS)
         end = _now_ms() + 1
-        found = None
+        trends = None
         if self._record:
             try:
-                found = await asyncio.to_thread(trends_of, self._record, days, end)
+                trends = await asyncio.to_thread(trends_of, self._record, days, end)
             except StoreError:
-                found = None  # nothing has been recorded, or nothing that can be read
+                trends = None  # nothing has been recorded, or nothing that can be read
         views, _ = await self._all(grant)
         return requests.answer(
             StatsView(
@@ -188,8 +188,8 @@ class EventsApi:
                 days=days,
                 from_epoch_ms=end - days * 24 * 3600 * 1000,
                 to_epoch_ms=end,
-                now=found.now if found else None,
-                before=found.before if found else None,
+                now=trends.now if trends else None,
+                before=trends.before if trends else None,
                 gateway=self._counts(views),
             )
         )
@@ -206,16 +206,16 @@ class EventsApi:
             closed=closed_of(measured),
             round_trips=round_trips_of(measured),
             attaches=attaches_of(measured),
-            client_errors=self._reports.told(),
+            client_errors=self._reports.by_word(),
         )
 
     async def client_event(self, request: Request, grant: Grant) -> Response:
         """`POST /v1/client-events`."""
         requests.accepts(request, JSON_TYPE)
-        wait = self._pace.take((_peer(request), grant))
+        wait = self._pace.wait_seconds((_peer(request), grant))
         if wait:
-            said = f"Too many reports came from here. Send the next in {wait} seconds."
-            raise ProblemError(429, "too_many", said, {"retry-after": str(wait)})
+            message = f"Too many reports came from here. Send the next in {wait} seconds."
+            raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         event = read_report(await _body(request))
@@ -244,15 +244,15 @@ def _controls(grant: Grant) -> bool:
 
 
 def _content(request: Request, grant: Grant) -> bool:
-    """Tell whether content is wanted, by somebody who may see it.
+    """Return whether content is wanted, by somebody who may see it.
 
     Raises:
         ProblemError: The requester may not see it.
     """
     content = requests.flag(request, "content")
     if content and not _controls(grant):
-        said = "content=1 takes a controller's token; this one may watch. Leave content out."
-        raise ProblemError(403, "forbidden", said)
+        message = "content=1 needs a controller's token; this is an observer's. Leave content out."
+        raise ProblemError(403, "forbidden", message)
     return content
 
 
@@ -265,8 +265,8 @@ def _session_of(request: Request, grant: Grant) -> str:
 
 def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
     """Return the refusal, which names the log's file to the owner alone."""
-    said = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
-    return ProblemError(503, "log_unreadable", f"{said}. Try again.")
+    message = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
+    return ProblemError(503, "log_unreadable", f"{message}. Try again.")
 
 
 async def _body(request: Request) -> bytes:

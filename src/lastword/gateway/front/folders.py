@@ -43,7 +43,7 @@ def run_folder_of(state_folder: str, port: int) -> str:
 
 def served_ports(state_folder: str) -> list[int]:
     """Return the ports on which gateways of this folder are running."""
-    found: set[int] = set()
+    ports: set[int] = set()
     for parent, before, after in _run_folders(state_folder):
         with contextlib.suppress(OSError):
             for name in os.listdir(parent):
@@ -51,8 +51,8 @@ def served_ports(state_folder: str) -> list[int]:
                 if f"{before}{port}{after}" != name or not (port.isascii() and port.isdigit()):
                     continue
                 if pid_of(os.path.join(parent, name)) is not None:
-                    found.add(int(port))
-    return sorted(found)
+                    ports.add(int(port))
+    return sorted(ports)
 
 
 def _run_folders(state_folder: str) -> list[tuple[str, str, str]]:

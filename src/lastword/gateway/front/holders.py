@@ -118,7 +118,7 @@ class Holders:
         return path if os.path.exists(path) else None
 
     def is_known(self, session_id: str) -> bool:
-        """Tell whether this session, or its log, exists."""
+        """Return whether this session, or its log, exists."""
         return self.live(session_id) is not None or os.path.exists(self.log_path(session_id))
 
     def log_path(self, session_id: str) -> str:
@@ -320,7 +320,7 @@ class Holders:
         return path
 
     async def is_silent(self, path: str) -> bool:
-        """Tell whether a holder takes connections and answers none; those who ask at once share it.
+        """Return whether a holder accepts connections but answers none; callers share one look.
 
         Args:
             path: Its socket, or what that was called while it was a spare.
@@ -336,7 +336,7 @@ class Holders:
         return is_silent
 
     def was_silent(self, path: str) -> bool:
-        """Tell whether this holder has answered nothing since it was found to be silent."""
+        """Return whether this holder has answered nothing since it was found to be silent."""
         return _mark(path) in self._silent
 
     def has_answered(self, path: str) -> None:
@@ -417,7 +417,7 @@ def _mark(path: str) -> str:
 
 
 async def answers(path: str) -> bool:
-    """Tell whether somebody listens at this socket, and remove it if not."""
+    """Return whether somebody listens at this socket, and remove it if not."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError:

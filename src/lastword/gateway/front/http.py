@@ -33,7 +33,7 @@ LAST_EVENT = "last-event-id"
 JSON_TYPE = "application/json"
 TOO_LARGE: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
-    "message": "The frame is over the gateway's limit.",
+    "message": "The message is larger than the gateway accepts; see --frame-limit.",
 }
 HTTP_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
 """Connections, and as many streams of the events API."""
@@ -64,13 +64,13 @@ class HttpTransport:
         """Answer an admitted request."""
         if request.method == "POST":
             return await self._post(request, grant)
-        known = self._known(request, grant)
-        if isinstance(known, Response):
-            return known
+        connection = self._connection_of(request, grant)
+        if isinstance(connection, Response):
+            return connection
         if request.method == "DELETE":
-            await known.close(1000, "deleted")
+            await connection.close(1000, "deleted")
             return Response(status_code=202)
-        return await self._stream(request, known, grant)
+        return await self._stream(request, connection, grant)
 
     async def close(self, code: int, reason: str) -> None:
         """End every connection."""
@@ -89,17 +89,19 @@ class HttpTransport:
             return Response(error.answer, 400, media_type=JSON_TYPE)
         if frame.message.method == acp.INITIALIZE:
             return await self._open(request, frame, grant)
-        known = self._known(request, grant)
-        if isinstance(known, Response):
-            return known
+        connection = self._connection_of(request, grant)
+        if isinstance(connection, Response):
+            return connection
         named = request.headers.get(SESSION)
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
-            return problem(400, "bad_request", f"{SESSION} names another session than the message.")
-        if frame.message.request_id is not None and known.is_unread:
-            said = "What is answered on this connection is not read. Open its stream."
-            return problem(503, "stream_unread", said, {"retry-after": "5"})
-        await known.post(frame.line)
+            return problem(
+                400, "bad_request", f"{SESSION} and the message name different sessions."
+            )
+        if frame.message.request_id is not None and connection.is_unread:
+            message = "Answers on this connection are not being read. Open its stream."
+            return problem(503, "stream_unread", message, {"retry-after": "5"})
+        await connection.post(frame)
         return Response(status_code=202)
 
     async def _body(self, request: Request) -> bytes | None:
@@ -147,7 +149,7 @@ class HttpTransport:
         if slot is not None:
             self._slots.release(slot)
 
-    def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
+    def _connection_of(self, request: Request, grant: Grant) -> ViewerStreams | Response:
         """Return the connection that a request names, for a token like the one it began with.
 
         A later one is as good: tokens expire, and a connection is to outlive them.
@@ -155,7 +157,7 @@ class HttpTransport:
         name = request.headers.get(CONNECTION)
         if name is None:
             return problem(
-                400, "bad_request", "Acp-Connection-Id is missing: post initialize first."
+                400, "bad_request", "Acp-Connection-Id is missing. Post initialize first."
             )
         connection = self._connections.get(name)
         if connection is None or connection.is_over.is_set() or not _are_alike(connection, grant):
@@ -168,8 +170,8 @@ class HttpTransport:
         session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
         stream = connection.stream(session_id)
         if stream is None:
-            said = "Too many sessions' streams are open on this connection."
-            return problem(404, "too_many", said)
+            message = "Too many sessions' streams are open on this connection."
+            return problem(404, "too_many", message)
         try:
             if session_id and last:
                 await connection.resume(session_id, last)
@@ -180,8 +182,8 @@ class HttpTransport:
             return problem(404, "connection_unknown", GONE)
         except TimeoutError:
             headers = {"retry-after": "5"}
-            said = "Another stream of this connection is not read."
-            return problem(503, "stream_unread", said, headers)
+            message = "Another stream of this connection is not being read."
+            return problem(503, "stream_unread", message, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
         def is_over() -> bool:

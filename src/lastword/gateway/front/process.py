@@ -126,10 +126,10 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     token = keeper.token(Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS))
     url = f"ws://{origin}{settings.path}"
     ready(Welcome(url=url, token=token, page=page, link=link))
-    told = FrontSignals()
-    asyncio.run(_serve(settings, front, listening, pid_file, told))
+    signals = FrontSignals()
+    asyncio.run(_serve(settings, front, listening, pid_file, signals))
     front.holders.reports.finish()
-    if told.is_reload:
+    if signals.is_reload:
         _become_newer(listening, pid_file.number)
 
 
@@ -162,29 +162,29 @@ class _NoFalseAlarm(logging.Filter):
     """Drops what uvicorn logs of each upgrade that was refused by an HTTP status, as it may be."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a line is logged."""
+        """Return whether a line is logged."""
         return record.msg != "ASGI callable returned without completing handshake."
 
 
 class _LoopComplaints:
-    """What failed in the event loop, as asyncio says it, but for a lack of descriptors.
+    """Reports errors of the event loop as asyncio does, except for a lack of descriptors.
 
-    asyncio says that with a traceback for each connection it could accept: two thousand a second.
+    For that, asyncio prints a traceback for each waiting connection: two thousand a second.
     """
 
     def __init__(self) -> None:
         self._quiet_until = 0.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Say it."""
+        """Report an error."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in {errno.EMFILE, errno.ENFILE}:
             loop.default_exception_handler(context)
         elif time.monotonic() >= self._quiet_until:
             self._quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
             sys.stderr.write(
-                "lastword: it has as many files and connections open as it may, and takes no more "
-                "until some are closed; see `ulimit -n`\n"
+                "lastword: too many files and connections are open; the gateway accepts no more "
+                "until some are closed (see `ulimit -n`)\n"
             )
 
 
@@ -193,7 +193,7 @@ async def _serve(
     front: Front,
     listening: socket.socket,
     pid_file: PidFile,
-    told: FrontSignals,
+    signals: FrontSignals,
 ) -> None:
     """Serve until a signal comes."""
     config = uvicorn.Config(
@@ -216,7 +216,7 @@ async def _serve(
     )
     server = _FrontServer(config)
     logging.getLogger("uvicorn.error").addFilter(_NoFalseAlarm())
-    told.take()
+    signals.receive()
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
@@ -229,22 +229,24 @@ async def _serve(
         asyncio.create_task(_keep(pid_file, front.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
     ]
-    waiting = asyncio.create_task(told.wait())
+    waiting = asyncio.create_task(signals.wait())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
         waiting.cancel()
         await task
         return
-    await front.close(*((1012, "gateway_restarts") if told.is_reload else (1001, "gateway_stops")))
+    await front.close(
+        *((1012, "gateway_restarts") if signals.is_reload else (1001, "gateway_stops"))
+    )
     server.end()
     await task
     for done in beside:
         done.cancel()
     await asyncio.wait(beside)
-    if told.is_reload:
+    if signals.is_reload:
         hold()
     else:
-        told.let_go()
+        signals.restore_defaults()
 
 
 async def _keep(pid_file: PidFile, run_folder: str) -> None:
@@ -291,7 +293,9 @@ def _pid_file(run_folder: str, inherited: int) -> PidFile:
     try:
         return PidFile(run_folder, inherited)
     except TakenError:
-        raise ServingError("another gateway of yours has this port; see --listen") from None
+        raise ServingError(
+            "another gateway of yours is running on this port; see --listen"
+        ) from None
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -24,7 +24,7 @@ from lastword.gateway.quality.totals import Totals
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from lastword.gateway.front.doorkeeper import Asked
+    from lastword.gateway.front.doorkeeper import Requester
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.settings.gateway import GatewaySettings
 
@@ -49,26 +49,26 @@ class Quality:
         self._totals = Totals(holders.run_folder)
         self._outbox = OutboxMetrics(holder.state_folder)
         self._fresh_until = 0.0
-        self._asking: asyncio.Task[Snapshot] | None = None
+        self._update: asyncio.Task[Snapshot] | None = None
         self.last: Snapshot = Snapshot(counts=Counts(), gauges={})
         """The newest snapshot; replaced as a whole, so that any thread may read it."""
 
     async def ready(self, _: Request) -> Response:
-        """Tell whether the gateway is ready; a 503 has the reason, as a word."""
+        """Return whether the gateway is ready; a 503 has the reason, as a word."""
         reason = self.readiness.reason()
-        told = ReadyTold() if reason is None else NotReadyTold(reason=reason)
+        report = ReadyTold() if reason is None else NotReadyTold(reason=reason)
         status = 200 if reason is None else 503
         headers = {"cache-control": "no-store"}
-        return Response(msgspec.json.encode(told), status, headers, "application/json")
+        return Response(msgspec.json.encode(report), status, headers, "application/json")
 
-    def may_read(self, asked: Asked, *, is_local: bool) -> bool:
-        """Tell whether somebody may read the metrics without a token.
+    def may_read(self, requester: Requester, *, is_local: bool) -> bool:
+        """Return whether somebody may read the metrics without a token.
 
         A scraper on this machine may: it could read the state folder's numbers as well. Behind a
         proxy nobody may, since requests through the proxy come from this machine, too, and a
         header that the proxy fails to set would open the metrics to everyone.
         """
-        return is_local and not self._settings.behind_proxy and not is_forwarded(asked.headers)
+        return is_local and not self._settings.behind_proxy and not is_forwarded(requester.headers)
 
     async def metrics(self) -> Response:
         """Return the metrics as Prometheus' text."""
@@ -79,11 +79,11 @@ class Quality:
         """Return all values, as of now or a moment ago."""
         if time.monotonic() < self._fresh_until:
             return self.last
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask())
-        return await asyncio.shield(self._asking)
+        if self._update is None or self._update.done():
+            self._update = asyncio.create_task(self._collect())
+        return await asyncio.shield(self._update)
 
-    async def _ask(self) -> Snapshot:
+    async def _collect(self) -> Snapshot:
         sockets = len(self._holders.sockets())
         statuses = await self._holders.statuses()
         self._totals.update(statuses, sockets)

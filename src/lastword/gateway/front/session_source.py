@@ -49,23 +49,23 @@ class SessionSource:
     def __init__(self, holders: Holders) -> None:
         """Find the sessions of these holders."""
         self._holders = holders
-        self._kept: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
 
     async def live(self) -> dict[str, SessionView]:
         """Return the sessions that have a holder, by id."""
-        found: dict[str, SessionView] = {}
+        views: dict[str, SessionView] = {}
         for status in await self._holders.statuses():
             for each in status.get("sessions", []):
                 view = await self._live_view(each)
                 if view is not None:
-                    found[view.id] = view
-        return found
+                    views[view.id] = view
+        return views
 
-    async def _live_view(self, told: dict[str, Any]) -> SessionView | None:
+    async def _live_view(self, report: dict[str, Any]) -> SessionView | None:
         """Return a session as its holder reports it; version 1 does not report enough."""
         with contextlib.suppress(msgspec.ValidationError):
-            return msgspec.convert(told.get("view"), SessionView)
-        session_id = told.get("sessionId")
+            return msgspec.convert(report.get("view"), SessionView)
+        session_id = report.get("sessionId")
         if not isinstance(session_id, str):
             return None
         with contextlib.suppress(FileNotFoundError, StoreError):
@@ -85,21 +85,21 @@ class SessionSource:
                     status = os.stat(path)
                     dated.append(((status.st_mtime_ns, status.st_size), path))
         dated.sort(reverse=True)
-        views = [self._kept_view(path, date) for date, path in dated[:MAX_ENDED]]
+        views = [self._cached_view(path, date) for date, path in dated[:MAX_ENDED]]
         return [view for view in views if view is not None], max(0, len(dated) - MAX_ENDED)
 
-    def _kept_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
-        kept = self._kept.get(path)
+    def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
+        cached = self._cached.get(path)
         is_written = os.path.exists(f"{path}-wal")
-        if kept is not None and kept[0] == date and not is_written:
-            return kept[1]
+        if cached is not None and cached[0] == date and not is_written:
+            return cached[1]
         try:
             view = view_in(path)
         except (OSError, StoreError):
             return None
-        self._kept[path] = (date, view)
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
+        self._cached[path] = (date, view)
+        while len(self._cached) > MAX_KEPT:
+            self._cached.popitem(last=False)
         return view if view.id else None
 
     async def one(self, session_id: str) -> SessionView:
@@ -110,9 +110,9 @@ class SessionSource:
             StoreError: Its log cannot be read.
         """
         if self._holders.live(session_id) is not None:
-            found = (await self.live()).get(session_id)
-            if found is not None:
-                return found
+            view = (await self.live()).get(session_id)
+            if view is not None:
+                return view
         try:
             return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
         except FileNotFoundError:
@@ -128,10 +128,12 @@ class SessionSource:
             CursorError: The cursor is ahead of its log.
             StoreError: Its log cannot be read.
         """
-        held = self._holders.live(session_id)
-        if held is not None:
+        holder_socket = self._holders.live(session_id)
+        if holder_socket is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
-            answer = await ask(held, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds})
+            answer = await ask(
+                holder_socket, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+            )
             if answer is not None and wire.REFUSED in answer:
                 raise CursorError(answer[wire.REFUSED])
             if answer is not None and isinstance(answer.get(wire.PAGE), dict):
@@ -146,7 +148,7 @@ class SessionSource:
         def read(log: StoredLog) -> dict[str, Any]:
             return as_facts(whole_page(log, session_id, query))
 
-        is_held = self._holders.live(session_id) is not None
+        has_holder = self._holders.live(session_id) is not None
         until = asyncio.get_running_loop().time() + wait_seconds
         while True:
             try:
@@ -157,15 +159,15 @@ class SessionSource:
             if is_news or asyncio.get_running_loop().time() >= until:
                 return page
             await asyncio.sleep(LOOK_SECONDS)
-            if not is_held and self._holders.live(session_id) is not None:
+            if not has_holder and self._holders.live(session_id) is not None:
                 return page  # its holder is asked next
 
     async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
         """Log a client's report through the holder; return its number, `None` without a holder."""
-        held = self._holders.live(session_id)
-        if held is None:
+        holder_socket = self._holders.live(session_id)
+        if holder_socket is None:
             return None
-        answer = await ask(held, wire.NOTE, {"session": session_id, "facts": facts})
+        answer = await ask(holder_socket, wire.NOTE, {"session": session_id, "facts": facts})
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
 
@@ -185,9 +187,9 @@ async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | N
             if not isinstance(status.get("version"), int) or status["version"] < wire.HAS_PAGES:
                 return None
             writer.write(wire.control(word, **facts) + b"\n")
-            said, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))
+            answered_word, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))
     except (OSError, TimeoutError, ValueError):
         return None
     finally:
         writer.close()
-    return answer if said == word and wire.UNKNOWN not in answer else None
+    return answer if answered_word == word and wire.UNKNOWN not in answer else None

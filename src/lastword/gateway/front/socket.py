@@ -51,7 +51,7 @@ class ViewerSocket(ViewerLink):
                 ahead, self._ahead = self._ahead, None
                 line = await (ahead or self._receive())
                 if line is not None:
-                    await self.take(line)
+                    await self.receive(line)
         except TimeoutError:
             await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:
@@ -87,7 +87,7 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded frames, each of which is one message."""
+        """Return whether it can take encoded frames, each of which is one message."""
         return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:

@@ -75,7 +75,7 @@ class SessionEvents:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether nothing will ever be read from it again."""
+        """Return whether nothing will ever be read from it again."""
         return self._is_finished and not self._waiting and not self.is_read
 
     def go_back(self) -> None:
@@ -106,13 +106,13 @@ class SessionEvents:
                     yield event.encoded
                 elif self._is_finished:
                     return
-                elif not await self._comes():
+                elif not await self._has_news():
                     yield b": still here\n\n"
         finally:
             if self._reader is reader:
                 self._reader = None
 
-    async def _comes(self) -> bool:
+    async def _has_news(self) -> bool:
         """Wait until something may have come, within a bound."""
         self._has_come.clear()
         try:
@@ -123,7 +123,7 @@ class SessionEvents:
 
     @property
     def is_read(self) -> bool:
-        """Tell whether it has a reader."""
+        """Return whether it has a reader."""
         return self._reader is not None
 
 
@@ -141,7 +141,7 @@ class ViewerStreams(ViewerLink):
         """Where sessions begin that are not attached yet: behind an event that was had."""
         self._resumes: dict[int, asyncio.Future[str]] = {}
         self._last_resume = 0
-        self._asked: dict[bytes, str] = {}
+        self._requested: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
     def stream(self, session_id: str) -> SessionEvents | None:
@@ -158,24 +158,22 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_read(self) -> bool:
-        """Tell whether one of its streams is open."""
+        """Return whether one of its streams is open."""
         return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
 
     @property
     def is_unread(self) -> bool:
-        """Tell whether so many answers wait for a reader that no more may come."""
+        """Return whether so many answers wait for a reader that no more may come."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
         return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 
-    async def post(self, line: bytes) -> None:
-        """Take a frame from the viewer; its answer comes on a stream."""
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-            request_id = frame.message.request_id
-            if request_id is not None:
-                own = frame.message.method in ON_CONNECTION
-                self._asked[request_id] = "" if own else frame.message.session_id or ""
-        await self.take(line)
+    async def post(self, frame: Frame) -> None:
+        """Receive a checked frame from the viewer; its answer comes on a stream."""
+        request_id, method = frame.message.request_id, frame.message.method
+        if request_id is not None and method is not None:
+            own = method in ON_CONNECTION
+            self._requested[request_id] = "" if own else frame.message.session_id or ""
+        await self.receive_frame(frame)
 
     def before(self, frame: Frame) -> list[bytes]:
         """Return where an attach begins, and whether it is to be answered first.
@@ -255,7 +253,7 @@ class ViewerStreams(ViewerLink):
         frame = jsonrpc.decode(event.frame)
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
             request_id = frame.message.request_id or b""
-            if not self._asked.pop(request_id, session_id):
+            if not self._requested.pop(request_id, session_id):
                 await self._own.put(StreamEvent(event.frame))
                 return
         await (self.stream(session_id) or self._own).put(event)
@@ -280,7 +278,7 @@ class ViewerStreams(ViewerLink):
         session_id = ""
         if isinstance(frame, jsonrpc.Frame):
             if frame.message.method is None:
-                session_id = self._asked.pop(frame.message.request_id or b"", "")
+                session_id = self._requested.pop(frame.message.request_id or b"", "")
             elif frame.message.method != acp.CANCEL_REQUEST:
                 session_id = frame.message.session_id or ""
             else:

@@ -76,10 +76,10 @@ class Upstream:
     async def _welcomed(self, holders: Holders) -> wire.Lines | wire.Control | bytes | None:
         first = asyncio.ensure_future(anext(self.items, None))
         try:
-            known = holders.was_silent(self.path)
-            look = AGAIN_SECONDS if known else LOOK_SECONDS
+            was_silent_before = holders.was_silent(self.path)
+            look = AGAIN_SECONDS if was_silent_before else LOOK_SECONDS
             while not (await asyncio.wait((first,), timeout=look))[0]:
-                if known or await holders.is_silent(self.path):
+                if was_silent_before or await holders.is_silent(self.path):
                     holders.avoid(self.path)
                     raise StartError(refusals.holder_silent(), is_silent=True)
             holders.has_answered(self.path)
@@ -89,7 +89,7 @@ class Upstream:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether it takes a frame at once."""
+        """Return whether it takes a frame at once."""
         transport = self.writer.transport
         return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
 

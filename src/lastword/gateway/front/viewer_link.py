@@ -84,7 +84,7 @@ class ViewerLink(ABC):
         self._takes_lines = False
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
-        self._by_ask: dict[str, Upstream] = {}
+        self._by_question: dict[str, Upstream] = {}
         self._delivery = Delivery(self._deliver, self._failed)
         self._opening: dict[str, asyncio.Task[Upstream]] = {}
         """The connections that are being made, by their holder's socket."""
@@ -110,7 +110,7 @@ class ViewerLink(ABC):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded WebSocket frames."""
+        """Return whether it can take encoded WebSocket frames."""
         return False
 
     async def send_framed(self, frames: bytes) -> None:
@@ -137,9 +137,9 @@ class ViewerLink(ABC):
         await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
 
     async def introduce(self, frame: Frame) -> bytes:
-        """Take `initialize`; return its answer."""
+        """Receive `initialize`; return the answer."""
         self._client = _encodable(jsonrpc.params_of(frame))
-        self._know(object_of(object_of(self._client.get("_meta")).get(META)))
+        self._identify_viewer(object_of(object_of(self._client.get("_meta")).get(META)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         if not self.grant.is_owners:
             greeting = await self._services.greetings.of(self._client.get("protocolVersion"))
@@ -157,13 +157,13 @@ class ViewerLink(ABC):
         self._services.greetings.note(result)
         return jsonrpc.result(request_id, self._greeting(result))
 
-    def _know(self, ours: dict[str, Any]) -> None:
-        """Return the viewer whose secret was sent, or else a new one."""
+    def _identify_viewer(self, ours: dict[str, Any]) -> None:
+        """Recognize the viewer by its secret, or else make a new one."""
         viewer, secret = ours.get("viewer"), ours.get("secret")
         self._replay = ours.get("replay") == 1
         self._takes_lines = ours.get("lines") == 1
-        known = isinstance(viewer, str) and isinstance(secret, str)
-        if known and self._services.keeper.is_secret(str(viewer), str(secret)):
+        has_secret = isinstance(viewer, str) and isinstance(secret, str)
+        if has_secret and self._services.keeper.is_secret(str(viewer), str(secret)):
             self._viewer, self._is_new = str(viewer), False
         else:
             self._viewer = secrets.token_hex(8)
@@ -214,15 +214,19 @@ class ViewerLink(ABC):
         meta = object_of(result.get("_meta")) | {META: ours}
         return result | {dialect.agent_capabilities: capabilities, "_meta": meta}
 
-    # The way of a frame.
+    # From the viewer to the holders.
 
-    async def take(self, line: bytes) -> None:
-        """Take a frame from the viewer."""
+    async def receive(self, line: bytes) -> None:
+        """Receive a frame from the viewer."""
         try:
             frame = viewer_frames.read(line)
         except viewer_frames.FrameError as error:
             await self.send(error.answer)
-            return
+        else:
+            await self.receive_frame(frame)
+
+    async def receive_frame(self, frame: Frame) -> None:
+        """Receive a frame that has been checked."""
         lane = lane_of(frame)
         if frame.message.method == "session/list":  # asks every holder
             await self._put(lane, frame)
@@ -238,7 +242,7 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, refused))
             return
         self.quality.request(frame)
-        known = None if self._delivery.is_waiting(lane) else self._known_way_of(frame)
+        known = None if self._delivery.is_waiting(lane) else self._connected_holder_of(frame)
         if known is not None and known.is_ready:
             self._hand_over(known, frame)
         else:
@@ -276,7 +280,7 @@ class ViewerLink(ABC):
             StartError: There is none.
             OSError: It is lost.
         """
-        upstream = await self._way_of(frame)
+        upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
             upstream.watch(self._services.holders)
             await upstream.writer.drain()
@@ -382,21 +386,21 @@ class ViewerLink(ABC):
 
     @property
     def _may_open(self) -> bool:
-        """Tell whether this link may open sessions."""
+        """Return whether this link may open sessions."""
         return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
 
-    def _known_way_of(self, frame: Frame) -> Upstream | None:
+    def _connected_holder_of(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, if it is connected."""
         message = frame.message
         if message.method is None:
-            return self._asker_of(message.request_id)
+            return self._questioner_of(message.request_id)
         return self._by_session.get(message.session_id or "")
 
-    async def _way_of(self, frame: Frame) -> Upstream | None:
+    async def _holder_for(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for."""
         message = frame.message
         holders = self._services.holders
-        known = self._known_way_of(frame)
+        known = self._connected_holder_of(frame)
         if message.method is None:
             return known
         if message.session_id is not None:
@@ -407,7 +411,7 @@ class ViewerLink(ABC):
                 known = await self._upstream(path)
                 self._by_session[message.session_id] = known
                 # Its questions may have come over an earlier socket, and are answered over this.
-                self._by_ask[session_key(message.session_id)] = known
+                self._by_question[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
             key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
@@ -434,9 +438,9 @@ class ViewerLink(ABC):
             return refusals.agent_not_running()
         return refusals.unknown_session(session_id)
 
-    def _asker_of(self, request_id: bytes | None) -> Upstream | None:
+    def _questioner_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
-        return self._by_ask.get(read_ask_id(request_id)[0])
+        return self._by_question.get(read_ask_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
         real = _real(path)
@@ -463,6 +467,7 @@ class ViewerLink(ABC):
             "new": self._is_new,
             "events": self.has_events,
             "framed": self.takes_framed,
+            "checked": True,
             "initialize": self._client,
         }
         upstream = await Upstream.open(real, hello, self._services.holders)
@@ -535,7 +540,10 @@ class ViewerLink(ABC):
 
     def _leave_session(self, session_id: str, upstream: Upstream) -> None:
         """Forget that this holder has a session, which another may have by now."""
-        for ways, name in ((self._by_session, session_id), (self._by_ask, session_key(session_id))):
+        for ways, name in (
+            (self._by_session, session_id),
+            (self._by_question, session_key(session_id)),
+        ):
             if ways.get(name) is upstream:
                 del ways[name]
 
@@ -553,17 +561,19 @@ class ViewerLink(ABC):
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-                self._by_ask[read_ask_id(frame.message.request_id)[0]] = upstream
+                self._by_question[read_ask_id(frame.message.request_id)[0]] = upstream
 
     def _answered(self, upstream: Upstream, frame: Frame) -> None:
-        asked = self._unanswered.get(frame.message.request_id or b"")
-        if asked is None or asked.upstream is not upstream:
+        request = self._unanswered.get(frame.message.request_id or b"")
+        if request is None or request.upstream is not upstream:
             return
         del self._unanswered[frame.message.request_id or b""]
-        if asked.closes and frame.message.error is UNSET:
-            self._leave_session(asked.closes, upstream)  # who asks for it again has it brought back
+        if request.closes and frame.message.error is UNSET:
+            self._leave_session(
+                request.closes, upstream
+            )  # who asks for it again has it brought back
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-        if asked.opens and isinstance(session_id, str):
+        if request.opens and isinstance(session_id, str):
             self._by_session[session_id] = upstream
 
 

@@ -26,6 +26,8 @@ from lastword.gateway.viewing.render import META, Form
 from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.session import HeldSession
@@ -151,6 +153,7 @@ class FrontLink:
         """Who it is for, once its front has said so."""
         self.form: Form = Form.LINES
         """How its viewer is sent what others are sent too."""
+        self._read: Callable[[bytes], Frame] = viewer_frames.read
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
@@ -216,7 +219,7 @@ class FrontLink:
         if self.viewer is NOBODY:
             return
         try:
-            frame = viewer_frames.read(line)
+            frame = self._read(line)
         except viewer_frames.FrameError as error:
             self.send(error.answer)
             return
@@ -234,6 +237,9 @@ class FrontLink:
         if word == wire.HELLO:
             failed = await self._ready()
             self.viewer = _viewer(facts)
+            # As trustworthy as the role that the hello names: only our own user can connect.
+            if facts.get("checked") is True:
+                self._read = viewer_frames.read_checked
             self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {
                 "version": wire.VERSION,

@@ -62,9 +62,9 @@ class FrontCounts:
 
     def gauges(self, heads: Mapping[str, int]) -> dict[str, float]:
         """Return the gauges, given the heads of the sessions."""
-        found: dict[str, float] = {table.STARTED.key(): self._began}
+        gauges: dict[str, float] = {table.STARTED.key(): self._began}
         for transport in self._links.values():
             key = table.CONNECTIONS.key(transport)
-            found[key] = found.get(key, 0) + 1
+            gauges[key] = gauges.get(key, 0) + 1
         behind = sum(link.unacknowledged(heads) for link in self._links)
-        return found | {table.UNACKNOWLEDGED.key(): behind}
+        return gauges | {table.UNACKNOWLEDGED.key(): behind}

@@ -71,11 +71,11 @@ class LinkQuality:
         rtt, seq = params.get("rttMs"), params.get("seq")
         if isinstance(rtt, (int, float)) and not isinstance(rtt, bool) and 0 <= rtt <= MAX_RTT_MS:
             self._measured.observe(table.RTT, rtt / 1000, "viewer")
-        known = list(sessions)
+        attached = list(sessions)
         named = params.get("sessionId")
-        session = named if isinstance(named, str) else known[0] if len(known) == 1 else ""
+        session = named if isinstance(named, str) else attached[0] if len(attached) == 1 else ""
         has_room = session in self._acknowledged or len(self._acknowledged) < MAX_SESSIONS
-        if session in known and has_room and isinstance(seq, int) and not isinstance(seq, bool):
+        if session in attached and has_room and isinstance(seq, int) and not isinstance(seq, bool):
             self._acknowledged[session] = seq
 
     def unacknowledged(self, heads: Mapping[str, int]) -> int:

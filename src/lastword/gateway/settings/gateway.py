@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 URL_VARIABLE = "LASTWORD_GATEWAY_URL"
 """Where browsers reach a gateway: for its own links, and those of `lastword gateway token`."""
 
-WHERE = "where it is, and who may come"
+WHERE = "address and access"
 CONNECTIONS = "connections"
 
 
@@ -31,7 +31,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "listen",
             "address",
-            "the address to serve at; one that others can reach needs --behind-proxy",
+            "the address to listen on; one that others can reach needs --behind-proxy",
             group=WHERE,
         ),
     ] = ("127.0.0.1", 7780)
@@ -44,7 +44,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "allow-origin",
             "names",
-            "let web pages of this origin connect, such as https://app.example; can be repeated",
+            "allow web pages of this origin, such as https://app.example; can be repeated",
             group=WHERE,
             metavar="ORIGIN",
             note="the gateway's own",
@@ -55,7 +55,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "allow-host",
             "names",
-            "a name that the gateway is reached by, as behind a proxy; can be repeated",
+            "a host name of the gateway, for example behind a proxy; can be repeated",
             group=WHERE,
             note="this machine's loopback names",
         ),
@@ -65,7 +65,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "public-url",
             "web-address",
-            "where browsers reach it, as behind a proxy or from outside a container; links to "
+            "the URL by which browsers reach it, behind a proxy or outside a container; links to "
             "the page lead there",
             group=WHERE,
             note=f"{URL_VARIABLE}, else where it listens",
@@ -77,7 +77,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "behind-proxy",
             "flag",
-            "a proxy in front does TLS, and its X-Forwarded headers are believed",
+            "a proxy in front terminates TLS, and its X-Forwarded headers are trusted",
             group=WHERE,
         ),
     ] = False
@@ -93,14 +93,17 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = []
     sessions: Annotated[
-        int, Setting("sessions", "number", "agents that run at once, at most", group=SESSIONS)
+        int,
+        Setting(
+            "sessions", "number", "the maximum number of agents that run at once", group=SESSIONS
+        ),
     ] = 32
     unattended: Annotated[
         str,
         Setting(
             "unattended",
             "hold|reject",
-            "keep such a question for whoever comes, or answer no at once",
+            "keep such a question until a viewer comes, or answer no at once",
             group=QUESTIONS,
         ),
     ] = "hold"
@@ -110,7 +113,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "log-age",
             "duration",
-            "keep the log of a session for this long after it ends",
+            "keep a session's log for this long after the session ends",
             group=SESSIONS,
         ),
     ] = 7 * 24 * 3600.0
@@ -138,7 +141,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "frame-limit",
             "size",
-            "the longest message that a viewer may send",
+            "the largest message that a viewer may send",
             group=CONNECTIONS,
         ),
     ] = 16 * 1024 * 1024
@@ -147,7 +150,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "compress",
             "off|on",
-            "offer viewers compression, for slow links; costs memory for each",
+            "offer compression to viewers with slow links; each takes more memory",
             group=CONNECTIONS,
         ),
     ] = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SESSIONS = "sessions"
-QUESTIONS = "questions of the agent while nobody is there"
+QUESTIONS = "questions of the agent while nobody is connected"
 """Headings in the help."""
 
 AGENT_ERROR: dict[str, Any] = {"version": 1, "retry": True}
@@ -61,12 +61,17 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
             "folder",
             "the folder in or below which sessions work",
             group=SESSIONS,
-            note="this one",
+            note="the current folder",
         ),
     ] = ""
     viewers: Annotated[
         int,
-        Setting("viewers", "number", "viewers of one session at once, at most", group=SESSIONS),
+        Setting(
+            "viewers",
+            "number",
+            "the maximum number of viewers of one session at once",
+            group=SESSIONS,
+        ),
     ] = 64
     client_fs: Annotated[
         bool,
@@ -110,7 +115,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "unattended-timeout",
             "positive-duration",
-            "with hold: answer no after this long",
+            "with hold: answer no after this time",
             group=QUESTIONS,
         ),
     ] = 24 * 3600.0

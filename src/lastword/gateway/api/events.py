@@ -51,7 +51,7 @@ Facts = dict[str, Any]
 def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEvent:
     """Return the event of one entry, with its frame if `content` is set."""
     seq, entry = numbered
-    kind, facts = _TOLD[entry.kind](entry)
+    kind, facts = _READERS[entry.kind](entry)
     about = entry.about
     is_turn = about.method == acp.PROMPT and entry.kind in {LogKind.IN, LogKind.END}
     return SessionEvent(
@@ -125,7 +125,7 @@ def _ask(entry: LogEntry) -> tuple[Kind, Facts]:
     return Kind.DELEGATED, {"what": what, "method": _word(about.method)} | question
 
 
-def _told(entry: LogEntry) -> tuple[Kind, Facts]:
+def _decided(entry: LogEntry) -> tuple[Kind, Facts]:
     _, facts = _as_recorded(entry)
     facts["question"] = entry.about.number
     answer = object_of(jsonrpc.loads(entry.frame)) if entry.frame else {}
@@ -197,10 +197,10 @@ def _as_recorded(entry: LogEntry) -> tuple[Kind | None, Facts]:
     return told.kind, facts
 
 
-_TOLD = {
+_READERS = {
     LogKind.OUT: _out,
     LogKind.ASK: _ask,
-    LogKind.TOLD: _told,
+    LogKind.TOLD: _decided,
     LogKind.IN: _in,
     LogKind.END: _end,
     LogKind.LIFE: _life,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.acp import Dialect
 
 
-class Place(msgspec.Struct):
+class Position(msgspec.Struct):
     """One session that the editor uses.
 
     Attributes:
@@ -116,12 +116,12 @@ class Place(msgspec.Struct):
             self.seq, self.parts = seq, 0
 
     def is_repeated(self, ours: dict[str, Any]) -> bool:
-        """Tell whether this is a part of the next entry that came before the link was lost."""
+        """Return whether this is a part of the next entry that came before the link was lost."""
         part = count_of(ours.get("part"))
         if not part or count_of(ours.get("of")) <= self.seq:
             return False
-        told, self.parts = self.parts, max(self.parts, part)
-        return part <= told
+        received, self.parts = self.parts, max(self.parts, part)
+        return part <= received
 
     def forget(self) -> None:
         """Drop the position: the log is a different one, or is wanted from its beginning."""

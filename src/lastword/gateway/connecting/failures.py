@@ -1,6 +1,6 @@
 """Failures of a link, in the words and frames of the contract.
 
-Owns what an editor is told while the connector searches for the gateway, when the search ends,
+Owns what an editor is sent while the connector searches for the gateway, when the search ends,
 and when something cannot be sent again. `core.failure.ladder` chooses the rung.
 """
 
@@ -39,7 +39,7 @@ NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp 
 """What a 404 means to who asks for no single session by its URL."""
 
 
-def words_of(end: GiveUp) -> str:
+def sentence_of(end: GiveUp) -> str:
     """Return why the search has ended, and what to do."""
     return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
 
@@ -53,7 +53,7 @@ def of_end(end: GiveUp) -> AgentError:
     detail = {"text": end.cause} if end.cause else None
     return AgentError(
         type=kind,
-        message=words_of(end),
+        message=sentence_of(end),
         detail=detail,
         retryable=retryable,
         source="lastword-gateway",
@@ -66,13 +66,13 @@ def of_end(end: GiveUp) -> AgentError:
 
 def lost_track() -> AgentError:
     """Return the failure of a turn that the gateway may never have received."""
-    said = (
-        "The gateway no longer knows this connection, so how the turn goes on cannot be told here."
-        " It may be running still."
+    message = (
+        "The gateway no longer knows this connection, so the rest of the turn cannot be shown here."
+        " It may still be running."
     )
     return AgentError(
         type=ErrorType.NETWORK,
-        message=said,
+        message=message,
         retryable=True,
         source="lastword-gateway",
         reason="gateway_forgot",
@@ -88,8 +88,8 @@ def ended_turn(
     """Return the frames that end the editor's turn."""
     ending = ladder.Ending(error=error, session_id=session_id, prompts=prompts, had_output=True)
     rung = ladder.rung_for(ladder.AUTO, client, client.dialect)
-    told = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
-    return [out.frame for out in told]
+    frames = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
+    return [out.frame for out in frames]
 
 
 def refused(error: AgentError) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def refused(error: AgentError) -> dict[str, Any]:
     return error_object(calm, had_output=True)
 
 
-def seeking(  # noqa: PLR0913 - what the contract's update has
+def search_update(  # noqa: PLR0913 - what the contract's update has
     session_id: str,
     client: ClientProfile,
     *,
@@ -107,7 +107,7 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
     max_attempts: int,
     wait_seconds: float,
 ) -> bytes:
-    """Return the frame that tells the user about the search, in this editor's form of a retry."""
+    """Return the frame that shows the search to the user, in this editor's form of a retry."""
     if client.typed and client.retry:
         error = AgentError(
             type=ErrorType.NETWORK,
@@ -126,15 +126,15 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
             "error": error.payload(),
         }
         return ladder.session_update(session_id, update)
-    said = notice(session_id, client, line)
-    if said is not None:
-        return said
+    shown = notice(session_id, client, line)
+    if shown is not None:
+        return shown
     if client.air:
-        told = air.warning_meta(
+        meta = air.warning_meta(
             ErrorType.NETWORK, title=line, failure_id=session_id, revision=attempt
         )
         return ladder.session_update(
-            session_id, {"sessionUpdate": "session_info_update", "_meta": told}
+            session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
         )
     content = {"type": "text", "text": f"{line}\n\n"}
     return ladder.session_update(
@@ -143,7 +143,7 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
 
 
 def stays_in_conversation(client: ClientProfile) -> bool:
-    """Tell whether this editor can show the search only as a thought."""
+    """Return whether this editor can show the search only as a thought."""
     shows_notices = client.notices or not client.dialect.notice_needs_capability
     return not (client.typed and client.retry) and not shows_notices and not client.air
 
@@ -192,14 +192,17 @@ INITIALIZE_FIRST: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "Send initialize first.",
 }
-NOT_JSON: dict[str, Any] = {"code": acp.PARSE_ERROR, "message": "This line is no JSON-RPC message."}
+NOT_JSON: dict[str, Any] = {
+    "code": acp.PARSE_ERROR,
+    "message": "This is not a JSON-RPC message.",
+}
 BATCH: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "Batches are not supported. Send one message.",
 }
 
 
-def not_read(line: bytes) -> bytes:
+def unreadable(line: bytes) -> bytes:
     """Return the answer to a line that is not a message."""
     is_batch = line.lstrip()[:1] == b"["
     return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)
