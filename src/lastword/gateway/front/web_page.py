@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from lastword.gateway.front.doorkeeper import Asked, Doorkeeper, Refusal
+    from lastword.gateway.front.doorkeeper import Doorkeeper, Refusal, Requester
     from lastword.web.files import PageFile
 
 
@@ -63,7 +63,7 @@ class WebPage:
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
         return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    def log_in(self, request: Request, asked: Asked) -> Response:
+    def log_in(self, request: Request, asked: Requester) -> Response:
         """`GET /?code=…`: follow a link.
 
         Raises:
@@ -86,7 +86,7 @@ class WebPage:
 
 def refused(refusal: Refusal) -> Response:
     """Return a refusal as a page of text."""
-    said, how = refusal.said, ""
+    said, how = refusal.message, ""
     if refusal.status == 401:  # noqa: PLR2004
         said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
     body = _REFUSED.format(said=html.escape(said), how=how)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -25,14 +26,14 @@ from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.holder.hub import Hub, Retell, ToAgent
 from lastword.gateway.holder.own_requests import RequestFailedError
+from lastword.gateway.holder.quality import CountedLog
 from lastword.gateway.log.owner import LogLock, LogOwnedError
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
 from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.lag import LagMeter
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
+from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.connection import AttachedSession
     from lastword.gateway.holder.hub import HubEffect
     from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.log.entries import Gap
-    from lastword.gateway.quality.held import HolderQuality
     from lastword.gateway.viewing.attachment import Attachment, Viewer
 
 TRIM_EVERY = 1024
@@ -51,9 +52,6 @@ TRIM_EVERY = 1024
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
-
-LOOK_AT_LAG_SECONDS = 1.0
-"""How often it is looked who is how far behind."""
 
 
 class HeldSession:
@@ -289,6 +287,7 @@ class HeldSession:
         for attached in self._attached:
             attached.wake()
         self._wake_watching()
+        self._holder.stir()
 
     def _wake_watching(self) -> None:
         for grown in self._watching:
@@ -338,6 +337,20 @@ class HeldSession:
             self._holder.close_session(self, "left")
         elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
             self._holder.close_session(self, "idle")
+
+    def next_tick(self) -> float:
+        """Return when `tick` is due if nothing happens until then."""
+        settings = self._holder.settings
+        due = self.hub.next_timeout()
+        next_due = math.inf if due is None else due
+        if self._attached:
+            next_due = min(next_due, self._looked_at + LOOK_AT_LAG_SECONDS)
+        if self._alone_since is not None:
+            if settings.detach_grace_seconds > 0:
+                next_due = min(next_due, self._alone_since + settings.detach_grace_seconds)
+            if self.hub.turn_of is None:
+                next_due = min(next_due, self._alone_since + settings.idle_close_seconds)
+        return next_due
 
     def _look_at_lag(self) -> None:
         attached = [each.attachment for each in self._attached]
