@@ -442,6 +442,85 @@ def memory(gateway: Lastword) -> dict[str, int]:
     return {name: resident_bytes(pid) for name, pid in gateway.processes.items()}
 
 
+IDLE_SESSIONS = 10
+SETTLED_SECONDS = 3.0
+
+
+def wake_ups(pids: list[int]) -> int:
+    """How often the threads of these processes have left a CPU, by themselves or not."""
+    counted = 0
+    for pid in pids:
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            counted += sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status.read_text())))
+    return counted
+
+
+def proportional_bytes(pid: int) -> int:
+    """What of a process is in memory, pages that others have as well counted in parts."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.findall(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)[0]) * 1024
+
+
+def role_of(pid: int) -> str:
+    """What a process of a gateway's is, by its command line; what it has forked has the same."""
+    line = Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
+    marks = {"recorder_process": "recorder", "lastword run": "run, its guardian and recorder"}
+    marks |= {"agent.py": "agent", "holder": "holder"}
+    return next((role for mark, role in marks.items() if mark in line), "guardian")
+
+
+def processes_of(folder: Path, front: int) -> dict[str, list[int]]:
+    """The processes of a gateway, by what they are; the folder is in the environment of all."""
+    found: dict[str, list[int]] = {"front": [front]}
+    mark = f"XDG_RUNTIME_DIR={folder}\0".encode()
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (path / "environ").read_bytes() and int(path.name) != front:
+                found.setdefault(role_of(int(path.name)), []).append(int(path.name))
+    return found
+
+
+def idle(agent: list[str], folder: Path, sessions: int, seconds: float, *, prompted: bool) -> None:
+    """What sessions cost that nobody looks at, beside their agents."""
+    gateway = Lastword(folder, agent, "--sessions", str(sessions + 1))
+    try:
+        began = time.monotonic()
+        for _ in range(sessions):
+            viewer = gateway.socket()
+            made = viewer.ask("session/new", {"cwd": str(folder), "mcpServers": []})
+            if prompted:
+                session = re.findall(rb'"sessionId": ?"([^"]+)', made)[-1].decode()
+                viewer.ask("session/prompt", prompt(16) | {"sessionId": session})
+            viewer.close()
+        took = time.monotonic() - began
+        time.sleep(SETTLED_SECONDS)
+        parts = processes_of(folder, gateway.front.pid)
+        before = {role: (wake_ups(pids), cpu_seconds(pids)) for role, pids in parts.items()}
+        time.sleep(seconds)
+        turns = "after a turn" if prompted else "without a turn"
+        say(f"{sessions} sessions {turns} that nobody looks at, opened in {took:.1f} s")
+        all_wakes = all_bytes = 0.0
+        for role, pids in parts.items():
+            wakes, spent = (wake_ups(pids), cpu_seconds(pids))
+            rate = (wakes - before[role][0]) / seconds
+            share = (spent - before[role][1]) / seconds
+            resident = sum(map(resident_bytes, pids)) / len(pids)
+            proportional = sum(map(proportional_bytes, pids)) / len(pids)
+            say(
+                f"  {role} ({len(pids)}): {rate:.1f} wake-ups/s, {share:.1%} of a core; "
+                f"each {proportional / 2**20:.1f} MB (resident {resident / 2**20:.1f})"
+            )
+            if role not in {"front", "agent"}:
+                all_wakes += rate
+                all_bytes += proportional * len(pids)
+        say(
+            f"  a session: {all_wakes / sessions:.2f} wake-ups/s, "
+            f"{all_bytes / sessions / 2**20:.1f} MB beside its agent"
+        )
+    finally:
+        gateway.close()
+
+
 def agent_in(folder: Path) -> list[str]:
     """The agent's command, with its program in a folder."""
     agent = folder / "agent.py"
@@ -454,8 +533,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--frames", type=int, default=60_000)
     parser.add_argument("--crowd", action="store_true", help="a thousand viewers instead")
+    parser.add_argument("--idle", action="store_true", help="sessions that nobody looks at instead")
+    parser.add_argument("--sessions", type=int, default=IDLE_SESSIONS, help="for --idle")
+    parser.add_argument("--seconds", type=float, default=10.0, help="for --idle")
     options = parser.parse_args()
     frames = options.frames
+    if options.idle:
+        for prompted in (False, True):
+            with tempfile.TemporaryDirectory(prefix="gw") as name:
+                folder = Path(name)
+                idle(agent_in(folder), folder, options.sessions, options.seconds, prompted=prompted)
+        return
     if options.crowd:
         with tempfile.TemporaryDirectory(prefix="gw") as name:
             crowd(agent_in(Path(name)), Path(name))

@@ -8,24 +8,23 @@ from lastword.core.link.option_table import BY_KEY
 from lastword.gateway.settings.option import Setting
 
 ABOUT = """\
-Speaks ACP on stdin and stdout for a session that runs behind a gateway. The
-editor starts it in place of the agent, and does not notice when the connection
-is lost and made again. The session outlives the editor.
+Speaks ACP on stdin and stdout for a session behind a gateway. An editor starts
+this command in place of the agent. Lost connections are hidden from the editor,
+and the session outlives it.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
-The token is read from --token, from --token-file, which is read again at each
-attempt, or from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
+The token comes from --token, from --token-file (read again at each attempt), or
+from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
 
 examples:
   lastword connect http://127.0.0.1:7780
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
 
-exit status: 0 once the editor has closed its end, 2 if an argument cannot be
-used.
+exit status: 0 when the editor closes its end, 2 for invalid arguments.
 """
 
 
@@ -42,7 +41,7 @@ OPTIONS = (
     Setting(
         "session",
         "text",
-        "continue this session where the editor asks for a new one",
+        "continue this session when the editor asks for a new one",
         metavar="ID",
         note="a new one",
     ),
@@ -58,7 +57,7 @@ OPTIONS = (
     Setting(
         "insecure",
         "flag",
-        "send the token to another machine without TLS, where the network itself is encrypted",
+        "send the token to another machine without TLS, on a network that is itself encrypted",
     ),
 )
 

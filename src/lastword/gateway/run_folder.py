@@ -102,15 +102,16 @@ class PidFile:
             reason = (error.strerror or "failed").lower()
             raise StoreError(f"{self._path} cannot be written ({reason})") from error
 
-    def keep(self) -> None:
-        """Make it again, with its folder, if it has been deleted."""
+    def keep(self) -> bool:
+        """Make it again, with its folder, if it has been deleted; return whether it was."""
         with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
             if os.path.exists(self._path):
-                return
+                return False
             make_private(self._folder)
             before, self.number = self.number, self._locked()
             os.close(before)
             self._write()
+        return True
 
     def _locked(self) -> int:
         number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)

@@ -58,12 +58,12 @@ def texts_of(option: Option, value: object, folder: str) -> list[str]:
     """
     texts = _texts(option, value, folder)
     if texts is None:
-        raise ValueError(f"{option.name} takes {_takes(option)}")
+        raise ValueError(f"{option.name} takes {_expected(option)}")
     for text in texts:
         if _read(option, text) is None:
             shown = "" if option.kind == "url" else f" {text!r}"
             raise ValueError(
-                f"{option.name} cannot be{shown or ' this'}: it takes {_takes(option)}"
+                f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
             )
     return texts
 
@@ -108,7 +108,7 @@ def _read(option: Option, text: str) -> object:
     return option.read(text)
 
 
-def _takes(option: Option) -> str:
+def _expected(option: Option) -> str:
     if option.kind == "flag":
         return "true or false"
     return "a number of days, or 12h or 4w" if option.kind == "days" else option.expects

@@ -254,7 +254,7 @@ def _status(arguments: Sequence[str]) -> int:
             asked = session.get("questions", 0)
             waits = f", {counted(asked, 'question')} open" if asked else ""
             page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0 if front is not None else 1
 
 

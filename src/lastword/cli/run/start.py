@@ -35,7 +35,7 @@ def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
     *,
     given_run: str = "",
 ) -> Sidecar:
-    """Return the sidecar that the command line asked for.
+    """Return the sidecar for the command line.
 
     `given_run` is the id of the run that a gateway's holder has begun; it is recorded in that.
     """
@@ -68,19 +68,19 @@ def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
         own_rows.use(own.rules)
     door = "gateway" if given_run else "run"
     target = _target(options)
-    is_wanted = not values["no_record"] or target is not None or _is_traced()
-    recorder = _recorder(options, run, door, target) if is_wanted else None
+    is_recorded = not values["no_record"] or target is not None or _is_traced()
+    recorder = _recorder(options, run, door, target) if is_recorded else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
 def _own_rows(options: RunOptions) -> OwnRows | None:
-    """Return the user's own rows; print what is wrong with them, which stops no agent."""
+    """Return the user's own rows; print what is wrong with them, which does not stop the agent."""
     if options.files is None or not options.files.has_rows:
         return None
     try:
         return options.files.rows()
     except ConfigError as error:
-        tell(f"your own rows are left out: {error}")
+        tell(f"your own rows are ignored: {error}")
         return None
 
 
@@ -141,6 +141,6 @@ def _recorder(options: RunOptions, run: str, door: str, target: ReportTarget | N
                 reports=None if target is None else partial(_reports, folder, target),
             )
         except OSError:
-            return None  # no process is to be had: a session without a record is still a session
+            return None  # no process can be started: the session goes on without a record
 
     return Recorder(start)

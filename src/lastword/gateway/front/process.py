@@ -37,6 +37,7 @@ from lastword.gateway.run_folder import (
     make_private,
 )
 from lastword.gateway.viewing.attachment import Role
+from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,8 +51,11 @@ socket and of the file that says which process serves."""
 BACKLOG = 1024
 FORGET_EVERY_SECONDS = 3600.0
 COMPLAIN_EVERY_SECONDS = 60.0
-KEEP_EVERY_SECONDS = 1.0
-"""How often it is looked whether the file with the process' id is still there."""
+DATE_SECONDS = 1.0
+"""How often the date of HTTP's answers is renewed."""
+
+KEEP_SECONDS = 0.05
+"""The shortest time between two checks whether the file with the process' id is still there."""
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -130,7 +134,23 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
 
 
 class _FrontServer(uvicorn.Server):
-    """uvicorn's, without its handlers of signals."""
+    """uvicorn's, without its handlers of signals, and without ten wake-ups a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Wait until it is to end."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DATE_SECONDS):
+                    await self._ending.wait()
+
+    def end(self) -> None:
+        """End it."""
+        self.should_exit = True
+        self._ending.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -206,7 +226,7 @@ async def _serve(
     _reap()
     beside = [
         asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds)),
-        asyncio.create_task(_keep(pid_file)),
+        asyncio.create_task(_keep(pid_file, front.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
     ]
     waiting = asyncio.create_task(signals.wait())
@@ -218,7 +238,7 @@ async def _serve(
     await front.close(
         *((1012, "gateway_restarts") if signals.is_reload else (1001, "gateway_stops"))
     )
-    server.should_exit = True
+    server.end()
     await task
     for done in beside:
         done.cancel()
@@ -229,10 +249,21 @@ async def _serve(
         signals.restore_defaults()
 
 
-async def _keep(pid_file: PidFile) -> None:
-    while True:
-        pid_file.keep()
-        await asyncio.sleep(KEEP_EVERY_SECONDS)
+async def _keep(pid_file: PidFile, run_folder: str) -> None:
+    """Make the file with the process' id again, if it has been deleted."""
+    deleted = asyncio.Event()
+    folder = FolderWatch(run_folder, deleted.set)
+    try:
+        while True:
+            deleted.clear()
+            if pid_file.keep():
+                folder.renew()
+            await asyncio.sleep(KEEP_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(folder.look_seconds):
+                    await deleted.wait()
+    finally:
+        folder.close()
 
 
 async def _forget_old(holders: Holders, age_seconds: float) -> None:

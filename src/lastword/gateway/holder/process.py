@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import sqlite3
@@ -40,6 +41,7 @@ from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own import OwnReports
+from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +56,7 @@ MAX_SESSIONS = 64
 """Sessions of one agent, which has more than one only by forks."""
 
 LOOK_SECONDS = 0.05
-"""How often it is looked whether an agent may be read on."""
+"""The shortest time between two checks of what no frame announces."""
 
 BACKLOG = 1024
 """Fronts' connections that wait for this process: asyncio takes one more for a connection that is
@@ -91,6 +93,8 @@ class Holder:
         self._initialize_failed: dict[str, Any] | None = None
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
+        self._stirred = asyncio.Event()
+        """Set when a timeout may have begun or ended; an idle holder sleeps until then."""
         self._early: dict[str, list[Frame]] = {}
         self._openings = Openings()
         self._links: set[FrontLink] = set()
@@ -148,11 +152,12 @@ class Holder:
         os.rename(made, self.socket_path)
         return server
 
-    async def _keep_socket(self) -> None:
+    async def _keep_socket(self, folder: FolderWatch) -> None:
         """Make the socket, and the links to it, again if they have been deleted."""
         with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
             if _is_gone(self.socket_path):
                 make_private(self.settings.run_folder)
+                folder.renew()
                 before, self._server = self._server, await self._listen()
                 before.close()
         for session in self.sessions.values():
@@ -212,6 +217,7 @@ class Holder:
             self._links.discard(link)
             if not self._links:
                 self._alone_since = time.monotonic()
+            self.stir()
 
     async def ready(self) -> dict[str, Any] | None:
         """Wait for the agent's answer to `initialize`; return the error object if it refused."""
@@ -446,21 +452,42 @@ class Holder:
         """Stop, and end the agent."""
         self._over.set()
 
+    def stir(self) -> None:
+        """Note that something has happened, which may have begun or ended a timeout."""
+        self._stirred.set()
+
     async def _watch(self) -> None:
         """Watch what no frame announces: timeouts, a slow disk, sessions without viewers."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            now = time.monotonic()
-            behind = False
-            for session in list(self.sessions.values()):
-                session.tick(now)
-                behind = behind or session.log.is_behind
-            self.agent.read_on(wanted=not behind)
-            self.record.flush()
-            await self._keep_socket()
-            idle = not self.sessions and not self._links
-            if idle and now - self._alone_since > SPARE_SECONDS:
+        folder = FolderWatch(self.settings.run_folder, self.stir)
+        try:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                self._stirred.clear()
+                due = self._look(time.monotonic())
+                await self._keep_socket(folder)
+                wait = min(folder.look_seconds, due - time.monotonic())
+                if wait > LOOK_SECONDS:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait - LOOK_SECONDS):
+                            await self._stirred.wait()
+        finally:
+            folder.close()
+
+    def _look(self, now: float) -> float:
+        """Do what is due; return when to look again if nothing happens until then."""
+        due = math.inf
+        behind = False
+        for session in list(self.sessions.values()):
+            session.tick(now)
+            behind = behind or session.log.is_behind
+            due = min(due, session.next_tick())
+        self.agent.read_on(wanted=not behind)
+        self.record.flush()
+        if not self.sessions and not self._links:
+            due = min(due, self._alone_since + SPARE_SECONDS)
+            if due <= now:
                 self._over.set()
+        return now if behind else due
 
     async def _leave(self) -> None:
         for session in list(self.sessions.values()):

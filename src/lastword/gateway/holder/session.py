@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -286,6 +287,7 @@ class HeldSession:
         for attached in self._attached:
             attached.wake()
         self._wake_watching()
+        self._holder.stir()
 
     def _wake_watching(self) -> None:
         for grown in self._watching:
@@ -335,6 +337,20 @@ class HeldSession:
             self._holder.close_session(self, "left")
         elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
             self._holder.close_session(self, "idle")
+
+    def next_tick(self) -> float:
+        """Return when `tick` is due if nothing happens until then."""
+        settings = self._holder.settings
+        due = self.hub.next_timeout()
+        next_due = math.inf if due is None else due
+        if self._attached:
+            next_due = min(next_due, self._looked_at + LOOK_AT_LAG_SECONDS)
+        if self._alone_since is not None:
+            if settings.detach_grace_seconds > 0:
+                next_due = min(next_due, self._alone_since + settings.detach_grace_seconds)
+            if self.hub.turn_of is None:
+                next_due = min(next_due, self._alone_since + settings.idle_close_seconds)
+        return next_due
 
     def _look_at_lag(self) -> None:
         attached = [each.attachment for each in self._attached]

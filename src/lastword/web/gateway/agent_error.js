@@ -54,17 +54,20 @@ export const RETRY_SAFETY = [
     "ask",
     "never",
 ];
+export const SETS = new Map([
+    ["origin", ORIGIN],
+    ["phase", PHASE],
+    ["retry_safety", RETRY_SAFETY],
+    ["action", ACTION],
+]);
+export const COUNTS = ["retry_after_seconds", "reset_at_epoch_ms", "attempts"];
+export const WHOLES = ["http_status", "exit_code"];
+export const TEXTS = ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
 const RETRYABLE = [
     ...["rate_limit", "provider_unavailable", "timeout", "network"],
     ...["agent_crash", "agent_stalled", "stderr_overflow"],
 ];
 const CODES = { [-32000]: "auth", [-32800]: "cancelled" };
-const SETS = new Map([
-    ["origin", ORIGIN], ["phase", PHASE], ["retry_safety", RETRY_SAFETY], ["action", ACTION],
-]);
-const COUNTS = ["retry_after_seconds", "reset_at_epoch_ms", "attempts"];
-const WHOLES = ["http_status", "exit_code"];
-const TEXTS = ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
 /**
  * Says how a turn failed, if this tells that one did: a `session/update` (the notification, its
  * params or its `update`), a prompt's result, a response, an error, or what an SDK threw. `null`

@@ -41,7 +41,10 @@ PARAMETERS: dict[tuple[type, str], tuple[str, ...]] = {
     (WebSocketsSansIOProtocol, "handle_pong"): ("self", "event"),
     (WebSocketsSansIOProtocol, "keepalive_timeout"): ("self",),
     (WebSocketsSansIOProtocol, "send"): ("self", "message"),
+    (uvicorn.Server, "__init__"): ("self", "config"),
     (uvicorn.Server, "capture_signals"): ("self",),
+    (uvicorn.Server, "main_loop"): ("self",),
+    (uvicorn.Server, "on_tick"): ("self", "counter"),
     (uvicorn.Server, "serve"): ("self", "sockets"),
 }
 """The methods that the gateway overrides or calls, and their parameters."""
@@ -53,6 +56,7 @@ CALLERS: dict[tuple[type, str], tuple[str, ...]] = {
     (WebSocketsSansIOProtocol, "keepalive_timeout"): ("send_keepalive_ping",),
     (WebSocketsSansIOProtocol, "send"): ("run_asgi",),
     (uvicorn.Server, "capture_signals"): ("serve",),
+    (uvicorn.Server, "main_loop"): ("_serve",),
 }
 """The methods that do nothing for the gateway unless uvicorn's own ones call them."""
 
@@ -141,6 +145,17 @@ def test_an_http_connection_has_the_state_that_the_gateway_reads_and_replaces() 
     cycle = inspect.getsource(H11Protocol.handle_events)
     assert "app = self.app" in cycle, _changed("where a request's application comes from", HTTP)
     assert "response_complete" in inspect.getsource(inspect.getmodule(H11Protocol) or H11Protocol)
+
+
+def test_a_tick_renews_the_date_and_says_when_to_end() -> None:
+    async def ticked() -> None:
+        server = _FrontServer(uvicorn.Config(_app))
+        assert not await server.on_tick(0)
+        assert b"date" in dict(server.server_state.default_headers)
+        server.end()
+        assert await server.on_tick(0)
+
+    asyncio.run(ticked())
 
 
 def test_a_server_says_that_it_has_started_and_is_ended_by_a_flag() -> None:

@@ -1,6 +1,6 @@
-"""Forms: how each editor writes an agent's entry, as JSON or as a piece of a program.
+"""Entries of agents in editors' settings, as JSON or as code.
 
-Owns only the shapes. `quirks.editors` says which editor uses which, and how that is known.
+Owns their forms. `quirks.editors` says which editor uses which, with the evidence.
 """
 
 from __future__ import annotations

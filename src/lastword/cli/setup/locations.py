@@ -1,4 +1,4 @@
-"""Places: where an editor's settings are on this machine, and default names.
+"""Locations of editors' settings on this machine, and default names.
 
 Owns expanding the table of `quirks.editors`, and the message for an unknown name.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\{([A-Z_]++)\}")
 _RUNNERS = {"npx", "bunx", "pnpx", "uvx", "node", "python", "python3", "env", "deno", "bun"}
 SUFFIX = "-lastword"
-"""What a new entry's name ends with, so that it can be told from the agent without lastword."""
+"""What a new entry's name ends with, to distinguish it from the agent without lastword."""
 
 
 def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
@@ -28,16 +28,16 @@ def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
     if sys.platform == "darwin" and editor.places_on_macos:
         places = editor.places_on_macos
     home = environment.get("HOME") or os.path.expanduser("~")
-    known = dict(environment)
-    if not os.path.isabs(known.get("XDG_CONFIG_HOME", "")):
-        known["XDG_CONFIG_HOME"] = os.path.join(home, ".config")
-    found = []
+    variables = dict(environment)
+    if not os.path.isabs(variables.get("XDG_CONFIG_HOME", "")):
+        variables["XDG_CONFIG_HOME"] = os.path.join(home, ".config")
+    paths = []
     for place in places:
         names = _VARIABLE.findall(place)
-        if all(known.get(name) for name in names):
-            path = _VARIABLE.sub(lambda match: known[match[1]], place)
-            found.append(home + path[1:] if path.startswith("~") else path)
-    return found
+        if all(variables.get(name) for name in names):
+            path = _VARIABLE.sub(lambda match: variables[match[1]], place)
+            paths.append(home + path[1:] if path.startswith("~") else path)
+    return paths
 
 
 def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
@@ -59,15 +59,15 @@ def default_name(command: Sequence[str]) -> str:
     """Return an agent's default name, from its command: `opencode acp` is `opencode-lastword`."""
     words = [word for word in command if not word.startswith("-")] or ["agent"]
     first = os.path.basename(words[0])
-    told = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
-    name = os.path.basename(told.rstrip("/")).lstrip("@").partition("@")[0]
+    program = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
+    name = os.path.basename(program.rstrip("/")).lstrip("@").partition("@")[0]
     stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh)$", "", name)
     return re.sub(r"[^\w.-]", "-", stem or "agent") + SUFFIX
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
     """Return the message for a name that is not a known one."""
-    names = list(known)
+    names = list(choices)
     like = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     meant = f"; did you mean {like[0]}?" if like else "."
     return f"there is no {kind} {name!r}{meant} There are: {', '.join(names)}"

@@ -27,7 +27,7 @@ from lastword.cli.setup.command import parser as setup
 from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.doctor.clients import KNOWN
+from lastword.kit.doctor.clients import CLIENTS
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS
 
@@ -77,7 +77,7 @@ _KINDS = {
 _WORDS: dict[str, Sequence[str]] = {
     "COMMAND": names(),
     "SCENARIO": list(SCENARIOS),
-    "CLIENT": list(KNOWN),
+    "CLIENT": list(CLIENTS),
     "EDITOR": list(EDITORS),
     "AGENT": list(AGENTS),
     "CHECKS": sorted({word for row in CHECKS.values() for word in (row.name, row.requirement)}),
@@ -102,7 +102,7 @@ class CompletedFlag(NamedTuple):
     Attributes:
         names: The names it can be written with, the long one last.
         about: What it does.
-        value: What it takes; `None` if it takes no value.
+        value: Its value; `None` if it is a switch.
     """
 
     names: tuple[str, ...]
@@ -122,20 +122,29 @@ class CompletedCommand(NamedTuple):
         name: As it is typed: `log`, `gateway token`.
         flags: Its options.
         argument: Its positional argument, if any.
-        takes_agent: Whether an agent's command follows `--`.
+        runs_agent: Whether an agent's command follows `--`.
     """
 
     name: str
     flags: tuple[CompletedFlag, ...]
     argument: CompletedValue | None
-    takes_agent: bool
+    runs_agent: bool
+
+    @property
+    def values(self) -> list[tuple[list[str], CompletedValue]]:
+        """What may need a value, as `run --record` or `log ARGUMENT`, and how it is completed."""
+        rows = [(flag.names, flag.value) for flag in self.flags]
+        rows.append((("ARGUMENT",), self.argument))
+        return [
+            ([f"{self.name} {word}" for word in names], value) for names, value in rows if value
+        ]
 
 
 def commands() -> list[CompletedCommand]:
     """Return the commands in the order of the help, each before its subcommands."""
     order = {name: place for place, name in enumerate(names())}
-    known = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
-    return [_command(name, PARSERS[name]()) for name in known]
+    ordered = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
+    return [_command(name, PARSERS[name]()) for name in ordered]
 
 
 def _command(name: str, parser: CommandParser) -> CompletedCommand:
@@ -152,7 +161,7 @@ def _command(name: str, parser: CommandParser) -> CompletedCommand:
         argument = CompletedValue(Completed.WORDS, both)
     if words:
         argument = CompletedValue(Completed.WORDS, tuple(words))
-    return CompletedCommand(name, tuple(flags), argument, parser.takes_agent)
+    return CompletedCommand(name, tuple(flags), argument, parser.runs_agent)
 
 
 def _flag(parser: CommandParser, action: argparse.Action) -> CompletedFlag:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from docs.completion.command_line import commands
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import Completed, commands
 
 _HEAD = """\
 #compdef lastword
@@ -27,7 +27,7 @@ _lastword_sessions() {
 }
 
 _lastword() {
-  local command=$words[2] flag='' kind='' argument='' takes_agent=''
+  local command=$words[2] flag='' kind='' argument='' runs_agent=''
   local -a flags values
   local -i agent=0 i
   if (( CURRENT == 2 )); then
@@ -46,7 +46,7 @@ _lastword() {
   flags=()
   _lastword_command $command || return
   if (( agent )); then
-    [[ -n $takes_agent ]] || return
+    [[ -n $runs_agent ]] || return
     words=("${(@)words[agent+1,-1]}")
     (( CURRENT -= agent ))
     _normal
@@ -60,7 +60,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ -z $kind && $PREFIX == -* ]]; then
-    [[ -n $takes_agent ]] && flags+=('--:the agent'\''s command follows')
+    [[ -n $runs_agent ]] && flags+=('--:the agent'\''s command follows')
     _describe -o option flags
     return
   fi
@@ -94,15 +94,11 @@ def script() -> str:
         ]
         flags.append(f"    '{command.name}')\n      flags=({' '.join(described)})\n")
         flags.append(f"      argument={'ARGUMENT' if command.argument else repr('')}")
-        flags.append(f" takes_agent={'yes' if command.takes_agent else repr('')}\n      ;;\n")
-        taken = [(flag.names, flag.value) for flag in command.flags]
-        for names, value in [*taken, (("ARGUMENT",), command.argument)]:
-            if value is not None:
-                patterns = "|".join(f"'{command.name} {name}'" for name in names)
-                words = (
-                    f" values=({' '.join(value.words)})" if value.kind is Completed.WORDS else ""
-                )
-                values.append(f"    {patterns}) kind={value.kind}{words} ;;\n")
+        flags.append(f" runs_agent={'yes' if command.runs_agent else repr('')}\n      ;;\n")
+        for words, value in command.values:
+            choices = f" values=({' '.join(value.words)})" if value.words else ""
+            patterns = "|".join(f"'{word}'" for word in words)
+            values.append(f"    {patterns}) kind={value.kind}{choices} ;;\n")
     lines += ["_lastword_command() {\n  case $1 in\n", *flags, "    *) return 1 ;;\n  esac\n}\n\n"]
     lines += ["_lastword_value() {\n  case $1 in\n", *values, "  esac\n}\n"]
     return _HEAD + "".join(lines) + _BODY

@@ -50,12 +50,12 @@ def payload_in_update(event: PeerEvent) -> Payload | None:
 
 
 def is_typed_update(event: PeerEvent) -> bool:
-    """Is it an `agent_error` update?"""
+    """Return whether it is an `agent_error` update."""
     return event.kind in acp.AGENT_ERROR_KINDS
 
 
-def is_told(turn: ObservedTurn) -> bool:
-    """Does a turn's answer say that it failed?"""
+def reports_failure(turn: ObservedTurn) -> bool:
+    """Return whether a turn's answer says that it failed."""
     return (
         (turn.answer is not None and bool("error" in (turn.answer.frame or {})))
         or stop_reason(turn.answer) == acp.STOP_ERROR
@@ -70,22 +70,22 @@ def _has_session_failure(answer: PeerEvent | None) -> bool:
     return "sessionFailure" in text
 
 
-def told_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
+def failed_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
     """Return the failing turns of speakers that ended as such; others have checks of their own.
 
     Raises:
-        NotApplicableError: The agent is none.
+        NotApplicableError: The agent does not speak the extension.
     """
     speaking = [act for act in acts if act.speaks]
     if not speaking:
         raise NotApplicableError("it does not say that it speaks agent_error")
     # Only the first turn of each of these acts fails.
-    return [(act, act.turns[0]) for act in speaking if act.turns and is_told(act.turns[0])]
+    return [(act, act.turns[0]) for act in speaking if act.turns and reports_failure(act.turns[0])]
 
 
 def payloads(acts: Sequence[Transcript]) -> Iterator[tuple[Payload, PeerEvent, bool]]:
     """Yield every payload that speakers sent, its frame, and whether that is a typed update."""
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         for event in act.of(turn):
             payload = payload_in_update(event)
             if payload is not None:

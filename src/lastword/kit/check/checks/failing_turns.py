@@ -8,8 +8,8 @@ from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.connection import IN_FRONT
+from lastword.kit.check.checks.failure_frames import error_in, payload_in_answer, reports_failure
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed, quoted, warned
-from lastword.kit.check.checks.telling import error_in, is_told, payload_in_answer
 from lastword.kit.check.checks.turns import missing_answer, shows, stop_reason
 from lastword.kit.check.transcript import UnreachedError
 from lastword.kit.provider.server import ProviderScenario
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.transcript import ObservedTurn, Transcript
 
-TAKEN_CODES = {
+MISLEADING_CODES = {
     acp.RESOURCE_NOT_FOUND,
     acp.INVALID_PARAMS,
     acp.PARSE_ERROR,
@@ -51,8 +51,8 @@ def _ended(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
     return ended
 
 
-def _names(found: Sequence[tuple[Transcript, ObservedTurn]]) -> str:
-    return ", ".join(turn.scenario for _, turn in found)
+def _names(turns: Sequence[tuple[Transcript, ObservedTurn]]) -> str:
+    return ", ".join(turn.scenario for _, turn in turns)
 
 
 @check(
@@ -81,9 +81,11 @@ def failing_turn_ends(acts: Sequence[Transcript]) -> Finding:
     mend="The user gets an empty reply and no reason: answer with an error.",
     in_front=IN_FRONT,
 )
-def failing_turn_told(acts: Sequence[Transcript]) -> Finding:
+def failing_turn_reported(acts: Sequence[Transcript]) -> Finding:
     silent = [
-        (act, turn) for act, turn in _ended(acts) if not is_told(turn) and not shows(act, turn)
+        (act, turn)
+        for act, turn in _ended(acts)
+        if not reports_failure(turn) and not shows(act, turn)
     ]
     if silent:
         return failed(
@@ -101,7 +103,9 @@ def failing_turn_told(acts: Sequence[Transcript]) -> Finding:
     in_front="`lastword run --` in front corrects it for the agents that it knows",
 )
 def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
-    prose = [(act, turn) for act, turn in _ended(acts) if not is_told(turn) and shows(act, turn)]
+    prose = [
+        (act, turn) for act, turn in _ended(acts) if not reports_failure(turn) and shows(act, turn)
+    ]
     if not prose:
         return passed()
     act, turn = prose[0]
@@ -119,22 +123,22 @@ def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
     in_front=IN_FRONT,
 )
 def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
-    told = [(act, turn) for act, turn in _ended(acts) if is_told(turn)]
-    if not told:
+    reported = [(act, turn) for act, turn in _ended(acts) if reports_failure(turn)]
+    if not reported:
         raise UnreachedError("no failing turn was answered with an error")
-    untyped = [(act, turn) for act, turn in told if payload_in_answer(turn.answer) is None]
+    untyped = [(act, turn) for act, turn in reported if payload_in_answer(turn.answer) is None]
     if untyped:
         answer = untyped[0][1].answer
         read = read_error(answer.frame) if answer else None
         guess = f"; lastword takes it for {read.type}" if read else ""
         return warned(f"no agent_error: {_names(untyped)}{guess}", answer)
-    for act, turn in told:
+    for act, turn in reported:
         word = str((payload_in_answer(turn.answer) or {}).get("type"))
         expected = EXPECTED.get(turn.scenario)
         if expected is not None and word not in expected:
             return warned(f"{turn.scenario} is typed {word} (act {act.name})", turn.answer)
     return passed(", ".join(sorted({str((payload_in_answer(t.answer) or {}).get("type"))
-                                    for _, t in told})))  # fmt: skip
+                                    for _, t in reported})))  # fmt: skip
 
 
 @check(
@@ -147,7 +151,7 @@ def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
 def failing_turn_code(acts: Sequence[Transcript]) -> Finding:
     for _, turn in _ended(acts):
         code = error_in(turn.answer).get("code")
-        if type(code) is int and code in TAKEN_CODES:
+        if type(code) is int and code in MISLEADING_CODES:
             return failed(f"code {code}: {turn.scenario}", turn.answer)
     return passed()
 
@@ -179,6 +183,6 @@ def session_goes_on(acts: Sequence[Transcript]) -> Finding:
         raise UnreachedError("no failing turn ended")
     for act, turn in later:
         if turn.answer is None or stop_reason(turn.answer) not in acp.STOP_REASONS:
-            said = quoted(turn.answer.raw) if turn.answer else missing_answer(act, turn)
-            return failed(f"the next prompt got {said} (act {act.name})", turn.answer)
+            outcome = quoted(turn.answer.raw) if turn.answer else missing_answer(act, turn)
+            return failed(f"the next prompt got {outcome} (act {act.name})", turn.answer)
     return passed(f"in {len(later)} sessions" if len(later) > 1 else "in 1 session")

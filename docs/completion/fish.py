@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from docs.completion.command_line import Completed, commands
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import Completed, commands
 
 if TYPE_CHECKING:
-    from lastword.cli.completion.words import CompletedCommand, CompletedFlag, CompletedValue
+    from docs.completion.command_line import CompletedCommand, CompletedFlag, CompletedValue
 
 _HEAD = """\
 # Completion of lastword for fish, made by `lastword completion fish`. To install it:
@@ -60,9 +60,9 @@ _VALUES = {
 
 def script() -> str:
     """Return the script."""
-    known = commands()
-    of_two = " ".join(f"'{command.name}'" for command in known if " " in command.name)
-    with_agent = " ".join(command.name for command in known if command.takes_agent)
+    every = commands()
+    of_two = " ".join(f"'{command.name}'" for command in every if " " in command.name)
+    with_agent = " ".join(command.name for command in every if command.runs_agent)
     lines = [
         f"set -g __lastword_commands_of_two {of_two}\n",
         f"set -g __lastword_with_agent {with_agent}\n",
@@ -72,7 +72,7 @@ def script() -> str:
         for group in GROUPS.values()
         for name, about in group.items()
     ]
-    for command in known:
+    for command in every:
         lines += [_flag(command, flag) for flag in command.flags]
         if command.argument is not None and command.argument.kind is not Completed.NOTHING:
             lines.append(f"{_when(command)} {_value(command.argument)}\n")

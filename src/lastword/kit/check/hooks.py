@@ -35,10 +35,10 @@ WORDS = {
     ProviderScenario.HANG: "agent_stalled",
     ProviderScenario.HANG_AFTER_TEXT: "cancelled",
 }
-"""What a scenario is called towards an agent that is driven by words: as `lastword agent` does."""
+"""The scenarios' names in prompts, as in `lastword agent`."""
 
-ASKS = "permission"
-"""What a turn that asks the user is called towards such an agent."""
+PERMISSION_SCENARIO = "permission"
+"""The name of a scenario that asks for a permission."""
 
 TEMPLATES = {
     "OPENAI_BASE_URL": "{openai}",
@@ -49,24 +49,24 @@ TEMPLATES = {
     "ANTHROPIC_API_KEY": "{key}",
     "ANTHROPIC_MODEL": "{model}",
 }
-"""What a variable that is named alone means."""
+"""The template of a variable that is given without one."""
 
 
 class HookError(Exception):
-    """What the user asked for cannot be done; says what can."""
+    """The options cannot be used; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """What is known about driving the agent.
+    """The user's settings for driving the agent.
 
     Attributes:
         preset: The recipe that writes the agent's files, or empty.
         provider_env: `NAME=TEMPLATE` of each variable, or a `NAME` out of `TEMPLATES`.
         scenario_prompts: A prompt with `{name}` in it, by which the agent plays a scenario.
         prompt: The text of every other prompt.
-        keep_home: Does the agent work in the user's own home?
-        protocol: The protocol version that is spoken with it.
+        keep_home: Whether the agent runs in the user's own home.
+        protocol: The protocol version to speak with it.
     """
 
     preset: str = ""
@@ -81,7 +81,7 @@ class Hooks:
         """Read the variables.
 
         Raises:
-            HookError: One of them, or the preset, is not to be understood.
+            HookError: One of them, or the preset, is invalid.
         """
         object.__setattr__(self, "variables", _read_variables(self.provider_env))
         if self.preset and self.preset not in PRESETS:
@@ -91,20 +91,22 @@ class Hooks:
         if self.protocol not in {1, 2}:
             raise HookError("--protocol is 1 or 2")
         if self.keep_home and self.preset:
-            raise HookError("--preset writes into a home of its own, so --keep-home cannot be")
+            raise HookError(
+                "--preset needs its own home folder, so --keep-home cannot be used with it"
+            )
 
     @property
     def has_provider(self) -> bool:
-        """Is the agent pointed to the kit's provider?"""
+        """Whether the agent is pointed to the kit's provider."""
         return bool(self.preset or self.variables)
 
     @property
     def calls_provider(self) -> bool:
-        """Is it the provider that decides what a turn meets?"""
+        """Whether the provider decides what a turn meets."""
         return self.has_provider and not self.scenario_prompts
 
     def can_play(self, scenario: ProviderScenario) -> bool:
-        """Return whether the agent can be brought to it."""
+        """Return whether the agent can be made to play it."""
         if self.calls_provider:
             return True
         # A turn whose prompt begins with a command may rightly show nothing (SIL-2).
@@ -114,10 +116,12 @@ class Hooks:
         )
 
     @property
-    def prompt_that_asks(self) -> str:
+    def permission_prompt(self) -> str:
         """The text of a prompt at which the agent may ask for a permission."""
         return (
-            self.scenario_prompts.replace("{name}", ASKS) if self.scenario_prompts else self.prompt
+            self.scenario_prompts.replace("{name}", PERMISSION_SCENARIO)
+            if self.scenario_prompts
+            else self.prompt
         )
 
     def prompt_for(self, scenario: ProviderScenario) -> str:
@@ -128,15 +132,15 @@ class Hooks:
 
     def environment(self, target: Target, home: Path, mark: str) -> dict[str, str]:
         """Return the agent's whole environment; files are written where a preset has some."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
-        env = {**kept, MARK: mark}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+        env = {**inherited, MARK: mark}
         if self.keep_home:
             offline = {k: v for k, v in isolated(home).items() if "proxy" in k.lower()}
             env |= offline if self.has_provider else {}
         else:
             env = {k: v for k, v in env.items() if not _is_credential(k)}
             env |= isolated(home) if self.has_provider else _home_only(home)
-        # Records of checks are not the user's: they would be told of as failures of theirs.
+        # Kept apart from the user's record, where these would look like their own failures.
         env["LASTWORD_STATE_DIR"] = str(home / "lastword")
         env.pop("LASTWORD_RECORD", None)
         env["OTEL_SDK_DISABLED"] = "true"
@@ -153,7 +157,7 @@ def _home_only(home: Path) -> dict[str, str]:
 
 
 def _is_credential(name: str) -> bool:
-    """Is it a login? A run of checks must not spend anybody's money."""
+    """Return whether it is a credential. A run of checks must not spend anybody's money."""
     return name.endswith(("_API_KEY", "_AUTH_TOKEN"))
 
 
@@ -164,8 +168,8 @@ def _read_variables(given: Sequence[str]) -> dict[str, str]:
         if not equals:
             if name not in TEMPLATES:
                 raise HookError(
-                    f"say what {name or 'the variable'} shall be, such as "
-                    f"--provider-env {name or 'NAME'}={{openai}}; known without: "
+                    f"--provider-env needs a value for {name or 'the variable'}, such as "
+                    f"--provider-env {name or 'NAME'}={{openai}}; not needed for "
                     + ", ".join(TEMPLATES)
                 )
             template = TEMPLATES[name]
@@ -177,7 +181,7 @@ def _read_variables(given: Sequence[str]) -> dict[str, str]:
 
 
 def is_in_front(command: Sequence[str]) -> bool:
-    """Is it `lastword run` that the command starts?"""
+    """Return whether the command starts `lastword run`."""
     names = [word.rpartition("/")[2] for word in command]
     return any(
         name in {"lastword", "lastword.cli"} and following == "run"
@@ -186,7 +190,7 @@ def is_in_front(command: Sequence[str]) -> bool:
 
 
 def find(command: Sequence[str]) -> None:
-    """Be sure that a command can be started.
+    """Check that a command can be started.
 
     Raises:
         HookError: It is not found, or not executable.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.core.failure.taxonomy import Action, Phase, RetrySafety
-from lastword.kit.agent.scenario import Scenario, Told, script, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, script, turn
 from lastword.kit.agent.scenarios.kinds import T
 from lastword.kit.agent.scenarios.progress import COMPLETED, EDIT, LOOK, PERMISSION, RUN, TERMINAL
 from lastword.kit.agent.script import Repeat, Step
@@ -17,10 +17,10 @@ FLOOD = Step(repeat=Repeat(steps=(Step(stderr="\n".join([DEBUG] * 1000)),)))
 NEW_SESSION = "open a new session, and say that the agent has forgotten this one"
 
 OFFERED = RetrySafety.OFFER_CONTINUE
-ASKED = RetrySafety.ASK
+CONFIRM = RetrySafety.ASK
 
 
-STALLED = Told(type=T.AGENT_STALLED, phase=Phase.MID_OUTPUT, retry_safety=OFFERED)
+STALLED = ExpectedFailure(type=T.AGENT_STALLED, phase=Phase.MID_OUTPUT, retry_safety=OFFERED)
 
 
 STALLS = (
@@ -28,26 +28,28 @@ STALLS = (
         name="agent_stalled",
         sees="text, then silence, until the turn is ended after 2 s",
         script=turn(NOTHING_MORE, SILENCE),
-        told=STALLED,
+        failure=STALLED,
     ),
     Scenario(
         name="never_answered",
         sees="nothing at all, until the turn is ended after 2 s",
         script=turn(SILENCE),
-        told=Told(type=T.AGENT_STALLED),
+        failure=ExpectedFailure(type=T.AGENT_STALLED),
     ),
     Scenario(
         name="stalled_tool",
         sees="a tool call that never ends; tools are given more time, 3 s here",
         script=turn(LOOK, RUN, SILENCE),
-        told=Told(type=T.AGENT_STALLED, phase=Phase.TOOL_RUNNING, retry_safety=ASKED),
-        then="no spinner stays on the tool call",
+        failure=ExpectedFailure(
+            type=T.AGENT_STALLED, phase=Phase.TOOL_RUNNING, retry_safety=CONFIRM
+        ),
+        then="end the spinner of the tool call",
     ),
     Scenario(
         name="runaway",
-        sees="one sentence again and again; it is ended after 50 times",
+        sees="one sentence again and again; ended after 50 repetitions",
         script=turn(Step(repeat=Repeat(steps=(Step(say="Let me look at that once more. "),)))),
-        told=Told(
+        failure=ExpectedFailure(
             type=T.AGENT_STALLED,
             retryable=False,
             phase=Phase.MID_OUTPUT,
@@ -63,7 +65,7 @@ STALLS = (
             on_cancel="ignore",
             run={"first-update-timeout": 60, "idle-timeout": 60},
         ),
-        told=Told(type=T.CANCELLED),
+        failure=ExpectedFailure(type=T.CANCELLED),
         then="show that it was cancelled as soon as the user says so",
     ),
     Scenario(
@@ -78,31 +80,33 @@ STALLS = (
             ),
             on_cancel="ignore",
         ),
-        told=STALLED,
+        failure=STALLED,
     ),
     Scenario(
         name="silent_success",
-        sees="the agent says that it is done and has shown nothing: told as a failure",
+        sees="the agent says that it is done and has shown nothing: reported as a failure",
         script=turn(Step(result="end_turn")),
-        told=Told(type=T.UNKNOWN, reason="silent_success"),
+        failure=ExpectedFailure(type=T.UNKNOWN, reason="silent_success"),
     ),
     Scenario(
         name="stderr_overflow",
         sees="stderr is flooded without end until the turn is stopped",
         script=turn(Step(say="Look at stderr. "), FLOOD),
-        told=Told(type=T.STDERR_OVERFLOW, phase=Phase.MID_OUTPUT, retry_safety=OFFERED),
+        failure=ExpectedFailure(
+            type=T.STDERR_OVERFLOW, phase=Phase.MID_OUTPUT, retry_safety=OFFERED
+        ),
     ),
     Scenario(
         name="hang",
         sees="text, then the whole process hangs and reads nothing",
         script=turn(Step(say="From here on nothing moves."), Step(hang=True)),
-        told=STALLED,
+        failure=STALLED,
     ),
 )
 
 
-def _crash(**members: object) -> Told:
-    return Told(type=T.AGENT_CRASH, **members)  # type: ignore[arg-type]
+def _crash(**members: object) -> ExpectedFailure:
+    return ExpectedFailure(type=T.AGENT_CRASH, **members)  # type: ignore[arg-type]
 
 
 SCENARIOS = (
@@ -110,34 +114,34 @@ SCENARIOS = (
         name="agent_crash",
         sees="the agent's process is killed (SIGKILL) at once",
         script=turn(KILLED),
-        told=_crash(reason="killed"),
+        failure=_crash(reason="killed"),
     ),
     Scenario(
         name="crash_after_text",
         sees="some text and an open tool call, then the agent is killed",
         script=turn(LOOK, RUN, KILLED),
-        told=_crash(phase=Phase.TOOL_RUNNING, retry_safety=ASKED, reason="killed"),
-        then="no spinner stays on the tool call",
+        failure=_crash(phase=Phase.TOOL_RUNNING, retry_safety=CONFIRM, reason="killed"),
+        then="end the spinner of the tool call",
     ),
     Scenario(
         name="crash_after_edit",
         sees="a file is edited, then the agent is killed",
         script=turn(EDIT, COMPLETED, KILLED),
-        told=_crash(phase=Phase.AFTER_TOOL, retry_safety=ASKED, reason="killed"),
+        failure=_crash(phase=Phase.AFTER_TOOL, retry_safety=CONFIRM, reason="killed"),
         then="say that files may have changed",
     ),
     Scenario(
         name="crash_with_dialog",
         sees="a permission dialog, then the agent is killed; the dialog is withdrawn",
         script=turn(LOOK, Step(ask=PERMISSION), KILLED),
-        told=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="killed"),
+        failure=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="killed"),
         then="close the dialog ($/cancel_request): a late Allow must reach nobody",
     ),
     Scenario(
         name="crash_with_terminal",
-        sees="a terminal is asked for, then the agent is killed; it is killed and released",
+        sees="a terminal is requested, then the agent is killed; the terminal is released",
         script=turn(LOOK, Step(ask=TERMINAL), KILLED),
-        told=_crash(phase=Phase.AFTER_TOOL, retry_safety=ASKED, reason="killed"),
+        failure=_crash(phase=Phase.AFTER_TOOL, retry_safety=CONFIRM, reason="killed"),
     ),
     Scenario(
         name="crash_out_of_memory",
@@ -147,11 +151,11 @@ SCENARIOS = (
             Step(stderr="FATAL ERROR: Reached heap limit - JavaScript heap out of memory"),
             Step(kill="SIGABRT"),
         ),
-        told=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="oom"),
+        failure=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="oom"),
     ),
     Scenario(
         name="crash_traceback",
-        sees="an exception ends the process: it would do so again",
+        sees="an exception ends the process, and would do so again",
         script=turn(
             LOOK,
             Step(
@@ -160,47 +164,47 @@ SCENARIOS = (
             ),
             Step(exit=1),
         ),
-        told=_crash(retryable=False, phase=Phase.MID_OUTPUT, reason="uncaught_exception"),
+        failure=_crash(retryable=False, phase=Phase.MID_OUTPUT, reason="uncaught_exception"),
     ),
     Scenario(
         name="exits_well",
         sees="the process exits with status 0 in mid-turn",
         script=turn(LOOK, Step(exit=0)),
-        told=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="premature_exit"),
+        failure=_crash(phase=Phase.MID_OUTPUT, retry_safety=OFFERED, reason="premature_exit"),
     ),
     Scenario(
         name="restarted",
         sees="the first turn kills the agent; it is started again, and the next one goes well",
         script=script((KILLED,), WELL),
-        told=_crash(reason="killed"),
+        failure=_crash(reason="killed"),
         then="the session lives on: just send the next prompt",
     ),
     Scenario(
         name="restarted_by_load",
-        sees="as above, from an agent that brings sessions back by session/load",
+        sees="as above, from an agent that restores sessions by session/load",
         script=script((KILLED,), WELL, sessions="load"),
-        told=_crash(reason="killed"),
-        then="nothing of the past is told twice: just send the next prompt",
+        failure=_crash(reason="killed"),
+        then="the history is not repeated: just send the next prompt",
     ),
     Scenario(
         name="context_lost",
-        sees="the first turn kills the agent, and the session cannot be brought back",
+        sees="the first turn kills the agent, and the session cannot be restored",
         script=script((KILLED,), WELL, sessions="lost"),
-        told=_crash(reason="killed"),
+        failure=_crash(reason="killed"),
         then=f"at the next prompt (reason context_lost) {NEW_SESSION}",
     ),
     Scenario(
         name="crash_loop",
         sees="the first turn kills the agent, and every start after it fails",
         script=script((KILLED,), starts=((), (Step(stderr="no model configured"), Step(exit=3)))),
-        told=_crash(reason="killed"),
+        failure=_crash(reason="killed"),
         then="at the next prompts (reason crash_loop) offer the settings, not another try",
     ),
     Scenario(
         name="fails_to_start",
         sees="the agent exits at its start: initialize is answered with the failure",
         script=script(WELL, starts=((Step(stderr="fatal: no model configured"), Step(exit=3)),)),
-        told=_crash(retryable=False, phase=Phase.STARTUP, reason="exit_status"),
+        failure=_crash(retryable=False, phase=Phase.STARTUP, reason="exit_status"),
         then="say so where the agent is chosen, with what it said",
     ),
 )

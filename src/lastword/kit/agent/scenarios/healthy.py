@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.kit.agent.scenario import Scenario, Told, script, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, script, turn
 from lastword.kit.agent.script import Repeat, RetryStep, Step, Tool
 
 END = Step(result="end_turn")
@@ -35,7 +35,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="retried",
-        sees="two failed model calls, each told with the wait after it (agent_retry), then text",
+        sees="two failed model calls, each announced with its wait (agent_retry), then text",
         script=turn(
             Step(retry=RetryStep(attempt=2, wait=1)),
             Step(retry=RetryStep(attempt=3, wait=1, http=503, message="Service Unavailable")),
@@ -48,13 +48,13 @@ SCENARIOS = (
         name="permission",
         sees="a permission dialog; the turn ends once it is answered",
         script=turn(Step(ask_permission="Run the tests"), *DONE),
-        then="no clock of yours may run while the user is asked",
+        then="stop every timeout while the dialog is open",
     ),
     Scenario(
         name="max_tokens",
         sees="text, then the stop reason max_tokens",
         script=turn(Step(say="It goes on and"), Step(result="max_tokens")),
-        then='say that the answer was cut, and offer "Continue"; this is no error',
+        then='say that the answer was cut, and offer "Continue"; this is not an error',
     ),
     Scenario(
         name="refusal",
@@ -69,7 +69,7 @@ SCENARIOS = (
             Step(say="This turn goes on until you cancel it."),
             Step(repeat=Repeat(steps=(Step(wait=0.5), Step(think=".")))),
         ),
-        told=Told(type=ErrorType.CANCELLED),
+        failure=ExpectedFailure(type=ErrorType.CANCELLED),
         then="show that it was cancelled; no error, nothing to press",
     ),
     Scenario(
@@ -81,15 +81,15 @@ SCENARIOS = (
             Step(update={"sessionUpdate": "session_info_update", "title": "The parser"}),
             Step(update={"sessionUpdate": "usage_update", "used": 10, "size": 100}),
         ),
-        then="take late updates of the session in, without opening a turn for them",
+        then="accept late updates of the session, without opening a turn for them",
     ),
     Scenario(
         name="silence_warned",
-        sees="a long silence that lastword gives notice of (session.notices), then text",
+        sees="a long silence that lastword announces (session.notices), then text",
         script=script(
             (Step(wait=1.5), *DONE),
             run={"warn-after": 1, "first-update-timeout": 9, "idle-timeout": 9},
         ),
-        then="show the notice in the running turn; it is no failure",
+        then="show the notice in the running turn; it is not a failure",
     ),
 )

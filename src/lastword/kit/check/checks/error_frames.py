@@ -6,35 +6,35 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import (
+from lastword.kit.check.checks.failure_frames import (
     error_in,
+    failed_turns,
     is_typed_update,
     payload_in_answer,
     payload_in_update,
-    told_turns,
 )
+from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import missing_answer, shows
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lastword.kit.check.checks.telling import Payload
+    from lastword.kit.check.checks.failure_frames import Payload
     from lastword.kit.check.transcript import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
 MAX_FRAME_BYTES = 60 * 1024
-KEPT_CODES = {
+AGENTS_OWN_CODES = {
     acp.AUTH_REQUIRED,
     -32001,
     acp.RESOURCE_NOT_FOUND,
     acp.METHOD_NOT_FOUND,
     acp.INVALID_PARAMS,
 }
-"""Codes of an agent's own that an intermediary has to leave."""
+"""Codes of an agent that an intermediary must not change."""
 
-TAKEN_WORDS = (
+MISLEADING_WORDS = (
     "session not found",
     "unknown session",
     "user aborted",
@@ -48,7 +48,7 @@ ERRORS = (*FAILING, "plain", "crash")
 def _errors(acts: Sequence[Transcript]) -> Iterator[tuple[Transcript, ObservedTurn, Payload]]:
     """Yield the errors by which speakers ended turns."""
     count = 0
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         error = error_in(turn.answer)
         if error:
             count += 1
@@ -104,24 +104,24 @@ def login_code(acts: Sequence[Transcript]) -> Finding:
 @check(
     "resend-code",
     "TERM-8",
-    "what a retry does not help has -31050, what it helps has -32603",
+    "the code is -31050 where a retry does not help, and -32603 where it does",
     acts=ERRORS,
-    mend="A client resends by itself what cannot succeed, or does not where it could.",
+    mend="A client resends what cannot succeed, or does not resend what could.",
 )
 def resend_code(acts: Sequence[Transcript]) -> Finding:
     for act, turn, error in _errors(acts):
         payload = payload_in_answer(turn.answer) or {}
         code = error.get("code")
-        if type(code) is int and code in KEPT_CODES:
+        if type(code) is int and code in AGENTS_OWN_CODES:
             continue
         final = (
             payload.get("retryable") is False
             and payload.get("type") != ErrorType.AUTH
             and not _has_output(act, turn)
         )
-        wanted = acp.DO_NOT_RESEND if final else acp.INTERNAL_ERROR
-        if code != wanted:
-            return failed(f"code {code} instead of {wanted} (act {act.name})", turn.answer)
+        expected = acp.DO_NOT_RESEND if final else acp.INTERNAL_ERROR
+        if code != expected:
+            return failed(f"code {code} instead of {expected} (act {act.name})", turn.answer)
     return passed()
 
 
@@ -131,8 +131,8 @@ def _has_output(act: Transcript, turn: ObservedTurn) -> bool:
 
 
 def _own(acts: Sequence[Transcript]) -> Iterator[PeerEvent]:
-    """Yield every frame that tells of a failure."""
-    for act, turn in told_turns(acts):
+    """Yield every frame that reports a failure."""
+    for act, turn in failed_turns(acts):
         yield from (e for e in act.of(turn) if payload_in_update(e) is not None)
         if turn.answer is not None and payload_in_answer(turn.answer) is not None:
             yield turn.answer
@@ -151,16 +151,16 @@ def frame_size(acts: Sequence[Transcript]) -> Finding:
 @check(
     "taken-words",
     "TERM-12",
-    "the message has no words that some client reads a meaning into",
+    "the message has no words that some client interprets",
     acts=ERRORS,
-    mend="A client takes it for a lost session or a cancel: say it in other words.",
+    mend="A client takes it for a lost session or a cancel: use other words.",
 )
-def taken_words(acts: Sequence[Transcript]) -> Finding:
+def misleading_words(acts: Sequence[Transcript]) -> Finding:
     for event in _own(acts):
         payload = payload_in_update(event) or payload_in_answer(event) or {}
-        said = str(payload.get("message")).lower()
-        for words in TAKEN_WORDS:
-            if words in said:
+        message = str(payload.get("message")).lower()
+        for words in MISLEADING_WORDS:
+            if words in message:
                 return failed(f"it says {words!r}", event)
     return passed()
 
@@ -173,7 +173,7 @@ def taken_words(acts: Sequence[Transcript]) -> Finding:
     mend="Strict clients drop such an update: put it under _meta.",
 )
 def standard_updates(acts: Sequence[Transcript]) -> Finding:
-    for act, _ in told_turns(acts):
+    for act, _ in failed_turns(acts):
         for event in act.events:
             strange = {"stopReason", "error", "agent_error"} & set(event.update)
             if strange and not is_typed_update(event) and not _is_state(event):
@@ -189,7 +189,7 @@ def _is_state(event: PeerEvent) -> bool:
 @check(
     "agent-killed",
     "FAIL-3",
-    "an agent that is killed in mid-turn is told as agent_crash, and the connection goes on",
+    "an agent killed in mid-turn is reported as agent_crash, and the connection goes on",
     acts=("crash",),
     mend="The intermediary dies with its agent, or says nothing: it has to answer instead.",
 )
@@ -200,7 +200,7 @@ def agent_killed(acts: Sequence[Transcript]) -> Finding:
         return failed(missing_answer(act, turn, "the kill"))
     word = (payload_in_answer(turn.answer) or {}).get("type")
     if word != ErrorType.AGENT_CRASH:
-        return failed(f"told as {word!r}", turn.answer)
+        return failed(f"reported as {word!r}", turn.answer)
     if act.notes.get("again") is None:
         return failed("afterwards session/new was not answered", turn.answer)
     return passed(f"after {turn.seconds:.1f} s")

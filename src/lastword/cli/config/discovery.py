@@ -1,7 +1,7 @@
-"""Where configuration files are: the user's own, and a project's.
+"""The search for configuration files: the user's own, and a project's.
 
-Owns the search. It reads no file, and is loaded before every start of an agent, so it imports
-nothing but `os`.
+Owns where they may be. It reads no file, and is loaded before every start of an agent, so it
+imports nothing but `os`.
 """
 
 from __future__ import annotations

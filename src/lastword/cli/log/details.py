@@ -22,7 +22,7 @@ from lastword.cli.page import Page, day_and_time
 from lastword.cli.record_access import chosen_session
 from lastword.record import listing, reader
 from lastword.record.present import documents
-from lastword.record.present.endings import turn_to_tell
+from lastword.record.present.endings import turn_to_summarize
 from lastword.record.present.sections import Section
 from lastword.record.present.stories import (
     ShownFailure,
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
 def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
     """Show the latest failures of all sessions, up to the limit."""
     since = options.since or 0
-    found: list[tuple[int, RecordedTurn | RecordedEntry]] = [
+    failures: list[tuple[int, RecordedTurn | RecordedEntry]] = [
         (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
     ]
     outside = reader.failed_requests(record, since, limit=limit + 1)
-    found += [(entry.at_epoch_ms, entry) for entry in outside]
-    found.sort(key=lambda each: each[0], reverse=True)
+    failures += [(entry.at_epoch_ms, entry) for entry in outside]
+    failures.sort(key=lambda each: each[0], reverse=True)
     runs: dict[int, RecordedRun] = {}
-    for _, failure in found[:limit]:
+    for _, failure in failures[:limit]:
         if failure.run not in runs:
             runs[failure.run] = reader.run_of(record, failure.run)
     shown = [
         ShownFailure(failure, runs[failure.run], _facts_of(record, failure))
-        for _, failure in found[:limit]
+        for _, failure in failures[:limit]
     ]
-    more = len(found) > limit
+    more = len(failures) > limit
     if options.json:
         envelope.write({"failures": [failure_document(each) for each in shown], "more": more})
         return
@@ -79,7 +79,7 @@ def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, l
             "one.",
             "dim",
         )
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
@@ -105,13 +105,13 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
         entries = reader.entries_of(record, section.part, section.from_seconds)
         for text in show_timeline(page, section, entries):
             sys.stdout.write(text)
-        sys.stdout.write(page.take())
+        sys.stdout.write(page.drain())
 
 
 def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
     """Return the summary that opens the timeline, of the latest part that has one."""
     for section in reversed(sections):
-        turn = turn_to_tell(section.turns, alive=reader.is_alive(section.run))
+        turn = turn_to_summarize(section.turns, alive=reader.is_alive(section.run))
         if turn is not None:
             entries = reader.entries_of(record, section.part, turn.started_seconds)
             return Story(turn.turn, summary_of(turn, entries))
@@ -124,7 +124,7 @@ def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | N
 def _sections(
     record: sqlite3.Connection, options: argparse.Namespace, part: Part, limit: int
 ) -> list[Section]:
-    """Return the session's parts, with the latest of the turns that were asked for."""
+    """Return the session's parts, with the latest of the requested turns."""
     left = limit
     sections: list[Section] = []
     for each in reversed(reader.with_earlier_parts(record, part)):
@@ -158,12 +158,12 @@ def _show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
             agent_of(shown.run),
         ]
         page.row(f"{day_and_time(at)}  ", what_failed(shown.facts), "red")
-        said = sentences_of(shown.facts)
-        page.line(said.what, indent=4)
-        if said.advice:
-            page.row("    To do: ", said.advice)
-        if said.retry:
-            page.row("    Retry: ", f"{said.retry}.")
+        sentences = sentences_of(shown.facts)
+        page.line(sentences.what, indent=4)
+        if sentences.advice:
+            page.row("    To do: ", sentences.advice)
+        if sentences.retry:
+            page.row("    Retry: ", f"{sentences.retry}.")
         page.row("    Where: ", ", ".join(each for each in about if each) + ".")
         if shown.facts.get("incident_id"):
             page.line(f"    Incident {shown.facts['incident_id']}", "dim")

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lastword.cli.setup import forms
+from lastword.cli.setup import entries
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS, ROWS
 
@@ -49,13 +49,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("editor", [row for row in ROWS if row.is_json], ids=lambda row: row.name)
 def test_an_entry_is_what_the_editor_says_that_it_takes(editor: Any) -> None:
     for env in ({}, {"PATH": "/bin"}):
-        entry = forms.entry(editor.form, WORDS, env)
+        entry = entries.entry(editor.form, WORDS, env)
         jsonschema.validate(entry, {"type": "object"} | SCHEMAS[editor.name])
-        assert forms.words_of(entry) == WORDS
+        assert entries.words_of(entry) == WORDS
 
 
 def test_an_entry_for_zed_says_that_it_is_a_custom_one() -> None:
-    assert forms.entry("custom", ["lastword", "run"], {})["type"] == "custom"
+    assert entries.entry("custom", ["lastword", "run"], {})["type"] == "custom"
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def test_an_entry_for_zed_says_that_it_is_a_custom_one() -> None:
     ],
 )
 def test_an_entry_s_command_is_read_in_every_form(entry: Any, words: list[str]) -> None:
-    assert forms.words_of(entry) == words
+    assert entries.words_of(entry) == words
 
 
 @pytest.mark.parametrize(
     "entry", [{"command": "x y"}, {"command": "x"}, {"argv": ["x"]}, {"command": "x", "args": []}]
 )
 def test_an_entry_with_another_command_runs_that_and_keeps_its_form(entry: dict[str, Any]) -> None:
-    changed = entry | forms.changed_words(entry, WORDS)
-    assert forms.words_of(changed) == WORDS
+    changed = entry | entries.changed_words(entry, WORDS)
+    assert entries.words_of(changed) == WORDS
     assert set(entry) <= set(changed)
 
 
 @pytest.mark.parametrize("agent", [None, AGENTS["claude"], AGENTS["qwen"]])
 @pytest.mark.parametrize("editor", [row for row in ROWS if not row.is_json], ids=lambda r: r.name)
 def test_a_piece_of_a_program_has_every_word_of_the_command(editor: Any, agent: Any) -> None:
-    snippet = forms.snippet(editor, "x-lastword", WORDS, agent, {})
+    snippet = entries.snippet(editor, "x-lastword", WORDS, agent, {})
     quoted = [word.replace("\\", "\\\\").replace('"', '\\"') for word in WORDS]
     if editor.form == "toad":
         assert shlex.split(shlex.split(snippet.text)[2]) == WORDS
@@ -104,7 +104,7 @@ def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() ->
     known, other = AGENTS["codex"], AGENTS["pi"]
 
     def text(editor: str, agent: Any) -> str:
-        return forms.snippet(EDITORS[editor], "x", WORDS, agent, {}).text
+        return entries.snippet(EDITORS[editor], "x", WORDS, agent, {}).text
 
     assert 'extend("codex"' in text("codecompanion", known)
     assert 'extend("opencode"' in text("codecompanion", other)
@@ -115,5 +115,5 @@ def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() ->
 
 def test_a_line_break_in_a_word_stays_within_its_string() -> None:
     words = ["lastword", "run", "--", "a\nb\rc"]
-    lua = forms.snippet(EDITORS["avante"], "x", words, None, {}).text
+    lua = entries.snippet(EDITORS["avante"], "x", words, None, {}).text
     assert '"a\\nb\\rc"' in lua

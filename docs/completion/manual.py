@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 
+from docs.completion.command_line import PARSERS, commands
 from lastword._version import __version__
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import PARSERS, commands
 
 DATE = "2026-11-23"
-"""When the words of the page were last looked at."""
+"""The date of the page."""
 
 _COLUMNS = 66
-"""Before what troff needs to be told is escaped."""
+"""Of a line before it is escaped for troff."""
 
 _HEAD = """\
 .\\" Made by `lastword completion man`.
@@ -26,9 +26,9 @@ lastword \\- typed errors between coding agents and their editors
 .RI [ ARGUMENTS ]
 .SH DESCRIPTION
 No turn of the Agent Client Protocol (ACP) ends in silence:
-lastword stands between a coding agent and its editor, and whatever happens, the
-editor is told by an error that says what happened and what to do.
-Each command says the same as below with
+lastword runs between a coding agent and its editor, and ends every failed turn
+with an error that says what happened and what to do.
+Each command prints its section below with
 .BR \\-\\-help .
 """
 
@@ -37,32 +37,33 @@ _FOOT = """\
 .TP
 .BI LASTWORD_ OPTION
 Every option of
-.B lastword run
-by its name in capitals, with underscores: LASTWORD_IDLE_TIMEOUT=300.
-The command line comes first, and configuration files come last.
+.BR "lastword run" ,
+in capitals and with underscores: LASTWORD_IDLE_TIMEOUT=300.
+The command line overrides these variables, and they override configuration
+files.
 .TP
 .B LASTWORD_CONFIG
-The configuration file of the user.
+The path of the user's configuration file.
 .TP
 .B LASTWORD_NO_CONFIG
-No configuration file is read where this is 1.
+If 1, no configuration file is read.
 .TP
 .B LASTWORD_STATE_DIR
-The folder of the record and of what the gateway keeps.
+The folder of the record and of the gateway's files.
 .TP
 .B NO_COLOR
-Nothing is painted where this is set.
+If set, the output has no colours.
 .SH FILES
 .TP
 .I ~/.config/lastword/config.toml
-Defaults of the user, in the folder that XDG_CONFIG_HOME names.
+The user's defaults, in the folder that XDG_CONFIG_HOME names.
 .TP
 .I .lastword.toml
-Defaults of a project: those that do no harm from a stranger.
+A project's defaults, for options that are safe in a stranger's file.
 .TP
 .I ~/.local/state/lastword
-The record, narrowed to its user.
-It holds no prompt, no answer and no tool's content.
+The record, readable by its user only.
+It contains no prompt, no answer and no content of tools.
 """
 
 
@@ -101,8 +102,8 @@ def _prose(text: str) -> list[str]:
     block = r"(?:^ .*\n|^ *\n(?= ))+"
     for part in re.split(f"({block})", f"{text.strip()}\n", flags=re.MULTILINE):
         if part.startswith(" "):
-            kept = "".join(f"{_text(line)}\n" for line in part.rstrip("\n").splitlines())
-            lines += [".PP\n", f".nf\n{kept}.fi\n"]
+            literal = "".join(f"{_text(line)}\n" for line in part.rstrip("\n").splitlines())
+            lines += [".PP\n", f".nf\n{literal}.fi\n"]
             continue
         for paragraph in re.split(r"\n\s*\n", part.strip()):
             if paragraph.strip():

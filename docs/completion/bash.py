@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.cli.completion.words import Completed, commands
+from docs.completion.command_line import commands
 
 _HEAD = """\
 # Completion of lastword for bash, made by `lastword completion bash`. To install it:
@@ -23,7 +23,7 @@ _lastword_fill() {
 
 _lastword() {
   local cur=${COMP_WORDS[COMP_CWORD]} flag='' before='' command=${COMP_WORDS[1]} agent=0 i
-  local kind='' word='' words='' flags='' argument='' takes_agent=''
+  local kind='' word='' words='' flags='' argument='' runs_agent=''
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     _lastword_fill compgen -W "$_lastword_commands --help --version" -- "$cur"
@@ -41,7 +41,7 @@ _lastword() {
   fi
   _lastword_command "$command"
   if ((agent)); then
-    [[ $takes_agent ]] || return
+    [[ $runs_agent ]] || return
     if ((COMP_CWORD > agent + 1)) && declare -F _comp_command_offset >/dev/null; then
       _comp_command_offset $((agent + 1))
     elif ((COMP_CWORD > agent + 1)) && declare -F _command_offset >/dev/null; then
@@ -69,7 +69,7 @@ _lastword() {
   fi
   _lastword_value "$command $flag"
   if [[ ! $kind && $cur == -* ]]; then
-    [[ $takes_agent ]] && flags="$flags --"
+    [[ $runs_agent ]] && flags="$flags --"
     _lastword_fill compgen -W "$flags" -- "$cur"
     return
   fi
@@ -98,29 +98,23 @@ complete -F _lastword lastword
 
 def script() -> str:
     """Return the script."""
-    known = commands()
-    of_two = [command.name.replace(" ", "/") for command in known if " " in command.name]
-    own = [command.name for command in known if " " not in command.name]
-    lines = [f"_lastword_commands='{' '.join(own)}'\n"]
-    lines += [f"_lastword_commands_of_two='{' '.join(of_two)}'\n\n"]
+    every = commands()
+    of_two = [command.name.replace(" ", "/") for command in every if " " in command.name]
+    of_one = [command.name for command in every if " " not in command.name]
     flags, values = [], []
-    for command in known:
+    for command in every:
         names = " ".join(name for flag in command.flags for name in flag.names)
-        takes_agent = "yes" if command.takes_agent else ""
-        flags.append(f"    '{command.name}') flags='{names}' takes_agent='{takes_agent}'")
-        flags[-1] += " argument='ARGUMENT' ;;\n" if command.argument else " ;;\n"
-        taken = [
-            (f"{command.name} {flag.names[-1]}", flag.names, flag.value) for flag in command.flags
-        ]
-        taken.append((f"{command.name} ARGUMENT", (), command.argument))
-        for _, names_of_one, value in taken:
-            if value is None:
-                continue
-            patterns = "|".join(
-                f"'{command.name} {name}'" for name in names_of_one or ("ARGUMENT",)
-            )
-            words = f" words='{' '.join(value.words)}'" if value.kind is Completed.WORDS else ""
-            values.append(f"    {patterns}) kind={value.kind}{words} ;;\n")
+        runs_agent = "yes" if command.runs_agent else ""
+        argument = " argument='ARGUMENT'" if command.argument else ""
+        flags.append(
+            f"    '{command.name}') flags='{names}' runs_agent='{runs_agent}'{argument} ;;\n"
+        )
+        for words, value in command.values:
+            choices = f" words='{' '.join(value.words)}'" if value.words else ""
+            patterns = "|".join(f"'{word}'" for word in words)
+            values.append(f"    {patterns}) kind={value.kind}{choices} ;;\n")
+    lines = [f"_lastword_commands='{' '.join(of_one)}'\n"]
+    lines += [f"_lastword_commands_of_two='{' '.join(of_two)}'\n\n"]
     lines += ["_lastword_command() {\n  case $1 in\n", *flags, "  esac\n}\n\n"]
     lines += ["_lastword_value() {\n  case $1 in\n", *values, "  esac\n}\n"]
     return _HEAD + "".join(lines) + _BODY
