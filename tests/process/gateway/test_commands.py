@@ -158,7 +158,7 @@ def test_stop_says_what_it_ends_and_what_it_leaves(serve: Serve) -> None:
         pid = gateway.front.pid
         said = gateway.tell("stop").stdout
         assert said.startswith(f"gateway: process {pid} is stopping\n")
-        assert "--agents ends them, too" in said
+        assert "--agents ends them too" in said
 
 
 def test_a_refused_upgrade_leaves_no_line_of_the_server_in_the_log(serve: Serve) -> None:
@@ -232,10 +232,10 @@ def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_pat
         low, high = sorted((first.port, second.port))
         told = second.tell("status")
         assert told.returncode == 0
-        assert f"; one is running on port {first.port} (--port {first.port})\n" in told.stdout
+        assert f"; another is running on port {first.port} (--port {first.port})\n" in told.stdout
         told = run("stop", "--port", "1", **shared)
         assert told.returncode == 1
-        assert f"; others are on ports {low}, {high} (--port {low})\n" in told.stderr
+        assert f"; others are running on ports {low}, {high} (--port {low})\n" in told.stderr
         told = run("status", "--json", "--port", "1", **shared)
         assert json.loads(told.stdout)["other_ports"] == [low, high]
     finally:

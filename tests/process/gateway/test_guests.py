@@ -78,7 +78,7 @@ def test_clients_that_differ_have_an_unused_agent_end_for_the_next(serve: Serve)
         refused = clients[2].answer(
             clients[2].request("session/new", {"cwd": str(gateway.root), "mcpServers": []})
         )
-        assert "2 agents run already" in refused["error"]["message"]
+        assert "2 agents are running" in refused["error"]["message"]
 
 
 def test_an_observer_has_no_session_brought_back_and_a_controller_has(serve: Serve) -> None:

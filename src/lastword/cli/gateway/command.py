@@ -182,8 +182,8 @@ def _elsewhere(ports: list[int]) -> str:
         case []:
             return ""
         case [port]:
-            return f"; one is running on port {port} (--port {port})"
-    return f"; some are running on ports {', '.join(map(str, ports))} (--port {ports[0]})"
+            return f"; another is running on port {port} (--port {port})"
+    return f"; others are running on ports {', '.join(map(str, ports))} (--port {ports[0]})"
 
 
 def _reload(arguments: Sequence[str]) -> int:
