@@ -480,7 +480,7 @@ def processes_of(folder: Path, front: int) -> dict[str, list[int]]:
     return found
 
 
-def idle(agent: list[str], folder: Path, sessions: int, seconds: float, prompted: bool) -> None:
+def idle(agent: list[str], folder: Path, sessions: int, seconds: float, *, prompted: bool) -> None:
     """What sessions cost that nobody looks at, beside their agents."""
     gateway = Lastword(folder, agent, "--sessions", str(sessions + 1))
     try:
@@ -542,7 +542,7 @@ def main() -> None:
         for prompted in (False, True):
             with tempfile.TemporaryDirectory(prefix="gw") as name:
                 folder = Path(name)
-                idle(agent_in(folder), folder, options.sessions, options.seconds, prompted)
+                idle(agent_in(folder), folder, options.sessions, options.seconds, prompted=prompted)
         return
     if options.crowd:
         with tempfile.TemporaryDirectory(prefix="gw") as name:
