@@ -29,7 +29,7 @@ from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from lastword.gateway.log.sqlite import SqliteLog
     from lastword.record.run import Row
@@ -119,7 +119,11 @@ class _SharedSink:
     """A sink that several recorders send to; its owner closes it."""
 
     def __init__(self, sink: Sink) -> None:
-        self.send: Callable[[list[Row]], None] = sink.send
+        self._sink = sink
+
+    def send(self, rows: list[Row]) -> None:
+        """Take rows."""
+        self._sink.send(rows)
 
     def close(self) -> None:
         """Do nothing: others may send more."""
