@@ -183,7 +183,7 @@ NAMES = {
     "stop_reason": "ACP's word for how a turn ended",
     "story": "a turn, or a failure, in a paragraph",
     "summary": "how many checks came to which verdict",
-    "supervisors_exited": "how often `lastword run` ended behind a gateway",
+    "supervisors_exited": "how often the link between a gateway and an agent ended",
     "table": "a table of the configuration file",
     "target": "what identifies an address in the outbox",
     "targets": "where reports go",

@@ -53,7 +53,7 @@ NAMES_LEFT: dict[str, int] = {
     "src/lastword/posix": 9,
     "src/lastword/quirks": 5,
     "src/lastword/record": 125,
-    "src/lastword/sidecar": 83,
+    "src/lastword/sidecar": 89,
     "src/lastword/testing": 27,
 }
 """How many a room may still have; a room that is not here has none."""

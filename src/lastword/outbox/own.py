@@ -9,7 +9,6 @@ import os
 from typing import TYPE_CHECKING
 
 from lastword.outbox.report import own_report
-from lastword.outbox.sender import Sender
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import TargetError, Wish, target_of, wish_in
 from lastword.posix.identity import run_id
@@ -17,6 +16,8 @@ from lastword.record.run import this_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lastword.outbox.sender import Sender
 
 FINISH_SECONDS = 2.0
 DOOR = "gateway"
@@ -50,6 +51,9 @@ class OwnReports:
         if not self._wish.url:
             return
         if self._sender is None:
+            # With the first report: HTTP's client and what it needs are 2 MB of every holder.
+            from lastword.outbox.sender import Sender  # noqa: PLC0415
+
             try:
                 self._sender = Sender(self._outbox, target_of(self._wish, os.environ))
             except (TargetError, RuntimeError):  # no thread is to be had, or a file has gone

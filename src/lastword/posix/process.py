@@ -324,22 +324,28 @@ class Guardian:
     __slots__ = ("_fd", "_pid")
 
     def __init__(self, pgid: int) -> None:
-        """Fork it. Call this before any thread exists."""
+        """Start it."""
         read_end, write_end = os.pipe()
         self._fd = write_end
-        leader = _open_process(pgid)
         try:
-            self._pid = os.fork()
+            self._pid = self._begin(read_end, pgid)
         except OSError:
             close(write_end)
             raise
-        else:
-            if self._pid == 0:
-                _guard(read_end, pgid, leader)
         finally:
             close(read_end)
+
+    def _begin(self, read_end: int, pgid: int) -> int:
+        """Fork it, which is to be done before any thread exists; return its process id."""
+        leader = _open_process(pgid)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _guard(read_end, pgid, leader)
+        finally:
             if leader is not None:
                 close(leader)
+        return pid
 
     def disarm(self) -> None:
         """End it: there is nothing left to guard."""

@@ -32,7 +32,7 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
         questions_held: the agents' questions that found no viewer.
         questions: those that are settled, by how.
         holders_died: processes that died while holding a session.
-        supervisors_exited: exits of `lastword run` behind a gateway.
+        supervisors_exited: ends of the link between a gateway and an agent.
         restored: sessions that were restored.
         restored_without_history: how many of these lost their history.
         not_restored: sessions that could not be restored.

@@ -68,7 +68,7 @@ class RecorderProcess:
         "_start",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a recorder may have
         self,
         path: str | None,
         run: Run,
@@ -76,6 +76,7 @@ class RecorderProcess:
         *,
         telemetry: StartSink | None = None,
         reports: StartReportSink | None = None,
+        board: Board | None = None,
     ) -> None:
         """Fork it. Must be called before any thread exists.
 
@@ -86,11 +87,12 @@ class RecorderProcess:
             telemetry: starts telemetry, in the new process.
             reports: starts reports, in the new process; each failure reaches them, even if a
                 recorder is killed.
+            board: the board, where what starts reports is not known here.
 
         Raises:
             OSError: no process, or no pipe, could be created.
         """
-        self._board = _Board() if reports is not None else None
+        self._board = Board() if reports is not None else board
         self._kept: deque[bytes] = deque()
         self._let_go = 0
         self._lives = 1
@@ -235,13 +237,14 @@ def _wait_for_room(fd: int) -> None:
     poll.poll(50)
 
 
-class _Board:
+class Board:
     """Memory that the recorder writes and the sidecar reads, even if either dies."""
 
     __slots__ = ("_memory", "_seen", "_unwritten")
 
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, mmap.PAGESIZE)
+    def __init__(self, file: int = -1) -> None:
+        """Args: `file` is a shared file whose first page it is; -1 for memory that is inherited."""
+        self._memory = mmap.mmap(file, mmap.PAGESIZE)
         self._seen = self._unwritten = 0
 
     def expect(self, count: int) -> None:
@@ -294,7 +297,7 @@ def sinks_of(
     )
 
 
-def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -> None:
+def _live(read_end: int, start: Callable[[], StoreSink], board: Board | None) -> None:
     """Run the recorder from start to end; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -306,8 +309,16 @@ def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -
         os._exit(0)
 
 
-def live(start: Callable[[], StoreSink], board: _Board | None = None) -> None:
-    """Write what arrives on stdin until its end; stdin is the only descriptor in use."""
+def live(
+    start: Callable[[], StoreSink],
+    board: Board | None = None,
+    *,
+    vanished: Callable[[], Row] | None = None,
+) -> None:
+    """Write what arrives on stdin until its end; stdin is the only descriptor in use.
+
+    `vanished` makes the last row for who ended without a word.
+    """
     os.setsid()
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
@@ -317,10 +328,10 @@ def live(start: Callable[[], StoreSink], board: _Board | None = None) -> None:
     # SQLite's files must not get the number of a standard stream.
     for _ in range(2):
         os.open(os.devnull, os.O_RDWR)
-    _write_all(start(), board)
+    _write_all(start(), board, vanished)
 
 
-def _write_all(sinks: StoreSink, board: _Board | None) -> None:
+def _write_all(sinks: StoreSink, board: Board | None, vanished: Callable[[], Row] | None) -> None:
     decoder = msgspec.json.Decoder(Row)
     rest = b""
     ended = False
@@ -347,6 +358,8 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
         note = None if board is None else board.written
         sinks.send([decoder.decode(line) for line in lines if line], note=note)
     signal.alarm(LAST_SECONDS)
+    if vanished is not None and not ended:
+        sinks.send([vanished()])
     sinks.close_record(ended=ended)
     if board is not None:
         board.close()

@@ -53,7 +53,7 @@ class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         client: for reading from and writing to the client.
         agent: the agent's stdin, stdout and stderr; `None` if it could not be started.
-        wake: wakes the loop when it is readable; its owner reads it.
+        wake: wakes the loop when it is readable; its owner reads it. -1 for none.
     """
 
     client: tuple[int, int]
@@ -64,7 +64,7 @@ class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
 class PollLoop:
     """Moves bytes between the client's descriptors and the agent's."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         connection: FailOpen,
         descriptors: Descriptors,
@@ -72,11 +72,14 @@ class PollLoop:
         note: Callable[[Entry], None],
         *,
         line_limit_bytes: int,
+        to_client: FrameWriter | None = None,
     ) -> None:
+        """Args: `to_client` replaces the client's writing end, for a client in this process."""
         client, agent = descriptors.client, descriptors.agent
         self._connection = connection
         self._poll = select.poll()
-        self._poll.register(descriptors.wake, select.POLLIN)
+        if descriptors.wake >= 0:
+            self._poll.register(descriptors.wake, select.POLLIN)
         self._interest: dict[int, int] = {}
         self._client_fd = client[0]
         self._agent_fd = agent[1] if agent else -1
@@ -84,7 +87,7 @@ class PollLoop:
         self._client_lines = LineReader(line_limit_bytes)
         self._line_limit_bytes = line_limit_bytes
         self._agent_lines = LineReader(line_limit_bytes)
-        self.to_client: FrameWriter = FrameWriter(client[1])
+        self.to_client: FrameWriter = to_client or FrameWriter(client[1])
         self.to_agent = FrameWriter(agent[0]) if agent else None
         self._console = console
         self.stderr: StderrWriter = console.stderr
@@ -129,15 +132,23 @@ class PollLoop:
 
     def wait(self, wake_at: float | None) -> None:
         """Wait until something happens, at most until `wake_at`, and move the available bytes."""
-        self._update_interest()
-        before = time.monotonic()
-        due = None if self.to_client.pending_bytes else self._connection.next_timeout()
-        wake = due if wake_at is None or (due is not None and due < wake_at) else wake_at
+        wake = self.prepare(wake_at)
         timeout = None
         if wake is not None:
+            before = time.monotonic()
             timeout = (wake - before) * 1000 + 0.5 if wake > before else 0.5
+        self.move(wake, timeout)
+
+    def prepare(self, wake_at: float | None) -> float | None:
+        """Register what is waited for; return until when, at most."""
+        self._update_interest()
+        due = None if self.to_client.pending_bytes else self._connection.next_timeout()
+        return due if wake_at is None or (due is not None and due < wake_at) else wake_at
+
+    def move(self, wake: float | None, timeout_ms: float | None) -> None:
+        """Move the available bytes; wait for them at most this long. `wake` is when it was due."""
         try:
-            ready = self._poll.poll(timeout)
+            ready = self._poll.poll(timeout_ms)
         except OSError:
             # The kernel is out of memory: for a moment, or for all of us.
             time.sleep(BREATH_SECONDS)
@@ -278,6 +289,10 @@ class PollLoop:
             self.client_open = False
             rest = self._client_lines.rest()
             data = rest + b"\n" if rest else b""
+        self.receive_client(data, now)
+
+    def receive_client(self, data: bytes, now: float) -> None:
+        """Take in bytes from the client."""
         oversized, block = self._client_lines.feed(data)
         if oversized is not None:
             self.relay.apply(self._connection.receive_oversized(Side.CLIENT, oversized, now))

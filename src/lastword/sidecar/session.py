@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lastword.posix.process import Agent, Guardian
     from lastword.quirks.journals import KnownJournal
     from lastword.record.recorder import Recorder
+    from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.signals import SignalInbox
     from lastword.sidecar.starting import AgentStart
 
@@ -73,7 +74,7 @@ class Sidecar:
         *,
         agent: Agent | None,
         guardian: Guardian | None,
-        inbox: SignalInbox,
+        inbox: SignalInbox | LoopSignals,
         recorder: Recorder | None = None,
     ) -> None:
         self._settings = settings
@@ -83,20 +84,7 @@ class Sidecar:
         """Agents that ended and left something behind which is still being ended."""
         self._console = Console(verbose=settings.verbose)
         self._connection = FailOpen(Connection(options), self._console.report)
-        self._stdout_blocked = os.get_blocking(1)
-        os.set_blocking(1, False)
-        widen(1)
-        self._loop = PollLoop(
-            self._connection,
-            Descriptors(
-                client=(0, 1),
-                agent=self._child.descriptors,
-                wake=inbox.fd,
-            ),
-            self._console,
-            self._note,
-            line_limit_bytes=settings.line_limit_bytes,
-        )
+        self._loop: PollLoop = self._open_loop(inbox.fd)
         self._console.stderr.share(self._loop.to_client)
         self._inbox = inbox
         self._client_lost = False
@@ -111,6 +99,19 @@ class Sidecar:
         self._loop.beside = self._sources
         self._finish_by: float | None = None
         self._ended_idle = False
+
+    def _open_loop(self, wake: int) -> PollLoop:
+        """Return the loop, with the client on the standard streams."""
+        self._stdout_blocked = os.get_blocking(1)
+        os.set_blocking(1, False)
+        widen(1)
+        return PollLoop(
+            self._connection,
+            Descriptors(client=(0, 1), agent=self._child.descriptors, wake=wake),
+            self._console,
+            self._note,
+            line_limit_bytes=self._settings.line_limit_bytes,
+        )
 
     def _note(self, entry: Entry) -> None:
         self._console.record(entry)
@@ -155,40 +156,59 @@ class Sidecar:
 
     def run(self) -> Exit | None:
         """Relay until the session is over; return how the agent ended."""
-        now = time.monotonic()
-        if self._child.agent is not None:
-            self._agent_runs(now)
+        now = self._begin()
         # One moment for a whole round: what was not due when it was looked at is waited for.
         while not self._finished(now):
             before = now
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
-            told = self._handle_signals(now, now - before)
-            if self._loop.is_clock_due(now):
-                # A clock ends what nothing else is known of: look first.
-                self._sources.look(now, for_clock=True)
-                self._loop.look_at_clocks(now)
-            elif self._sources.is_due(now):
-                self._sources.look(now)
-            self._look_at_client(now)
-            # A look costs a system call: where no signal came, the pipes tell that it is due.
-            child = self._child
-            gone = child.exit_seen_at is not None or child.stop.given_up(now)
-            if told or gone or not self._loop.talking:
-                self._look_at_agent(now)
-            if self._loop.relay.orders:
-                self._obey(now)
-            self._child.tidy(now)
-            if self._past:
-                self._past = [child for child in self._past if not child.tidy(now)]
-            self._keep_record(child_ended=told)
+            self._round(now, now - before)
+        return self._end()
+
+    def _begin(self) -> float:
+        """Note the agent's start; return the time."""
+        now = time.monotonic()
+        if self._child.agent is not None:
+            self._agent_runs(now)
+        return now
+
+    def _round(self, now: float, round_seconds: float) -> None:
+        """Do what is due, now that the loop has moved the available bytes."""
+        told = self._handle_signals(now, round_seconds)
+        if self._loop.is_clock_due(now):
+            # A clock ends what nothing else is known of: look first.
+            self._sources.look(now, for_clock=True)
+            self._loop.look_at_clocks(now)
+        elif self._sources.is_due(now):
+            self._sources.look(now)
+        self._look_at_client(now)
+        # A look costs a system call: where no signal came, the pipes tell that it is due.
+        child = self._child
+        gone = child.exit_seen_at is not None or child.stop.given_up(now)
+        if told or gone or not self._loop.talking:
+            self._look_at_agent(now)
+        if self._loop.relay.orders:
+            self._obey(now)
+        self._child.tidy(now)
+        if self._past:
+            self._past = [child for child in self._past if not child.tidy(now)]
+        self._keep_record(child_ended=told)
+
+    def _end(self) -> Exit | None:
+        """Finish: nothing of the agent is left; return how it ended."""
         for child in (self._child, *self._past):
             child.stop.finish()
             child.dismiss_guardian()
-        os.set_blocking(1, self._stdout_blocked)
+        self._release_client()
         if self._recorder is not None:
             self._recorder.close()
         return self._child.agent.exit if self._child.agent else None
+
+    def _guardian_of(self, agent: Agent) -> Guardian | None:
+        return guardian_of(agent)
+
+    def _release_client(self) -> None:
+        os.set_blocking(1, self._stdout_blocked)
 
     def _obey(self, now: float) -> None:
         """Carry out what the core asks for about the agent's process."""
@@ -215,7 +235,7 @@ class Sidecar:
             self._console.say(f"the agent could not be started: {error.strerror or error}")
             self.refuse(error)
             return
-        self._child = Child(agent, guardian_of(agent))
+        self._child = Child(agent, self._guardian_of(agent))
         self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
         self._agent_runs(now)
         self._loop.relay.apply(self._connection.agent_started(now))

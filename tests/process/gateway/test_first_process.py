@@ -131,7 +131,7 @@ def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Co
         viewer.answer(viewer.prompt(session))
         # What a holder that is killed leaves behind is the first process' to bury.
         held = "import os, sys; os.kill(int(sys.argv[1]), 9)"
-        holders = contained.inside("pgrep", "-f", "lastword.gateway.holder.process").split()
+        holders = contained.inside("pgrep", "-f", "lastword.cli.gateway.holder").split()
         contained.inside(sys.executable, "-c", held, holders[0])
         until(
             "nobody is left unburied",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SOON_SECONDS = 5.0
 """What never waits for a holder that hangs is answered before the hang is noticed."""
 
+LOST = ("agent_crash", "holder_died")
+
 BOUND_SECONDS = 45.0
 """Within this, a hang is noticed: twice what it takes on a machine with nothing else to do."""
 
@@ -190,6 +192,7 @@ def test_a_request_in_the_moment_of_a_holders_death_is_answered(serve: Serve) ->
             holder = holder_of(gateway, session)
             os.kill(holder["pid"], signal.SIGKILL)
             answer = viewer.answer(viewer.prompt(session))
-            if "error" in answer:  # else it was resumed just then
-                assert failure(answer) == ("agent_crash", "holder_died")
+            # Or it was resumed just then, by an agent that shows nothing.
+            resumed = ("unknown", "silent_success")
+            assert "error" not in answer or failure(answer) in {LOST, resumed}
         viewer.answer(viewer.prompt(well))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway.serving import GATEWAY, agent, until
+from tests.kit.gateway.link_bug import WORD, with_link_bug
+from tests.kit.gateway.serving import GATEWAY, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import problems_in
@@ -131,8 +132,7 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
 ) -> None:
     gateway, session = lived(serve)
     until("the last viewer has left", lambda: kinds(gateway, session)[-1] == "viewer_left")
-    # The first holder's `lastword run` ends its agent, and says so, while the second is at work.
-    until("the first run is over", lambda: runs(gateway, session)[0]["run"]["ended"])
+    assert not runs(gateway, session)[0]["run"]["ended"]  # who would have said so was killed
     told = entries(gateway, session)
     found = [entry["kind"] for entry in told]
     for one, other in (
@@ -246,7 +246,7 @@ def test_two_sessions_of_one_name_are_found_by_the_gateways_names(serve: Serve) 
     assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
 
 
-def test_the_run_that_a_holder_has_begun_is_its_lastword_runs_and_no_agents(
+def test_the_link_and_its_holder_are_recorded_as_one_run_which_the_agent_does_not_know(
     serve: Serve, tmp_path: Path
 ) -> None:
     seen = tmp_path / "environment"
@@ -257,7 +257,6 @@ def test_the_run_that_a_holder_has_begun_is_its_lastword_runs_and_no_agents(
         viewer.answer(viewer.prompt(session))
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
     assert "LASTWORD_STATE_DIR=" in seen.read_text()
-    assert "LASTWORD_GATEWAY_RUN" not in seen.read_text()
     (run,) = json.loads(lastword(gateway, "log", session, "--json"))["runs"]
     assert run["run"]["door"] == "gateway"
 
@@ -334,22 +333,28 @@ def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(ser
     assert kinds(gateway, session).count("viewer_lags") == 1
 
 
-def test_lastword_run_that_is_killed_behind_a_gateway_leaves_word_of_it(serve: Serve) -> None:
-    gateway = serve(ASKS)
+def test_a_bug_in_the_link_ends_its_agent_alone_and_leaves_word_of_it(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve(ASKS, variables=with_link_bug(tmp_path))
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         session = viewer.new(gateway.root)
-        prompt = viewer.prompt(session)
-        viewer.find(lambda frame: frame.get("method") == "session/request_permission")
-        until("the turn is recorded", lambda: "asked" in kinds(gateway, session))
-        os.kill(holder_of(gateway, session)["agent_pid"], signal.SIGKILL)
+        viewer.prompt(session)
+        answers(viewer)
+        until("a turn is recorded", lambda: "answer" in kinds(gateway, session))
+        pid = holder_of(gateway, session)["agent_pid"]
+        prompt = viewer.prompt(session, WORD)
         told = viewer.answer(prompt)["error"]["data"]["agent_error"]
+        assert told["type"] == "agent_crash"
+        until("the agent has ended", lambda: not is_running(pid))
         until("it is recorded", lambda: "supervisor_exited" in kinds(gateway, session))
     (exited,) = (e for e in entries(gateway, session) if e["kind"] == "supervisor_exited")
     assert exited["level"] == "error"
     assert exited["facts"] == {
-        "exit_signal": "SIGKILL",
+        "exit_code": 1,
         "open_turns": 1,
         "incident_id": told["incident_id"],
     }
     page = lastword(gateway, "log", told["incident_id"])
-    assert "lastword run ended behind the gateway: SIGKILL" in page
+    assert "the gateway's link to the agent ended: exit status 1" in page
+    assert "a bug in lastword ended the link to its agent" in gateway.stderr()

@@ -13,10 +13,12 @@ import pytest
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.link_bug import WORD, with_link_bug
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.outbox_kills import FAILING, write_script
 from tests.kit.patience import FUSE_SECONDS
+from tests.long.kill_gateway import children_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,13 +83,13 @@ def test_a_holder_that_dies_is_reported_by_the_one_that_follows(
     assert session not in came.body.decode()
 
 
-def test_a_run_that_is_killed_is_reported_by_its_holder(serve: Callable[..., Gateway]) -> None:
+def test_a_bug_in_the_link_is_reported_by_its_holder(
+    serve: Callable[..., Gateway], tmp_path: Path
+) -> None:
     with Collector() as collector:
-        gateway = serve("--report-to", collector.url)
+        gateway = serve("--report-to", collector.url, variables=with_link_bug(tmp_path))
         with ViewerClient(gateway) as viewer:
-            viewer.new(gateway.root)
-            (holder,) = gateway.holders()
-            os.kill(holder["agent_pid"], signal.SIGKILL)
+            viewer.prompt(viewer.new(gateway.root), WORD)
             (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "run_ended"
 
@@ -143,19 +145,20 @@ def test_a_gateway_that_cannot_be_started_reports_it(
 
 
 def test_what_the_environment_names_is_in_no_command_line(
-    serve: Callable[..., Gateway],
+    serve: Callable[..., Gateway], tmp_path: Path
 ) -> None:
     with Collector() as collector:
         url = collector.url.replace("//", "//ada:address-own-password@")
-        gateway = serve(variables={"LASTWORD_REPORT_TO": url})
+        gateway = serve(variables={"LASTWORD_REPORT_TO": url} | with_link_bug(tmp_path))
         with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+            session = viewer.new(gateway.root)
+            viewer.answer(viewer.prompt(session))
+            collector.expect(1)
             (holder,) = gateway.holders()
-            for pid in (gateway.front.pid, holder["pid"], holder["agent_pid"]):
+            for pid in (gateway.front.pid, holder["pid"], *children_of(holder["pid"])):
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
                     assert b"password" not in file.read()
-            collector.expect(1)
-            os.kill(holder["agent_pid"], signal.SIGKILL)
+            viewer.prompt(session, WORD)
             came = collector.expect(2)
     assert came[1].facts["lastword.reason"] == "run_ended"
     assert came[1].headers["authorization"].startswith("Basic ")

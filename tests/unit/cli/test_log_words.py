@@ -60,7 +60,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (
             Kind.SUPERVISOR_EXITED,
             {"exit_signal": "SIGKILL", "open_turns": 1, "incident_id": "R-h1"},
-            "lastword run ended behind the gateway: SIGKILL, during 1 turn, incident R-h1",
+            "the gateway's link to the agent ended: SIGKILL, during 1 turn, incident R-h1",
         ),
         (
             Kind.SESSION_RESTORED,

@@ -10,7 +10,6 @@ import signal
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
-from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.posix.process import (
     Agent,
     Guardian,
@@ -66,8 +65,6 @@ def _help() -> int:
 def _relay(options: RunOptions) -> int:
     """Start the agent, and relay until the session is over."""
     ensure_standard_streams()
-    # Removed: another `lastword run` within the agent is another run.
-    given_run = os.environ.pop(RUN_VARIABLE, "")
     inbox = SignalInbox()
     agent: Agent | None = None
     guardian: Guardian | None = None
@@ -82,7 +79,7 @@ def _relay(options: RunOptions) -> int:
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
 
-    sidecar = sidecar_for(options, start, agent, guardian, inbox, given_run=given_run)
+    sidecar = sidecar_for(options, start, agent, guardian, inbox)
     if failure is not None:
         status = _not_started(options.command[0], failure)
         sidecar.refuse(failure)

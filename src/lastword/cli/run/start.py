@@ -26,22 +26,25 @@ if TYPE_CHECKING:
     from lastword.sidecar.starting import AgentStart
 
 
-def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
+def sidecar_for(
     options: RunOptions,
     start: AgentStart,
     agent: Agent | None,
     guardian: Guardian | None,
     inbox: SignalInbox,
-    *,
-    given_run: str = "",
 ) -> Sidecar:
-    """Return the sidecar for the command line.
+    """Return the sidecar that the command line asked for."""
+    run = run_id()
+    settings, core = settings_of(options, start), core_options(options, run)
+    target = report_target(options)
+    recorder = _recorder(options, run, target) if is_recorded(options, target) else None
+    return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
-    `given_run` is the id of the run that a gateway's holder has begun; it is recorded in that.
-    """
+
+def core_options(options: RunOptions, run: str) -> Options:
+    """Return the core's options, for the run with this id."""
     values: dict[str, Any] = options.values
-    run = given_run or run_id()
-    core = Options(
+    return Options(
         **{
             option.field: values[option.key]
             for option in OPTIONS
@@ -54,23 +57,27 @@ def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
         wall_clock=local_time,
         roll=roll,
     )
+
+
+def settings_of(options: RunOptions, start: AgentStart) -> Settings:
+    """Return the sidecar's settings; put the user's own rules into force."""
     own = _own_rows(options)
-    settings = Settings(
-        start=start,
-        own_journals=own.journals if own is not None else (),
-        line_limit_bytes=int(values["line_limit"]),
-        verbose=bool(values["verbose"]),
-    )
     if own is not None and own.rules:
         # The classifier, which is loaded now for a user's own rules alone.
         from lastword.core.classify import own_rows  # noqa: PLC0415
 
         own_rows.use(own.rules)
-    door = "gateway" if given_run else "run"
-    target = _target(options)
-    is_recorded = not values["no_record"] or target is not None or _is_traced()
-    recorder = _recorder(options, run, door, target) if is_recorded else None
-    return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
+    return Settings(
+        start=start,
+        own_journals=own.journals if own is not None else (),
+        line_limit_bytes=int(options.values["line_limit"]),
+        verbose=bool(options.values["verbose"]),
+    )
+
+
+def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:
+    """Return whether anybody wants the entries."""
+    return not options.values["no_record"] or target is not None or _is_traced()
 
 
 def _own_rows(options: RunOptions) -> OwnRows | None:
@@ -98,7 +105,7 @@ def _telemetry(run: Run) -> Sink | None:
     return of_own(run)
 
 
-def _target(options: RunOptions) -> ReportTarget | None:
+def report_target(options: RunOptions) -> ReportTarget | None:
     """Return where failures are reported, if anywhere; print what is wrong with the address."""
     if not options.values["report_to"]:
         return None
@@ -119,24 +126,31 @@ def _reports(folder: str, target: ReportTarget, run: Run) -> ReportSink:
     return OutboxSink(folder, target, run)
 
 
-def _recorder(options: RunOptions, run: str, door: str, target: ReportTarget | None) -> Recorder:
+def record_folder(options: RunOptions) -> str:
+    """Return the folder of the record."""
+    # Loaded at the first prompt: the agent has been started, and greeted, before.
+    from lastword.record.paths import named_folder, state_folder  # noqa: PLC0415
+
+    named = options.values["record"]
+    return named_folder(str(named)) if named else state_folder(options.environment())
+
+
+def _recorder(options: RunOptions, run: str, target: ReportTarget | None) -> Recorder:
     def start() -> Sink | None:
-        # Loaded at the first prompt: the agent has been started, and greeted, before.
-        from lastword.record.paths import named_folder, state_folder, store_path  # noqa: PLC0415
+        # Loaded as late.
+        from lastword.record.paths import store_path  # noqa: PLC0415
         from lastword.record.process import RecorderProcess  # noqa: PLC0415
         from lastword.record.retention import limits_of  # noqa: PLC0415
         from lastword.record.run import this_run  # noqa: PLC0415
 
-        named = options.values["record"]
-        environment = options.environment()
-        folder = named_folder(str(named)) if named else state_folder(environment)
+        folder = record_folder(options)
         path = None if options.values["no_record"] else store_path(folder)
-        this = this_run(run, door=door, program=os.path.basename(options.command[0]))
+        this = this_run(run, door="run", program=os.path.basename(options.command[0]))
         try:
             return RecorderProcess(
                 path,
                 this,
-                limits_of(environment),
+                limits_of(options.environment()),
                 telemetry=_telemetry,
                 reports=None if target is None else partial(_reports, folder, target),
             )

@@ -273,9 +273,6 @@ OPTIONS = (
 FILE_KEYS = frozenset({"config", "no_config"})
 """The options about configuration files, which no such file can set."""
 
-RUN_VARIABLE = "LASTWORD_GATEWAY_RUN"
-"""How the holder of a gateway names to its `lastword run` the run in which both are recorded."""
-
 BY_KEY = {option.key: option for option in OPTIONS}
 
 

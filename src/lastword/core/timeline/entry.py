@@ -77,7 +77,7 @@ class Kind(StrEnum):
     SESSION_RESTORED = "session_restored"
     SESSION_NOT_RESTORED = "session_not_restored"
     SUPERVISOR_EXITED = "supervisor_exited"
-    """`lastword run` between a holder and its agent has ended."""
+    """The link between a holder and its agent has ended."""
     LOG_RESET = "log_reset"
     """The numbers of a session's log start again, so no earlier position is valid."""
     SESSION_ENDED = "session_ended"

@@ -44,6 +44,9 @@ LOOK_SECONDS = 0.02
 OWNER_LOOKS = 50
 """So often it is looked whether a holder that has lost its socket makes it again, or has ended."""
 
+HOLDER = "lastword.cli.gateway.holder"
+"""A holder's program, which puts it together: above this room, so it is named."""
+
 STATUS_SECONDS = 2.0
 END_SECONDS = 10.0
 """How long an agent without a session may take to end."""
@@ -291,8 +294,8 @@ class Holders:
         )
         # A session of its own: what ends the front does not end its turns. And no process of the
         # event loop's, which would be killed with the loop.
-        process = subprocess.Popen(  # noqa: ASYNC220 - some 2 ms
-            [sys.executable, "-P", "-m", "lastword.gateway.holder.process"],
+        process = subprocess.Popen(  # noqa: ASYNC220, S603 - some 2 ms; our own program
+            [sys.executable, "-P", "-m", HOLDER],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,

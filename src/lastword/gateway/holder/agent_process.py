@@ -1,20 +1,26 @@
-"""The agent's side of a holder: `lastword run` in front of the agent, on three pipes.
+"""The agent's side of a holder: what a holder needs of it, and a process on three pipes.
 
-Owns the process, and the reading and writing of whole lines, but not their meaning. Restarts,
-timeouts and the record are those of `lastword run`.
+Owns the process, and the reading and writing of whole lines, but not their meaning. Such a process
+is `lastword run` where the user wants lastword to stay out (`--passthrough`), or where its options
+cannot be used, which it says; else the link to the agent is in the holder's own process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from lastword.gateway import wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from lastword.gateway.holder.recording import HolderRecord
+
+    StartAgent: TypeAlias = Callable[
+        [Callable[[bytes], None], Callable[[int], None], HolderRecord], "HeldAgent"
+    ]
 
 STOP_SECONDS = 15.0
 """How long `lastword run` may take to end its agent, which has limits of its own."""
@@ -26,27 +32,56 @@ MAX_LINE_BYTES = 80 * 1024 * 1024
 """Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is no line."""
 
 
+class HeldAgent(Protocol):
+    """An agent behind lastword's link, wherever that is."""
+
+    @property
+    def pid(self) -> int:
+        """Return its process id; 0 for none."""
+        ...
+
+    async def start(self) -> None:
+        """Start it."""
+        ...
+
+    def send(self, line: bytes) -> None:
+        """Send it a line."""
+        ...
+
+    def read_on(self, *, wanted: bool) -> None:
+        """Read its output, or pause reading."""
+        ...
+
+    async def stop(self) -> None:
+        """End it."""
+        ...
+
+
 class SupervisedAgent(asyncio.SubprocessProtocol):
     """A child process, whose lines are delivered in the blocks in which they arrived."""
 
-    def __init__(self, deliver: Callable[[bytes], None], ended: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        deliver: Callable[[bytes], None],
+        ended: Callable[[int], None],
+    ) -> None:
         """Pass blocks of whole lines to `deliver`, and finally the exit status to `ended`."""
+        self._command = command
         self._deliver = deliver
         self._ended = ended
         self._rest = bytearray()
         self._transport: asyncio.SubprocessTransport | None = None
         self._gone = asyncio.Event()
 
-    async def spawn(self, command: Sequence[str], cwd: str, environment: dict[str, str]) -> None:
+    async def start(self) -> None:
         """Start it.
 
         Raises:
             OSError: It cannot be started.
         """
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.subprocess_exec(
-            lambda: self, *command, cwd=cwd, env=environment, stderr=None
-        )
+        transport, _ = await loop.subprocess_exec(lambda: self, *self._command, stderr=None)
         self._transport = transport
 
     @property
@@ -123,8 +158,3 @@ def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the command that runs an agent behind `lastword run`."""
     # -P: a module in the project's folder is not to be taken for one of ours.
     return [sys.executable, "-P", "-m", "lastword", "run", *options, "--", *command]
-
-
-def environment() -> dict[str, str]:
-    """Return the agent's environment, which is that of this process."""
-    return dict(os.environ)

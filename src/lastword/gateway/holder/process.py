@@ -19,24 +19,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
-from lastword.gateway.holder.agent_process import SupervisedAgent, environment, supervised
 from lastword.gateway.holder.connection import FrontLink
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
-from lastword.gateway.log.owner import LogOwnedError, LogOwner
+from lastword.gateway.log.owner import LogOwner
 from lastword.gateway.quality import table
 from lastword.gateway.run_folder import make_private
-from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
@@ -44,10 +41,10 @@ from lastword.outbox.own import OwnReports
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.log.owner import LogLock
+    from lastword.gateway.settings.holder import HolderSettings
 
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
@@ -74,7 +71,7 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(self, settings: HolderSettings) -> None:
+    def __init__(self, settings: HolderSettings, agent: StartAgent) -> None:
         self.settings = settings
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(
@@ -83,7 +80,7 @@ class Holder:
         self.reports: OwnReports = OwnReports(
             settings.report, settings.state_folder, settings.command[0]
         )
-        self.agent: SupervisedAgent = SupervisedAgent(self._from_agent, self._agent_ended)
+        self.agent: HeldAgent = agent(self._from_agent, self._agent_ended, self.record)
         self.conversation: OwnRequests = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
         self._by_agents_id: dict[str, HeldSession] = {}
@@ -122,10 +119,7 @@ class Holder:
             self._lock = HeldSession.locked(self, self.settings.session)
         self._server = await self._listen()
         try:
-            command = supervised(self.settings.command, self.settings.options)
-            cwd = self.settings.root or os.getcwd()
-            known = environment() | {RUN_VARIABLE: self.record.run}
-            await self.agent.spawn(command, cwd, known)
+            await self.agent.start()
             watch = asyncio.create_task(self._watch())
             starting = asyncio.create_task(self._start())
             await self._over.wait()
@@ -420,7 +414,7 @@ class Holder:
             self._over.set()
 
     def _agent_ended(self, status: int) -> None:
-        """Note the end of `lastword run`, which exits only if it cannot restart the agent."""
+        """Note the end of the link, which ends only if it cannot restart the agent."""
         self._status = status
         incident = self.record.incident()
         error = refusals.agent_lost("Send the prompt again.", incident)
@@ -520,23 +514,3 @@ def _exit(status: int) -> dict[str, Any]:
         return {"exit_signal": signal.Signals(-status).name}
     except ValueError:
         return {"exit_signal": f"signal {-status}"}
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Hold an agent; the settings are JSON on stdin, from older fronts one argument."""
-    said = arguments[0].encode() if arguments else sys.stdin.buffer.read()
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    settings = msgspec.json.decode(said, type=HolderSettings)
-    holder = Holder(settings)
-    try:
-        asyncio.run(holder.run())
-    except LogOwnedError:
-        return 1  # whoever started it looks for the owner
-    finally:
-        holder.reports.finish()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,32 +1,53 @@
 """A recorder's process for programs with threads, which cannot fork.
 
-Owns its command line. `record.process` handles what it receives.
+Owns how its settings reach it. `record.process` handles what it receives.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
+import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.timeline.entry import Kind, Level
 from lastword.otel.enabled import of_own
-from lastword.record.process import RecorderProcess, live, sinks_of
+from lastword.posix.process import close
+from lastword.record.process import Board, RecorderProcess, live, sinks_of
 from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
-from lastword.record.run import Run  # noqa: TC001 - as above
+from lastword.record.run import Row, Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.outbox.target import ReportTarget
+    from lastword.record.sink import ReportSink
 
-class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of such a process; `path` is the store's, `None` for no record."""
+SHARED_FD = 3
+"""The file that both processes share: the board on its first page, and the settings behind it. It
+has no name, and a command line would show a target's credentials."""
+
+
+class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of such a process.
+
+    Attributes:
+        path: the path of the store; `None` for no record.
+        run: the run.
+        limits: the limits of the store.
+        target: where failures are reported, a `ReportTarget`; `None` for nowhere.
+        outbox: the folder of the outbox.
+    """
 
     path: str | None
     run: Run
     limits: Limits
+    target: dict[str, Any] | None = None
+    outbox: str = ""
 
 
 class SpawnedRecorder(RecorderProcess):
@@ -35,36 +56,108 @@ class SpawnedRecorder(RecorderProcess):
     It reports to OpenTelemetry, too, if the environment asks for that.
     """
 
-    __slots__ = ("_wanted",)
+    __slots__ = ("_shared",)
 
-    def __init__(self, path: str | None, run: Run, limits: Limits) -> None:
+    def __init__(
+        self,
+        path: str | None,
+        run: Run,
+        limits: Limits,
+        target: ReportTarget | None = None,
+        outbox: str = "",
+    ) -> None:
         """Start it.
 
         Raises:
             OSError: no process, or no pipe, is to be had.
         """
-        self._wanted = msgspec.json.encode(_Wanted(path=path, run=run, limits=limits)).decode()
-        super().__init__(path, run, limits)
+        settings = RecorderSettings(
+            path=path,
+            run=run,
+            limits=limits,
+            target=None if target is None else msgspec.to_builtins(target),
+            outbox=outbox,
+        )
+        self._shared = _anonymous_file()
+        os.pwrite(self._shared, msgspec.json.encode(settings), mmap.PAGESIZE)
+        board = None if target is None else Board(self._shared)
+        super().__init__(path, run, limits, board=board)
 
     def _begin(self, read_end: int) -> int:
         # By `posix_spawn` some 1 ms: the loop of a holder waits for it, once.
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-P", "-m", __name__, self._wanted],
+            [sys.executable, "-P", "-m", __name__],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read_end, 0),
+                (os.POSIX_SPAWN_DUP2, self._shared, SHARED_FD),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_RDWR, 0),
             ],
         )
 
+    def close(self) -> None:
+        """Let it finish, without waiting for a disk that hangs."""
+        super().close()
+        close(self._shared)
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the rows that come on stdin; the settings are one JSON argument."""
-    wanted = msgspec.json.decode(arguments[0], type=_Wanted)
-    live(partial(sinks_of, wanted.path, wanted.run, wanted.limits, telemetry=of_own))
+
+def _anonymous_file() -> int:
+    """Return a file of one page that has no name, above the standard streams.
+
+    Raises:
+        OSError: There is none to be had.
+    """
+    if hasattr(os, "memfd_create"):
+        number = os.memfd_create("recorder")
+    else:
+        # Linux has no need of it, and each recorder would have it.
+        import tempfile  # noqa: PLC0415
+
+        with tempfile.TemporaryFile() as file:
+            number = os.dup(file.fileno())
+    os.ftruncate(number, mmap.PAGESIZE)
+    return number
+
+
+def _reports(outbox: str, target: dict[str, Any], run: Run) -> ReportSink:
+    # Loaded only where reports are asked for.
+    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+    from lastword.outbox.target import ReportTarget  # noqa: PLC0415
+
+    return OutboxSink(outbox, msgspec.convert(target, ReportTarget), run)
+
+
+def main(_: Sequence[str]) -> int:
+    """Write the rows that come on stdin."""
+    size = os.fstat(SHARED_FD).st_size - mmap.PAGESIZE
+    text = os.pread(SHARED_FD, size, mmap.PAGESIZE)
+    settings = msgspec.json.decode(text, type=RecorderSettings)
+    target, board = settings.target, None
+    if target is not None:
+        board = Board(SHARED_FD)
+    reports = None if target is None else partial(_reports, settings.outbox, target)
+    os.close(SHARED_FD)
+    start = partial(
+        sinks_of, settings.path, settings.run, settings.limits, telemetry=of_own, reports=reports
+    )
+    live(start, board, vanished=_vanished)
     return 0
+
+
+def _vanished() -> Row:
+    """Return the row that says that the holder was killed: for its agent, the client has gone."""
+    return Row(
+        kind=Kind.CLIENT_GONE.value,
+        level=Level.INFO.value,
+        at_epoch_ms=time.time_ns() // 1_000_000,
+        at_seconds=time.monotonic(),
+        session_id=None,
+        turn=None,
+        request_id=None,
+        facts={},
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The holder's record: events of its sessions and their viewers, without content.
 
-Owns when something is recorded, and how it reaches the record's process (`recorder_process`). A
-holder and its `lastword run` write into one run, whose id the holder creates: the one records
-turns, the other viewers, on the same monotonic clock.
+Owns when something is recorded, and how it reaches the record's process (`recorder_process`). The
+holder and the link to its agent write into one run: the link records turns, the holder viewers, on
+the same monotonic clock, and through one process where both have the same store.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.record.run import Row
     from lastword.record.sink import Sink
 
 
@@ -41,15 +42,27 @@ class HolderRecord:
     def __init__(self, folder: str, *, program: str) -> None:
         """Record into this folder; with an empty `folder`, nothing is recorded."""
         self.run: str = run_id()
-        """The id of the run that the holder and its `lastword run` are recorded in."""
+        """The id of the run that the holder and the link to its agent are recorded in."""
         self._folder = folder
         self._program = program
         self._incidents = 0
         wanted = bool(folder) or asked_for(os.environ)
-        self._recorder = Recorder(self._start, HourlyBounds()) if wanted else None
+        self._sink: Sink | None = None
+        self._recorder = Recorder(self.shared, HourlyBounds()) if wanted else None
+
+    @property
+    def store(self) -> str | None:
+        """Return the path of the store; `None` for none."""
+        return store_path(self._folder) if self._folder else None
+
+    def shared(self) -> Sink | None:
+        """Return the sink of what the holder and its link record, started if needed."""
+        if self._sink is None:
+            self._sink = self._start()
+        return None if self._sink is None else _SharedSink(self._sink)
 
     def _start(self) -> Sink | None:
-        path = store_path(self._folder) if self._folder else None
+        path = self.store
         this = this_run(self.run, door="gateway", program=os.path.basename(self._program))
         try:
             return SpawnedRecorder(path, this, limits_of(os.environ))
@@ -57,7 +70,7 @@ class HolderRecord:
             return None  # no process is to be had: a session without a record is still a session
 
     def incident(self) -> str:
-        """Return an incident's id, distinct from those of its `lastword run`."""
+        """Return an incident's id, distinct from those of the link."""
         self._incidents += 1
         return f"{self.run}-h{self._incidents}"
 
@@ -97,6 +110,23 @@ class HolderRecord:
         """Finish; wait at most a moment."""
         if self._recorder is not None:
             self._recorder.close()
+        if self._sink is not None:
+            self._sink.close()
+            self._sink = None
+
+
+class _SharedSink:
+    """A sink that several recorders send to; its owner closes it."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def send(self, rows: list[Row]) -> None:
+        """Take rows."""
+        self._sink.send(rows)
+
+    def close(self) -> None:
+        """Do nothing: others may send more."""
 
 
 class RecordedLog(LastingLog):

@@ -142,7 +142,7 @@ def _died(facts: dict[str, Any]) -> str:
 def _exited(facts: dict[str, Any]) -> str:
     how, code = facts.get("exit_signal"), facts.get("exit_code")
     ending = how or (f"exit status {code}" if code is not None else "gone")
-    return f"lastword run ended behind the gateway: {ending}{_lost(facts)}"
+    return f"the gateway's link to the agent ended: {ending}{_lost(facts)}"
 
 
 def _restored(facts: dict[str, Any]) -> str:

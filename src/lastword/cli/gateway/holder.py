@@ -1,0 +1,169 @@
+"""A holder's program: its settings from stdin, and the link to its agent as `lastword run` has it.
+
+Owns how both are put together. The gateway knows neither the options of `lastword run` nor the
+sidecar.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.cli.run.command import not_started
+from lastword.cli.run.options import UsageError, parse
+from lastword.cli.run.start import (
+    core_options,
+    is_recorded,
+    record_folder,
+    report_target,
+    settings_of,
+)
+from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
+from lastword.gateway.holder.process import Holder
+from lastword.gateway.holder.recorder_process import SpawnedRecorder
+from lastword.gateway.log.owner import LogOwnedError
+from lastword.gateway.settings.holder import HolderSettings
+from lastword.posix.process import ensure_standard_streams, tell, without_our_locale
+from lastword.record.paths import store_path
+from lastword.record.recorder import Recorder
+from lastword.record.retention import limits_of
+from lastword.record.run import this_run
+from lastword.sidecar.embedded import EmbeddedSidecar
+from lastword.sidecar.starting import AgentStart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lastword.cli.run.options import RunOptions
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.record.sink import Sink
+
+
+class LinkedAgent:
+    """An agent, and the link to it in this process."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        deliver: Callable[[bytes], None],
+        ended: Callable[[int], None],
+        record: HolderRecord,
+    ) -> None:
+        self._options = options
+        self._deliver = deliver
+        self._ended = ended
+        self._record = record
+        self._link: EmbeddedSidecar | None = None
+
+    async def start(self) -> None:
+        """Start the agent; where that fails, its link answers in its place."""
+        options = self._options
+        agent = failure = None
+        start = AgentStart(options.command, watched=options.values["evidence"] == "auto")
+        try:
+            agent = start.spawn()
+        except OSError as error:
+            failure = error
+            tell(not_started(options.command[0], error))
+        self._link = link = EmbeddedSidecar(
+            settings_of(options, start),
+            core_options(options, self._record.run),
+            agent=agent,
+            deliver=self._deliver,
+            ended=self._ended,
+            recorder=_recorder(options, self._record),
+        )
+        if failure is not None:
+            link.refuse(failure)
+        link.start()
+
+    @property
+    def pid(self) -> int:
+        """Return the agent's process id; 0 for none."""
+        return self._link.pid if self._link is not None else 0
+
+    def send(self, line: bytes) -> None:
+        """Send a line."""
+        if self._link is not None:
+            self._link.send(line)
+
+    def read_on(self, *, wanted: bool) -> None:
+        """Read its output, or pause reading."""
+        if self._link is not None:
+            self._link.read_on(wanted=wanted)
+
+    async def stop(self) -> None:
+        """End it."""
+        if self._link is not None:
+            await self._link.stop()
+
+
+def _recorder(options: RunOptions, record: HolderRecord) -> Recorder | None:
+    target = report_target(options)
+    if not is_recorded(options, target):
+        return None
+    folder = record_folder(options)
+    store = None if options.values["no_record"] else store_path(folder)
+    if target is None and store == record.store:
+        return Recorder(record.shared)
+
+    def start() -> Sink | None:
+        program = os.path.basename(options.command[0])
+        run = this_run(record.run, door="gateway", program=program)
+        try:
+            return SpawnedRecorder(store, run, limits_of(options.environment()), target, folder)
+        except OSError:
+            return None  # no process is to be had: a session without a record is still a session
+
+    return Recorder(start)
+
+
+def agent_of(
+    settings: HolderSettings,
+    deliver: Callable[[bytes], None],
+    ended: Callable[[int], None],
+    record: HolderRecord,
+) -> HeldAgent:
+    """Return the agent of a holder, which is still to be started."""
+    try:
+        options = parse([*settings.options, "--", *settings.command])
+    except UsageError:
+        options = None
+    if options is None or options.values["passthrough"]:
+        return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
+    for warning in options.files.warnings if options.files is not None else ():
+        tell(warning)
+    return LinkedAgent(options, deliver, ended, record)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Hold an agent; the settings are JSON on stdin, from older fronts one argument."""
+    text = arguments[0].encode() if arguments else sys.stdin.buffer.read()
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    ensure_standard_streams()
+    without_our_locale()
+    settings = msgspec.json.decode(text, type=HolderSettings)
+    names = ("run_folder", "log_folder", "record_folder", "state_folder", "root")
+    folders = {name: os.path.abspath(path) for name in names if (path := getattr(settings, name))}
+    settings = msgspec.structs.replace(settings, **folders)
+    if settings.root:  # where the agent starts
+        os.chdir(settings.root)
+    holder = Holder(settings, partial(agent_of, settings))
+    try:
+        asyncio.run(holder.run())
+    except LogOwnedError:
+        return 1  # whoever started it looks for the owner
+    finally:
+        holder.reports.finish()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,308 @@
+"""The sidecar inside a program with an event loop, and with the client in that program.
+
+Owns how asyncio drives the sidecar's rounds, and the frames on their way to the client. A bug in
+the sidecar ends its agent, and not the program. What a round does is that of `session` and `loop`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import select
+import signal
+import time
+import traceback
+from collections import deque
+from typing import TYPE_CHECKING
+
+from lastword.posix.framing import FrameWriter
+from lastword.posix.process import tell
+from lastword.posix.spawned_guardian import spawned_guardian_of
+from lastword.sidecar.loop import Descriptors, PollLoop
+from lastword.sidecar.session import Sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.link.options import Options
+    from lastword.posix.process import Agent, Guardian
+    from lastword.record.recorder import Recorder
+    from lastword.sidecar.session import Settings
+
+STOP_SECONDS = 15.0
+"""How long the agent may take to end; the sidecar's own limits are shorter."""
+
+BUG_STATUS = 1
+"""The status of a sidecar that ended by a bug, as Python has it of a process."""
+
+_READ = select.POLLIN | select.POLLPRI
+
+
+class LoopSignals:
+    """The signals that a sidecar needs, as the event loop reports them."""
+
+    fd = -1
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        """Begin; to be called in the main thread, with its event loop running."""
+        self._numbers: list[int] = []
+        self._wake = wake
+        for number in (signal.SIGCHLD, signal.SIGCONT):
+            asyncio.get_running_loop().add_signal_handler(number, self._note, number)
+
+    def _note(self, number: int) -> None:
+        self._numbers.append(number)
+        self._wake()
+
+    def take(self) -> list[int]:
+        """Return the signals since the last call, in order."""
+        numbers, self._numbers = self._numbers, []
+        return numbers
+
+
+class FrameQueue(FrameWriter):
+    """Whole frames for a client in this program, which takes them between the rounds."""
+
+    __slots__ = ("_held", "_ready")
+
+    def __init__(self) -> None:
+        super().__init__(-1)
+        self._ready: deque[bytes] = deque()
+        self._held = False
+
+    def write(self, data: bytes) -> None:
+        """Keep whole lines for the client."""
+        if data and not self.closed:
+            self._ready.append(data)
+            if self._held:
+                self.pending_bytes += len(data)
+
+    def hold(self, *, held: bool) -> None:
+        """Keep everything until the client reads again; what it does not read counts as pending."""
+        self._held = held
+        self.pending_bytes = sum(map(len, self._ready)) if held else 0
+
+    def next_block(self) -> bytes | None:
+        """Return what the client is to read next; `None` if there is nothing, or it does not."""
+        return None if self._held or not self._ready else self._ready.popleft()
+
+    def flush(self) -> None:
+        """Do nothing: the client takes what is there."""
+
+    def close(self) -> None:
+        """Take no more."""
+        self.closed = True
+
+
+class EmbeddedLoop(PollLoop):
+    """The sidecar's loop, woken by the event loop of this program."""
+
+    _wake: Callable[[], object]
+
+    def wake_by(self, wake: Callable[[], object]) -> None:
+        """Call this once a descriptor is ready."""
+        self._wake = wake
+
+    def detach_agent(self) -> None:
+        """Stop using the descriptors of an agent that has ended: their numbers are used again."""
+        self.release()
+        super().detach_agent()
+
+    def release(self) -> None:
+        """Register nothing."""
+        self._register({})
+
+    def _register(self, wanted: dict[int, int]) -> None:
+        loop = asyncio.get_running_loop()
+        for fd in self._interest.keys() | wanted.keys():
+            events, before = wanted.get(fd), self._interest.get(fd)
+            if fd < 0 or events == before:
+                continue
+            if events is None:
+                self._poll.unregister(fd)
+            else:
+                self._poll.register(fd, events)
+            events, before = events or 0, before or 0
+            with contextlib.suppress(OSError):  # it is closed
+                if before & _READ and not events & _READ:
+                    loop.remove_reader(fd)
+                if before & select.POLLOUT and not events & select.POLLOUT:
+                    loop.remove_writer(fd)
+            try:
+                if events & _READ and not before & _READ:
+                    loop.add_reader(fd, self._wake)
+                if events & select.POLLOUT and not before & select.POLLOUT:
+                    loop.add_writer(fd, self._wake)
+            except PermissionError:  # a file, such as stderr's: it is always ready
+                loop.call_soon(self._wake)
+        self._interest = wanted
+
+
+class EmbeddedSidecar(Sidecar):
+    """One run: an agent, and its client in this program."""
+
+    def __init__(  # noqa: PLR0913 - as the sidecar's
+        self,
+        settings: Settings,
+        options: Options,
+        *,
+        agent: Agent | None,
+        deliver: Callable[[bytes], object],
+        ended: Callable[[int], object],
+        recorder: Recorder | None = None,
+    ) -> None:
+        """Create it.
+
+        Args:
+            settings: The settings beyond the core's options.
+            options: The core's options.
+            agent: The running agent; `None` if it could not be started.
+            deliver: Receives blocks of whole lines for the client.
+            ended: Receives the exit status once the agent has ended and no other follows.
+            recorder: Records the timeline.
+        """
+        self._deliver = deliver
+        self._ended = ended
+        self._to_client = FrameQueue()
+        self._wake: float | None = None
+        self._looked_at = time.monotonic()
+        self._timer: asyncio.TimerHandle | None = None
+        self._due: asyncio.Handle | None = None
+        self._gone = asyncio.Event()
+        inbox = LoopSignals(self._step)
+        super().__init__(
+            settings,
+            options,
+            agent=agent,
+            guardian=self._guardian_of(agent) if agent is not None else None,
+            inbox=inbox,
+            recorder=recorder,
+        )
+
+    def _open_loop(self, wake: int) -> EmbeddedLoop:
+        made = EmbeddedLoop(
+            self._connection,
+            Descriptors(client=(-1, -1), agent=self._child.descriptors, wake=wake),
+            self._console,
+            self._note,
+            line_limit_bytes=self._settings.line_limit_bytes,
+            to_client=self._to_client,
+        )
+        made.wake_by(self._step)
+        self._embedded = made
+        return made
+
+    def _guardian_of(self, agent: Agent) -> Guardian | None:
+        return spawned_guardian_of(agent)
+
+    def _release_client(self) -> None:
+        self._embedded.release()
+
+    @property
+    def pid(self) -> int:
+        """Return the agent's process id; 0 for none."""
+        return self._child.agent.pid if self._child.agent is not None else 0
+
+    def start(self) -> None:
+        """Begin to relay."""
+        self._contained(self._begin)
+        self._step_soon()
+
+    def send(self, line: bytes) -> None:
+        """Take in a line from the client."""
+        if self._gone.is_set() or not self._loop.client_open:
+            return
+        now = time.monotonic()
+        if len(line) > self._settings.line_limit_bytes > 0:
+            self._contained(lambda: self._loop.receive_client(line, now))  # to be found oversized
+            line = b""
+        self._contained(lambda: self._loop.receive_client(line + b"\n", now))
+        self._step_soon()
+
+    def read_on(self, *, wanted: bool) -> None:
+        """Deliver frames to the client, or pause delivering."""
+        self._to_client.hold(held=not wanted)
+        if wanted and not self._gone.is_set():
+            self._step_soon()
+
+    async def stop(self) -> None:
+        """End the agent, as where a client closes its side."""
+        if self._gone.is_set():
+            return
+        self._loop.client_open = False
+        self.read_on(wanted=True)
+        try:
+            await asyncio.wait_for(self._gone.wait(), STOP_SECONDS)
+        except TimeoutError:
+            self._give_up()
+
+    def _step_soon(self) -> None:
+        if self._due is None and not self._gone.is_set():
+            self._due = asyncio.get_running_loop().call_soon(self._step)
+
+    def _step(self) -> None:
+        """Move the available bytes, do what is due, and wait for more."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if self._gone.is_set():
+            return
+        self._contained(self._move)
+        try:
+            while (block := self._to_client.next_block()) is not None:
+                self._deliver(block)
+        finally:
+            if not self._gone.is_set():
+                self._contained(self._rest)
+
+    def _move(self) -> None:
+        before = self._looked_at
+        self._loop.move(self._wake, 0)
+        self._looked_at = time.monotonic()
+        self._round(self._looked_at, self._looked_at - before)
+
+    def _rest(self) -> None:
+        """Wait for what comes next, or end."""
+        now = self._looked_at
+        if self._finished(now):
+            exit_ = self._end()
+            self._close(exit_.status if exit_ else BUG_STATUS)
+            return
+        self._wake = wake = self._loop.prepare(self._wake_at(now))
+        timer = self._timer
+        # One that is early does no harm: a timeout that moves on with each frame needs no other.
+        if timer is not None and (wake is None or not now <= timer.when() <= wake):
+            timer.cancel()
+            timer = None
+        if timer is None and wake is not None:
+            timer = asyncio.get_running_loop().call_at(wake, self._at_time)
+        self._timer = timer
+
+    def _at_time(self) -> None:
+        self._timer = None
+        self._step()
+
+    def _contained(self, call: Callable[[], object]) -> None:
+        """Call something of the sidecar's; a bug in it ends this agent alone."""
+        try:
+            call()
+        except Exception:  # noqa: BLE001 - the program has other work
+            tell("a bug in lastword ended the link to its agent; please report it")
+            traceback.print_exc()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """End the agent's group at once, with nobody left to talk to it."""
+        with contextlib.suppress(Exception):
+            self._embedded.release()
+        for child in (self._child, *self._past):
+            if child.agent is not None:
+                child.agent.signal_group(signal.SIGKILL)
+        self._close(BUG_STATUS)
+
+    def _close(self, status: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._to_client.close()
+        self._gone.set()
+        self._ended(status)
