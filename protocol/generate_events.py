@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lastword.core.timeline.session_events import LOG_KINDS, RECORDED, SESSION_EVENTS, Group
 
-PAGE = Path(__file__).resolve().parent.parent / "src" / "lastword" / "gateway" / "page"
-FILE = PAGE / "session_events.js"
+PAGES = Path(__file__).resolve().parent.parent / "src" / "lastword" / "web"
+FILE = PAGES / "shared" / "session_events.js"
 
 HEAD = """// Generated from core/timeline/session_events.py by protocol/generate_events.py.
 // What may happen to a session: what it is called, and which filter shows it.

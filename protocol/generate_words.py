@@ -147,7 +147,7 @@ def made() -> dict[Path, str]:
         PACKAGE / "core" / "failure" / "transport_words.py": python(rows),
         HERE / "typescript" / "transport_words.ts": typescript(rows),
         HERE / "words.js": module(rows),
-        PACKAGE / "gateway" / "page" / "words.js": module(rows),
+        PACKAGE / "web" / "shared" / "words.js": module(rows),
     }
 
 

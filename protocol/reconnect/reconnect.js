@@ -208,13 +208,13 @@ const transient = (cause) => ({ kind: "transient", cause, why: null, wait: null 
 const ENDS = {
   unreachable: {
     line: "Gave up after {tries} tries.",
-    advice: "Check that the gateway runs.",
+    advice: "Check that the gateway is running.",
     button: "Retry",
     wakes: true,
   },
   asked_to_wait: {
-    line: "The gateway asks to wait {wait}.",
-    advice: "Try again after that.",
+    line: "The gateway asks for a wait of {wait}.",
+    advice: "Try again after the wait.",
     button: "Retry",
     wakes: true,
   },
@@ -235,7 +235,7 @@ const ENDS = {
     button: "",
   },
   protocol: {
-    line: "Gateway and viewer misunderstand each other.",
+    line: "The gateway and the viewer do not understand each other.",
     advice: "Report this as a bug.",
     button: "Retry",
   },
@@ -251,13 +251,13 @@ const ENDS = {
   },
   certificate: {
     line: "The gateway's certificate is not trusted.",
-    advice: "Check it, and this clock.",
+    advice: "Check the certificate, and this machine's clock.",
     button: "Retry",
   },
   session_ended: { line: "This session has ended.", advice: "Start a new session.", button: "" },
   superseded: {
     line: "This session is open in another window.",
-    advice: "Go on there.",
+    advice: "Continue there.",
     button: "Use it here",
   },
 };

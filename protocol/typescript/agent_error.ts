@@ -38,7 +38,7 @@ export interface AgentErrorPayload {
   type: ErrorType;
   /** One plain sentence for the user, without markup; says what to do. */
   message: string;
-  /** More for the curious, redacted, at most 4 KiB; `text` is what was said */
+  /** Redacted details of at most 4 KiB; `text` has the original words. */
   detail?: Record<string, unknown>;
   /** Would the same prompt, sent again, have a chance to succeed? */
   retryable: boolean;
@@ -153,6 +153,16 @@ export const RETRY_SAFETY = [
   "never",
 ] as const;
 
+export const SETS = new Map<string, readonly string[]>([
+    ["origin", ORIGIN],
+    ["phase", PHASE],
+    ["retry_safety", RETRY_SAFETY],
+    ["action", ACTION],
+]);
+export const COUNTS = ["retry_after_seconds", "reset_at_epoch_ms", "attempts"];
+export const WHOLES = ["http_status", "exit_code"];
+export const TEXTS = ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
+
 // --- the reader, written by hand ---
 
 type Members = Record<string, unknown> & { [name in "_meta" | "agent_error" | "code" | "data" |
@@ -163,12 +173,6 @@ const RETRYABLE: readonly ErrorType[] = [
   ...(["agent_crash", "agent_stalled", "stderr_overflow"] as const),
 ];
 const CODES: Record<number, ErrorType> = { [-32000]: "auth", [-32800]: "cancelled" };
-const SETS = new Map<string, readonly string[]>([
-  ["origin", ORIGIN], ["phase", PHASE], ["retry_safety", RETRY_SAFETY], ["action", ACTION],
-]);
-const COUNTS = ["retry_after_seconds", "reset_at_epoch_ms", "attempts"];
-const WHOLES = ["http_status", "exit_code"];
-const TEXTS = ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
 
 /**
  * Says how a turn failed, if this tells that one did: a `session/update` (the notification, its

@@ -1,7 +1,8 @@
 """Write the types in `agent_error.ts` anew from `../schema.json`.
 
-`python protocol/typescript/generate.py` rewrites what stands above the mark in that file; what
-stands below it is written by hand. Needs nothing but Python.
+`python protocol/typescript/generate.py` rewrites the part above the mark in that file and in its
+compiled form, which a gateway's page reads; the part below it is written by hand. Needs nothing but
+Python.
 """
 
 from __future__ import annotations
@@ -14,19 +15,58 @@ HERE = Path(__file__).resolve().parent
 TARGET = HERE / "agent_error.ts"
 SCHEMA = HERE.parent / "schema.json"
 MARK = "// --- the reader, written by hand ---\n"
+COMPILED_MARK = "const RETRYABLE = ["
 HEAD = "// Types generated from protocol/schema.json by protocol/typescript/generate.py.\n"
 PRIMITIVES = {"string": "string", "integer": "number", "boolean": "boolean"}
 
 
 def generated(schema: dict[str, Any]) -> str:
-    """Every definition of the schema as TypeScript."""
-    return HEAD + "".join(_definition(name, one) for name, one in schema["$defs"].items())
+    """Return every definition of the schema, and the lists for the reader, as TypeScript."""
+    definitions = "".join(_definition(name, one) for name, one in schema["$defs"].items())
+    lists = "".join(f"export const {n} = {value};\n" for n, value in _lists(schema).items())
+    typed = lists.replace("new Map(", "new Map<string, readonly string[]>(")
+    return f"{HEAD}{definitions}\n{typed}"
+
+
+def compiled(schema: dict[str, Any]) -> str:
+    """Return the same as the compiler would."""
+    text = HEAD
+    for name, one in schema["$defs"].items():
+        if "enum" in one:
+            words = "".join(f"    {json.dumps(word)},\n" for word in one["enum"])
+            text += f"export const {_constant(name)} = [\n{words}];\n"
+    return text + "".join(f"export const {n} = {value};\n" for n, value in _lists(schema).items())
+
+
+def _lists(schema: dict[str, Any]) -> dict[str, str]:
+    """Return the names of the payload's optional members by how their values are read."""
+    payload = schema["$defs"]["AgentErrorPayload"]
+    optional = [
+        (name, one)
+        for name, one in payload["properties"].items()
+        if name not in payload["required"]
+    ]
+    sets = [(name, _type(one)) for name, one in optional if "$ref" in one]
+    numbers = [(name, "minimum" in one) for name, one in optional if one.get("type") == "integer"]
+    lists = {
+        "COUNTS": [name for name, is_count in numbers if is_count],
+        "WHOLES": [name for name, is_count in numbers if not is_count],
+        "TEXTS": [name for name, one in optional if one.get("type") == "string"],
+    }
+    rows = "".join(f"    [{json.dumps(name)}, {_constant(of)}],\n" for name, of in sets)
+    return {"SETS": f"new Map([\n{rows}])"} | {
+        name: json.dumps(members) for name, members in lists.items()
+    }
+
+
+def _constant(name: str) -> str:
+    return "".join(f"_{char}" if char.isupper() else char for char in name)[1:].upper()
 
 
 def _definition(name: str, schema: dict[str, Any]) -> str:
     comment = f"\n/** {schema['description']} */\n"
     if "enum" in schema:
-        constant = "".join(f"_{char}" if char.isupper() else char for char in name)[1:].upper()
+        constant = _constant(name)
         words = "".join(f"  {json.dumps(word)},\n" for word in schema["enum"])
         return (
             f"{comment}export type {name} = (typeof {constant})[number];\n"
@@ -55,10 +95,13 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Replace the generated part."""
-    _, mark, by_hand = TARGET.read_text(encoding="utf-8").partition(MARK)
+    """Replace the generated parts."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    _, mark, by_hand = TARGET.read_text(encoding="utf-8").partition(MARK)
     TARGET.write_text(f"{generated(schema)}\n{mark}{by_hand}", encoding="utf-8")
+    for page in (HERE.parent.parent / "src").rglob(f"{TARGET.stem}.js"):
+        _, mark, by_hand = page.read_text(encoding="utf-8").partition(COMPILED_MARK)
+        page.write_text(f"{compiled(schema)}{mark}{by_hand}", encoding="utf-8")
 
 
 if __name__ == "__main__":

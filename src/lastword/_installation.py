@@ -1,4 +1,4 @@
-"""How lastword was installed here, and the command that adds an extra of it in the same way.
+"""The way in which lastword was installed here, and the command that adds an extra to it.
 
 Owns the ways: pip in a virtual environment or for the system, pipx, uv, a clone that is not
 installed. An extra comes from where lastword itself came: a folder, an address, or an index only if
@@ -43,12 +43,12 @@ def _uv_tool(extra: str) -> str:
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
             receipt = tomllib.load(file)
-        wanted = receipt["tool"]["requirements"]
-        own = next((row for row in wanted if row["name"] == NAME), None)
+        requirements = receipt["tool"]["requirements"]
+        own = next((row for row in requirements if row["name"] == NAME), None)
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    if own is None or wanted[0] is not own:
-        # It came with another tool, whose own command is not known here.
+    if own is None or requirements[0] is not own:
+        # It is installed for another tool, whose own command is unknown.
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, *_source([extra])])
     return shlex.join(
         ["uv", "tool", "install", "--force", *_source([*own.get("extras", []), extra])]
@@ -92,7 +92,7 @@ def _pip(extra: str) -> str:
 
 
 def _is_active() -> bool:
-    """Tell whether `pip` in this shell is the one of this environment."""
+    """Return whether `pip` in this shell is the one of this environment."""
     active = os.environ.get("VIRTUAL_ENV")
     return bool(active) and os.path.realpath(str(active)) == os.path.realpath(sys.prefix)
 
@@ -134,13 +134,13 @@ def _clone() -> str:
 
 def _packages(extra: str) -> str:
     """Return the packages of an extra: `starlette<2,>=1 and websockets>=15`."""
-    wanted = []
+    packages = []
     for line in metadata.requires(NAME) or ():
         requirement, _, marker = line.partition(";")
         name = _EXTRA_MARKER.search(marker)
         if name and name[1] == extra:
-            wanted.append(requirement.strip())
-    return " and ".join(wanted)
+            packages.append(requirement.strip())
+    return " and ".join(packages)
 
 
 def _text(name: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from lastword.client import raise_for_error, read_error, read_retry
 from lastword.core.classify import own_failure
-from lastword.core.failure import ladder, wording
+from lastword.core.failure import ladder, rungs, wording
 from lastword.core.failure.ladder import Ending, Rung
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -26,6 +26,8 @@ from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
 from lastword.errors import PromptFailed
 from tests.kit.places import PROTOCOL
+from tests.kit.places import ROOT as REPOSITORY
+from tests.kit.simulation.links import _LIMITS
 
 TEXT = (PROTOCOL / "README.md").read_text()
 
@@ -69,6 +71,24 @@ def frames(
     profile = ClientProfile(dialect=dialect, typed=rung in {Rung.TYPED, Rung.V2}, **client)
     out = ladder.frames_for(ending, rung=rung, client=profile, dialect=dialect)
     return [json.loads(outgoing.frame) for outgoing in out]
+
+
+LADDER = TEXT.partition("## 7. The ladder")[2].partition("\nA rung is named")[0]
+CELLS = (REPOSITORY / "tests" / "interop" / "clients_cells.py").read_text(encoding="utf-8")
+PLACES = {
+    "core/failure/rungs.py, `RUNGS`": [*rungs.RUNGS],
+    "core/failure/ladder.py, `Rung`": [*Rung],
+    "protocol/README.md, section 7, the tables": re.findall(r"\n\| `(\w+)` \|", LADDER),
+    "tests/interop/clients_cells.py, `_RUNGS`": re.findall(r"Rung\(\s*\"(\w+)\"", CELLS),
+    "tests/kit/simulation/links.py, `_LIMITS`": [*_LIMITS["fallback"], Rung.AIR],
+}
+"""Where rungs are named by hand. A simulated client takes AIR's by what it says of itself."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_rung_is_missing_where_rungs_are_named_by_hand(place: str) -> None:
+    missing = sorted({*rungs.RUNGS, *Rung} - {*PLACES[place]})
+    assert not missing, f"{place}: add {', '.join(missing)}"
 
 
 RUNGS = [

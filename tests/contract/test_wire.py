@@ -22,17 +22,14 @@ from lastword.client.model import (
     AgentRetryUpdate,
 )
 from lastword.core.failure import wording
+from lastword.core.failure.members import MEMBERS, PayloadMember, ValueForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_DETAIL_BYTES,
     MAX_MESSAGE_CHARS,
     MAX_TEXT_CHARS,
-    Action,
     AgentError,
     ErrorType,
-    Origin,
-    Phase,
-    RetrySafety,
 )
 from lastword.core.protocol import jsonrpc
 from tests.kit.places import ROOT
@@ -43,27 +40,15 @@ if TYPE_CHECKING:
 SCHEMA = json.loads((ROOT / "protocol" / "schema.json").read_text())
 TEXT = (ROOT / "protocol" / "README.md").read_text()
 
-FULL = AgentError(
-    type=ErrorType.RATE_LIMIT,
-    message="The model provider is limiting requests. Try again in 20 seconds.",
-    detail={"text": "429 Too Many Requests", "nothing": None},
-    retryable=True,
-    retry_after_seconds=20,
-    reset_at_epoch_ms=1_790_000_000_000,
-    source="openai",
-    reason="requests_per_minute",
-    origin=Origin.PROVIDER,
-    phase=Phase.BEFORE_OUTPUT,
-    retry_safety=RetrySafety.AUTO,
-    action=Action.WAIT,
-    http_status=429,
-    provider_code="rate_limit_exceeded",
-    request_id="req_1",
-    attempts=6,
-    exit_code=0,
-    exit_signal="SIGKILL",
-    incident_id="7f-1",
-)
+VALUES: dict[ValueForm, Any] = {
+    ValueForm.SENTENCE: "The model provider is limiting requests. Try again in 20 seconds.",
+    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None},
+    ValueForm.FLAG: True,
+    ValueForm.COUNT: 20,
+    ValueForm.WHOLE: 429,
+    ValueForm.TEXT: "requests_per_minute",
+}
+FULL = AgentError(**{m.name: next(iter(m.words)) if m.words else VALUES[m.form] for m in MEMBERS})
 
 
 def validator(definition: str) -> Draft202012Validator:
@@ -191,34 +176,26 @@ def test_every_example_outside_a_typed_update_says_that_the_turn_stopped() -> No
 
 # --- between the core's value and the wire -----------------------------------------------------
 
-COUNTS = st.none() | st.integers(0, 2**53)
-TEXTS = st.none() | st.text(max_size=MAX_TEXT_CHARS)
 MESSAGES = st.text(max_size=MAX_MESSAGE_CHARS).map(wording.on_one_line).filter(bool)
 DETAILS = st.dictionaries(st.text(), st.none() | st.booleans() | st.text()).filter(
     lambda detail: len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
 )
-ERRORS = st.builds(
-    AgentError,
-    type=st.sampled_from(ErrorType),
-    message=MESSAGES,
-    detail=st.none() | DETAILS,
-    retryable=st.booleans(),
-    retry_after_seconds=COUNTS,
-    reset_at_epoch_ms=COUNTS,
-    source=TEXTS,
-    reason=TEXTS,
-    origin=st.none() | st.sampled_from(Origin),
-    phase=st.none() | st.sampled_from(Phase),
-    retry_safety=st.none() | st.sampled_from(RetrySafety),
-    action=st.none() | st.sampled_from(Action),
-    http_status=st.none() | st.integers(100, 599),
-    provider_code=TEXTS,
-    request_id=TEXTS,
-    attempts=COUNTS,
-    exit_code=st.none() | st.integers(-255, 255),
-    exit_signal=TEXTS,
-    incident_id=TEXTS,
-)
+STRATEGIES: dict[ValueForm, Any] = {
+    ValueForm.SENTENCE: MESSAGES,
+    ValueForm.DETAIL: DETAILS,
+    ValueForm.FLAG: st.booleans(),
+    ValueForm.COUNT: st.integers(0, 2**53),
+    ValueForm.WHOLE: st.integers(-255, 599),
+    ValueForm.TEXT: st.text(max_size=MAX_TEXT_CHARS),
+}
+
+
+def values_of(member: PayloadMember) -> st.SearchStrategy[Any]:
+    values = st.sampled_from(member.words) if member.words else STRATEGIES[member.form]
+    return values if member.required else st.none() | values
+
+
+ERRORS = st.builds(AgentError, **{member.name: values_of(member) for member in MEMBERS})
 
 
 @given(ERRORS)

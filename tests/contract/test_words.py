@@ -90,7 +90,9 @@ def test_a_close_has_its_reasons_word_or_its_codes(code: int, reason: str, named
     assert (word.word if word else None) == named
 
 
-CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1}
+CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1} | {
+    "partial": 1
+}
 """The functions of the gateway that refuse or close, and which of their arguments is the reason."""
 
 

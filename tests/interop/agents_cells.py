@@ -286,7 +286,7 @@ class Talk(StrictClient):
         ready: was there a session?
     """
 
-    stderr_kept = KEPT_BYTES
+    stderr_tail_bytes = KEPT_BYTES
     prompted_at = 0.0
     first = 0
     answer: PeerEvent | None = None

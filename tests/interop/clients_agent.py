@@ -92,7 +92,7 @@ class DyingOutput(Output):
 class Agent(PlainAgent):
     """Sessions are names; a turn that waits for its cancel is left open."""
 
-    says = "The parser reads past the end of its input."
+    reply = "The parser reads past the end of its input."
 
     def __init__(self, hurry: float = 1.0) -> None:
         self.out = DyingOutput()
@@ -134,7 +134,7 @@ class Agent(PlainAgent):
             self.answer(request_id, error=plain_error(kind))
             return
         if kind != "silent_success":
-            self.say(self.says)
+            self.say(self.reply)
         if kind in {"agent_crash", "crash_after_text"}:
             os.kill(os.getpid(), signal.SIGKILL)
         elif kind == "stderr_overflow":

@@ -31,6 +31,8 @@ HERE = Path(__file__).resolve().parent
 AGENT = [sys.executable, "-m", "tests.interop.clients_agent"]
 LIMITS = {"--first-update-timeout": 3, "--idle-timeout": 3, "--cancel-grace": 0.5}
 STDERR_LIMIT = ("--stderr-limit", "2MiB")
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
+"""Read once: cells are played in threads, and pytest changes `os.environ` meanwhile."""
 SIDECAR_OPTIONS = (
     *(word for name, seconds in LIMITS.items() for word in (name, str(seconds))),
     *STDERR_LIMIT,
@@ -223,8 +225,7 @@ def play(
     limits = (*grown(LIMITS), *STDERR_LIMIT) if hurry is None else ()
     options = (*limits, *(("--fallback", forced) if forced else ()))
     tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
-    env = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
-    env[real_agents.MARK] = uuid.uuid4().hex
+    env = ENVIRONMENT | {real_agents.MARK: uuid.uuid4().hex}
     agent = AGENT if hurry is None else [*AGENT, "--hurry", str(hurry)]
     command = [*tee, *under, *sidecar(agent, options)]
     report = run(_Invocation(cell, kinds), command, env, cwd)  # type: ignore[arg-type]

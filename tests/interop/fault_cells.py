@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 PROMPTS = ("fail", "recall")
 CLIENT_OPTIONS = ("--probe", "--undrained-stderr")
+ENVIRONMENT = dict(os.environ)
+"""Read once: cells are played in threads, and pytest changes `os.environ` meanwhile."""
+
 BARE_LIMIT_SECONDS = 4.0
 """From when on a client that waits is said to hang. No client measured ever stops by itself."""
 
@@ -134,7 +137,7 @@ def play(cell: Cell, folder: Path) -> Seen:
     limit = LIMIT_SECONDS if cell.behind else BARE_LIMIT_SECONDS
     options = (*CLIENT_OPTIONS, "--turn-timeout", str(limit))
     client = Client(cell.client, options, prompts=PROMPTS, timeout_seconds=5 * limit)
-    env = {**os.environ, real_agents.MARK: uuid.uuid4().hex}
+    env = {**ENVIRONMENT, real_agents.MARK: uuid.uuid4().hex}
     command = _agent(cell.fault, home)
     return seen(run(client, sidecar(command, grown(LIMITS)) if cell.behind else command, env, cwd))
 

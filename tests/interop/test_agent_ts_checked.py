@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
 from lastword.kit.check.sdk import Sdk, blame
 from lastword.quirks import sdks

@@ -180,7 +180,7 @@ def test_a_tool_call_is_whole_or_cut_in_its_middle(dialect: ProviderDialect) -> 
         provider.scenario = ProviderScenario.CUT_IN_TOOL
         with pytest.raises(ConnectionResetError):
             call(provider, dialect, stream=True, tools=[SHELL[dialect]])
-        assert provider.wait_until_asked(2, 0)
+        assert provider.wait_for_calls(2, 0)
 
 
 def test_it_is_gone_at_once_while_calls_hang() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings
 from tests.interop import real_agents
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+ENVIRONMENT = dict(os.environ)
+"""Read once: agents are played in threads, and pytest changes `os.environ` meanwhile."""
+
 QUESTION = "What is the answer?"
 LEAVES, CANCELS = "leaves", "cancels"
 TEXT, TOOL_END = "agent_message_chunk", "tool_call_update"
@@ -177,7 +180,7 @@ def exported(state: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
+        env=ENVIRONMENT | {"LASTWORD_STATE_DIR": str(state)},
         timeout=FUSE_SECONDS,
         check=False,
     )

@@ -48,7 +48,7 @@ def turn(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", PLAYED)
 def test_the_official_client_of_version_2_sees_how_the_turn_ends(name: str) -> None:
-    seen, told = turn(name), SCENARIOS[name].told_in(2)
+    seen, told = turn(name), SCENARIOS[name].failure_in(2)
     if name == "fails_to_start":
         assert client.read_error(seen["failed"]).type == told.type  # type: ignore[union-attr]
         return

@@ -66,7 +66,7 @@ class Ears(StrictClient):
 
     replies = False
     variable = left_behind.VARIABLE
-    stderr_kept = sys.maxsize
+    stderr_tail_bytes = sys.maxsize
     max_line_bytes = sys.maxsize
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -76,15 +76,15 @@ class Ears(StrictClient):
         """Then what is no frame becomes `{"noise": …}`, and the end of stdout `{"end": True}`."""
         super().__init__(command, environment)
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         self.stdout.data += data
         # A line without an end is none, and `Client.is_whole` tells of it.
         if data or self.takes_noise:
-            super()._take(data)
+            super()._receive(data)
         if not data and self.takes_noise:
             self._add({"end": True})
 
-    def _take_line(self, line: bytes) -> None:
+    def _receive_line(self, line: bytes) -> None:
         frame = frame_of(line)
         if frame is None:
             assert self.takes_noise, f"no JSON object: {line[:300]!r}"
@@ -235,7 +235,7 @@ class Client:
             self.peer.pump(_LOOK_SECONDS)
 
     def listen(self, seconds: float) -> None:
-        """Read whatever comes for so long."""
+        """Read whatever comes during this time."""
         self.peer.listen(seconds)
 
     def read_to_end(self, *, fuse: float = FUSE_SECONDS) -> bytes:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
+
 PAYLOAD: dict[str, Any] = {"type": "rate_limit", "message": "Slow down. Wait.", "retryable": True}
 
-TEXTS = ("source", "reason", "provider_code", "request_id", "exit_signal", "incident_id")
-COUNTS = ("retry_after_seconds", "reset_at_epoch_ms", "attempts")
-INTEGERS = ("http_status", "exit_code")
-WORDS = ("origin", "phase", "retry_safety", "action")
+TEXTS, COUNTS, INTEGERS = (
+    [member.name for member in MEMBERS if member.form is form]
+    for form in (ValueForm.TEXT, ValueForm.COUNT, ValueForm.WHOLE)
+)
 HUGE = 10**30
 
 VALUES: dict[str, Any] = {
@@ -39,11 +41,11 @@ VALUES: dict[str, Any] = {
 }
 """A value of every kind, for every member in turn."""
 
-MEMBERS = ("type", "message", "detail", "retryable", *COUNTS, *TEXTS, *WORDS, *INTEGERS, "vendor")
+NAMES = (*BY_NAME, "vendor")
 
 ODD_PAYLOADS: dict[str, dict[str, Any]] = {
     f"{member}-{name}": PAYLOAD | {member: value}
-    for member in MEMBERS
+    for member in NAMES
     for name, value in VALUES.items()
 } | {
     "empty": {},

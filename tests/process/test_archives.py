@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword import __version__
-from lastword.cli.web import scripts as record_page
-from lastword.gateway.front.page_files import FOLDER
+from lastword.web.files import GATEWAY, LIBRARY, RECORD, SHARED
 from tests.kit.places import ROOT, TESTS
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_pages_are_in_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        for folder in (FOLDER, record_page.FOLDER):
+        for folder in (GATEWAY, RECORD, SHARED, LIBRARY):
             place = f"lastword/{folder.relative_to(ROOT / 'src' / 'lastword').as_posix()}/"
             kept = {
                 name.removeprefix(place): archive.read(name)

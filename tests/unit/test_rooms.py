@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.import_graph import circles_of, floors, graph_of
+from tests.kit.places import ROOT as REPOSITORY
 from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, statements, tree_of
 
 if TYPE_CHECKING:
@@ -27,6 +30,24 @@ CORE_ROOMS = {
 ABOVE_ITS_ROOM = {"lastword.core.link.failopen"}
 """Puts the layer of restarts around the link at the first crash, and imports it then."""
 
+GATEWAY_ROOMS = {
+    "wire": set(),
+    "run_folder": set(),
+    "settings": set(),
+    "log": {"run_folder"},
+    "viewing": {"log", "wire"},
+    "quality": {"log"},
+    "api": {"log", "quality", "viewing"},
+    "holder": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "front": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "connecting": {"log", "wire"},
+}
+"""Each room of the gateway, and the rooms that it may import, also for types alone. Front and
+holder share what is below them, and speak over the wire."""
+
+LOOSE = {"wire", "run_folder"}
+"""Files of the gateway that stand in no room."""
+
 ROOMS = {
     "_version": set(),
     "_installation": set(),
@@ -34,10 +55,12 @@ ROOMS = {
     "quirks": set(),
     "core": {"quirks"},
     "posix": {"_version"},
+    "web": set(),
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
     "outbox": {"_version", "core", "errors", "posix", "record"},
-    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"},
+    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"}
+    | {"web"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
@@ -45,10 +68,24 @@ ROOMS = {
     "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
     "conformance": {"core", "kit"},
     "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
-    | {"outbox", "posix", "quirks", "record", "sidecar"},
+    | {"outbox", "posix", "quirks", "record", "sidecar", "web"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""
+
+
+CIRCLES = {"lastword.core.link": 9, "lastword.gateway.holder": 6}
+"""The rooms with a circle of more than two files, and how many files it may have: to be cut, and
+never raised."""
+
+IN_NO_PICTURE = {"_version", "_installation", "__main__", "errors", "testing", "conformance"}
+"""Rooms that CONTRIBUTING names below its picture, if at all."""
+
+PICTURED = r"^(?: {2,3}|[ │]*[├└]─ )([a-z]+) {2,}"
+"""A line of the picture that begins with a room."""
+
+GRAPH = graph_of()
+"""Every file, and those that it imports, also for types alone."""
 
 
 def _imported(file: Path) -> set[str]:
@@ -84,14 +121,36 @@ def test_the_package_has_these_rooms() -> None:
     assert found == {*ROOMS, "__init__"}
 
 
-def test_rooms_form_no_circle() -> None:
-    for table in (CORE_ROOMS, ROOMS):
-        left = dict(table)
-        while left:
-            free = [room for room, needs in left.items() if not needs & left.keys()]
-            assert free, f"a circle among {sorted(left)}"
-            for room in free:
-                del left[room]
+@pytest.mark.parametrize("room", GATEWAY_ROOMS)
+def test_a_room_of_the_gateway_imports_only_the_rooms_below_it_also_for_types(room: str) -> None:
+    for name, needed in GRAPH.items():
+        if name.split(".")[1:3] == ["gateway", room]:
+            rooms = {each.split(".")[2] for each in needed if each.startswith("lastword.gateway.")}
+            assert rooms <= GATEWAY_ROOMS[room] | {room}, name
+
+
+def test_the_gateway_has_these_rooms_and_no_other_loose_file() -> None:
+    there = {path for path in (ROOT / "gateway").iterdir() if path.name != "__pycache__"}
+    assert {path.stem for path in there} == {*GATEWAY_ROOMS, "__init__"}
+    assert {path.stem for path in there if path.is_file()} == {*LOOSE, "__init__"}
+
+
+@pytest.mark.parametrize("table", [CORE_ROOMS, GATEWAY_ROOMS, ROOMS])
+def test_rooms_form_no_circle(table: dict[str, set[str]]) -> None:
+    assert floors(table) > 0
+
+
+def test_circles_of_files_are_of_two_at_most_also_for_types() -> None:
+    for circle in circles_of(GRAPH):
+        rooms = {name.rpartition(".")[0] for name in circle}
+        allowed = max(CIRCLES.get(room, 2) for room in rooms) if len(rooms) == 1 else 2
+        assert len(circle) <= allowed, sorted(circle)
+
+
+def test_the_picture_of_the_house_has_every_room_that_there_is_and_no_other() -> None:
+    picture = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```text")[1]
+    shown = re.findall(PICTURED, picture.split("```")[0], re.MULTILINE)
+    assert sorted(shown) == sorted({*CORE_ROOMS, *GATEWAY_ROOMS, *ROOMS} - IN_NO_PICTURE - LOOSE)
 
 
 def test_a_class_name_is_defined_once() -> None:

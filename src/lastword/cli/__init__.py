@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        0 on success, 1 if the command found something wrong, 2 if it cannot be run as it was asked.
+        0 on success, 1 if the command found a problem, 2 for invalid arguments.
         `run` returns the agent's own exit status.
     """
     if arguments is None:
@@ -33,21 +33,20 @@ def main(arguments: list[str] | None = None) -> int:
             return run(rest)
         return _answered(command, rest)
     except KeyboardInterrupt:
-        # Wherever it came, also while modules were loaded; commands that have more to say of it
-        # catch it themselves.
+        # Also while modules are loaded; commands with more to report catch it themselves.
         sys.stderr.write(f"lastword {command}: stopped\n")
         return INTERRUPTED_STATUS
 
 
 def _answered(command: str, rest: list[str]) -> int:
-    """Run a command that a person or a program waits for; return its exit status."""
+    """Run any command but `run`; return its exit status."""
     # Not needed by `run`, which loads as little as it can before it starts the agent.
     from lastword.cli.streams import prepare_streams  # noqa: PLC0415
 
     stdout, stderr = prepare_streams()
-    wants_help = not {"-h", "--help"}.isdisjoint(rest)
+    is_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        if command in _READ_FILE and not wants_help and not _has_used_file(command):
+        if command in _READ_FILE and not is_help and not _has_used_file(command):
             status = 2
         else:
             status = _dispatch(command, rest)
@@ -59,11 +58,11 @@ def _answered(command: str, rest: list[str]) -> int:
         return _cannot_write(error)
     own = rest[: rest.index("--")] if "--" in rest else rest
     try:
-        if status and "--json" in own and not stdout.said:
-            # Only an error that a program is to read needs it.
+        if status and "--json" in own and not stdout.beginning:
+            # Only needed for an error that a program reads.
             from lastword.cli.envelope import write_error  # noqa: PLC0415
 
-            write_error(stderr.said, status)
+            write_error(stderr.beginning, status)
         sys.stdout.flush()
     except OSError as error:
         return _cannot_write(error)
@@ -75,7 +74,7 @@ _READ_FILE = ("explain", "export", "log", "outbox", "stats")
 
 
 def _has_used_file(command: str) -> bool:
-    """Take what the user's configuration file says; print what is wrong with it."""
+    """Apply the user's configuration file; print what is wrong with it."""
     # Not needed by `run`, which reads its files itself.
     from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
     from lastword.cli.config.user_file import use  # noqa: PLC0415
@@ -89,26 +88,26 @@ def _has_used_file(command: str) -> bool:
 
 
 def _cannot_write(error: OSError) -> int:
-    """Return the status for output that nobody reads any more, or that has no room."""
+    """Return the status after output to a closed pipe or a full disk."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if isinstance(error, BrokenPipeError):
-        return 0  # whoever reads our output has seen enough (`| head`)
+        return 0  # the reader has closed our output (`| head`)
     sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
     return 2
 
 
 def _look_at_users_modules_last() -> None:
-    """Put what is on the path of modules by the user's doing behind all that is ours.
+    """Move folders that the user put on `sys.path` behind all others.
 
-    An editor starts us in a project's folder. That is on the path where PYTHONPATH has an empty
-    part (`$PYTHONPATH:/more`, where there was none); then a `queue.py` in it would be Python's own.
+    An editor starts us in a project's folder, which is on the path if PYTHONPATH has an empty part
+    (`$PYTHONPATH:/more` without a PYTHONPATH); its `queue.py` would then replace Python's own.
     """
     try:
         parts = (os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep))
         users = {os.path.abspath(part) for part in parts}
     except FileNotFoundError:  # the working directory is gone
         return
-    # Where we are found ourselves, there is what we need.
+    # The folder of this package stays where it is.
     users.discard(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     last = [folder for folder in sys.path if os.path.abspath(folder) in users]
     sys.path[:] = [folder for folder in sys.path if folder not in last] + last
@@ -124,7 +123,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return explain(rest)
     if command in {"log", "export", "stats", "outbox"}:
-        return _kept(command, rest)
+        return _run_on_record(command, rest)
     if command == "agent":
         from lastword.cli.agent.command import main as agent  # noqa: PLC0415
 
@@ -138,7 +137,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return setup(rest)
     if command in {"gateway", "connect"}:
-        return _far(command, rest)
+        return _run_gateway_end(command, rest)
     if command == "config":
         from lastword.cli.config.command import main as config  # noqa: PLC0415
 
@@ -168,17 +167,17 @@ def _other(command: str, rest: list[str]) -> int:
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    said = (
+    text = (
         f"lastword: {unknown(command, rest)}\n"
         if command
         else f"lastword: a command is missing\n\n{usage()}"
     )
-    sys.stderr.write(said)
+    sys.stderr.write(text)
     return 2
 
 
-def _kept(command: str, rest: list[str]) -> int:
-    """Run a command that reads what is kept of earlier sessions."""
+def _run_on_record(command: str, rest: list[str]) -> int:
+    """Run a command that reads the record or the outbox."""
     if command == "log":
         from lastword.cli.log.command import main as log  # noqa: PLC0415
 
@@ -196,7 +195,7 @@ def _kept(command: str, rest: list[str]) -> int:
     return outbox(rest)
 
 
-def _far(command: str, rest: list[str]) -> int:
+def _run_gateway_end(command: str, rest: list[str]) -> int:
     """Run either end of a gateway."""
     if command == "connect":
         from lastword.cli.connect import main as connect  # noqa: PLC0415

@@ -13,31 +13,31 @@ from lastword.cli.words import nearest, no_such, redacted
 from lastword.quirks.agent_commands import ROWS
 
 GROUPS = {
-    "to begin with": {
-        "demo": "see a failing turn without lastword and with it, side by side",
-        "doctor": "see whether an agent starts here, and what an editor will be told",
-        "setup": "put lastword into an editor's settings:  lastword setup zed claude",
-        "config": "show every option, its value and where that comes from",
-        "run": "put lastword in front of an agent:  lastword run -- opencode acp",
+    "getting started": {
+        "demo": "compare failing turns without and with lastword, side by side",
+        "doctor": "check that an agent starts here, and what an editor would show",
+        "setup": "add lastword to an editor's settings:  lastword setup zed claude",
+        "config": "show every option, its value, and where the value comes from",
+        "run": "run an agent behind lastword:  lastword run -- opencode acp",
     },
     "after a failure": {
-        "log": "see what is recorded of sessions: a list, a timeline, or a page",
-        "export": "write a session into one file for a bug report, without secrets",
-        "stats": "count failures by type, agent and day, and see how long turns take",
-        "explain": "say what an error means, and whether to retry:  explain error.log",
+        "log": "show recorded sessions as a list, a timeline, or a web page",
+        "export": "write a session to one file for a bug report, without secrets",
+        "stats": "count failures by type, agent and day, and show turn durations",
+        "explain": "explain an error, and whether to retry:  explain error.log",
     },
     "for authors of agents and clients": {
-        "agent": "an agent that fails on purpose, to try a client with",
-        "check": "check an agent against the protocol and the contract",
+        "agent": "run an agent that fails on purpose, to test a client with",
+        "check": "test an agent against the protocol and the contract",
     },
-    "sessions at a URL, and reports": {
+    "sessions at a URL, and failure reports": {
         "gateway": "serve an agent's sessions at a URL, where they outlive connections",
         "connect": "use such a session from an editor",
-        "outbox": "see the reports that have not arrived where --report-to sends them",
+        "outbox": "show the reports that --report-to has not delivered yet",
     },
-    "help, and completion in your shell": {
-        "help": "say more of a command:  help run",
-        "completion": "print the script that completes lastword's commands and options",
+    "help and shell completion": {
+        "help": "show the help of a command:  help run",
+        "completion": "print a shell completion script, or the manual page",
     },
 }
 """The commands by what they are for, each with what it does."""
@@ -50,8 +50,8 @@ editors.
 """
 
 _FOOT = """
-`lastword help COMMAND` or `lastword COMMAND --help` says more of each, with
-examples; `lastword --version` prints the version.
+`lastword help COMMAND` or `lastword COMMAND --help` shows options and examples;
+`lastword --version` prints the version.
 """
 
 
@@ -78,7 +78,8 @@ def help_parser() -> CommandParser:
     made = CommandParser(
         "help",
         usage="[COMMAND]",
-        about="Says more of a command, as `lastword COMMAND --help` does; without one, lists them.",
+        about="Shows the help of a command, as `lastword COMMAND --help` does; without a command, "
+        "lists all of them.",
         ends="examples:\n  lastword help\n  lastword help run\n  lastword help gateway token",
     )
     made.add_argument(

@@ -1,7 +1,7 @@
 """`lastword connect`: a session behind a gateway, for an editor that starts a command.
 
-Owns where the values come from, and the exit status: 0 once the editor has closed its
-end, 2 if the command cannot be started with these arguments.
+Owns where the values come from, and the exit status: 0 when the editor closes its
+end, 2 for invalid arguments.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.config.errors import ConfigError
 from lastword.cli.config.user_file import use
-from lastword.cli.connect_parser import parser
+from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.errors import missing_extra
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
-
 AT_A_TERMINAL = (
-    "lastword connect: this speaks ACP on stdin and stdout, and is meant to be started by an "
-    "editor; it connects to {url} at the editor's first message. Ctrl-D ends it.\n"
+    "lastword connect: reading ACP messages from stdin; it connects to {url} at the first message. "
+    "An editor normally starts this command. Press Ctrl-D to stop it.\n"
 )
 
 _TOKEN = ("token", "token-file")
@@ -63,10 +61,10 @@ def main(arguments: Sequence[str]) -> int:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
     except ImportError as error:
-        told = missing_extra("lastword connect", "gateway", error)
-        if told is error:
+        problem = missing_extra("lastword connect", "gateway", error)
+        if problem is error:
             raise
-        return _complain(str(told))
+        return _complain(str(problem))
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
     from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
@@ -88,6 +86,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _complain(said: str) -> int:
-    sys.stderr.write(f"lastword: {said}\n")
+def _complain(reason: str) -> int:
+    sys.stderr.write(f"lastword: {reason}\n")
     return 2

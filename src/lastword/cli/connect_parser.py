@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
+from lastword.cli.gateway.arguments import add_option
 from lastword.cli.parser import CommandParser
 from lastword.core.link.option_table import BY_KEY
+from lastword.gateway.settings.option import Setting
 
 ABOUT = """\
-Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
-hides every drop of the link from the editor, which starts it in place of the
-agent. The session outlives the editor.
+Speaks ACP on stdin and stdout for a session behind a gateway. An editor starts
+this command in place of the agent. Lost connections are hidden from the editor,
+and the session outlives it.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
-The token is read from --token, from --token-file, which is read again at each
-attempt, or from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
+The token comes from --token, from --token-file (read again at each attempt), or
+from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
 
 examples:
   lastword connect http://127.0.0.1:7780
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
 
-exit status: 0 once the editor has closed its end, 2 for arguments that cannot
-be used.
+exit status: 0 when the editor closes its end, 2 for invalid arguments.
 """
+
+
+TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
+
+OPTIONS = (
+    Setting(
+        "url",
+        "text",
+        "URL of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
+        metavar="URL",
+        note="url in [connect] of the configuration file",
+    ),
+    Setting(
+        "session",
+        "text",
+        "continue this session when the editor asks for a new one",
+        metavar="ID",
+        note="a new one",
+    ),
+    Setting(
+        "token",
+        "text",
+        "the token; other users of this machine can see it in `ps`",
+        metavar="TOKEN",
+        note="none",
+        variable=TOKEN_VARIABLE,
+    ),
+    Setting("token-file", "file", "the file with the token", note="none"),
+    Setting(
+        "insecure",
+        "flag",
+        "send the token to another machine without TLS, on a network that is itself encrypted",
+    ),
+)
 
 
 def parser() -> CommandParser:
     """Return the parser."""
     made = CommandParser("connect", usage="[options] URL", about=ABOUT, ends=ENDS)
-    made.add_argument(
-        "url",
-        nargs="?",
-        metavar="URL",
-        help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/ (default: url "
-        "in [connect] of the configuration file)",
-    )
-    made.add_argument(
-        "--session",
-        default="",
-        metavar="ID",
-        help="go on with this session where the editor asks for a new one (default: a new one)",
-    )
-    made.add_argument(
-        "--token",
-        default="",
-        metavar="TOKEN",
-        help="the token; other users of this machine can see it in `ps` (default: none)",
-    )
-    made.add_argument(
-        "--token-file", default="", metavar="FILE", help="the file with the token (default: none)"
-    )
-    made.add_argument(
-        "--insecure",
-        action="store_true",
-        help="send the token to another machine without TLS, in a network that is encrypted itself",
-    )
+    url, *options = OPTIONS
+    made.add_argument("url", nargs="?", metavar=url.metavar, help=url.help)
+    for each in options:
+        add_option(made, each)
     for key in ("config", "no_config"):
         option = BY_KEY[key]
         if option.kind == "flag":

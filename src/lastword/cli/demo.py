@@ -17,7 +17,7 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.svg import THEMES, terminal_svg
 from lastword.core.failure.taxonomy import AgentError
-from lastword.kit.demo.client import PATIENCE_SECONDS, SeenTurn, shown_by_zed, take_turn
+from lastword.kit.demo.client import PATIENCE_SECONDS, DemoTurn, run_turn, shown_by_zed
 from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider
 
@@ -43,12 +43,12 @@ OVERLOADED = ProviderFailure(
     b'"The server is overloaded. Please try again later."}}',
 )
 INTRODUCTION = (
-    "Three turns that fail, without and with lastword, taken now: by a scripted agent, a model "
-    "provider on this machine that refuses, and a client that shows what Zed would."
+    "Three failing turns, without and with lastword, run just now with a scripted agent, a model "
+    "provider on this machine that refuses requests, and a client that shows what Zed would."
 )
 NEXT = (
-    ("lastword doctor -- YOUR-AGENT", "can it start here, and what would your editor get?"),
-    ("lastword setup EDITOR -- YOUR-AGENT", "your editor's settings, with lastword in them"),
+    ("lastword doctor -- YOUR-AGENT", "check that it starts here, and what your editor would show"),
+    ("lastword setup EDITOR -- YOUR-AGENT", "add lastword to your editor's settings"),
     ("lastword log", "afterwards: what happened in each session"),
 )
 
@@ -77,7 +77,7 @@ class DemoScenario:
 SCENARIOS = (
     DemoScenario(
         "retries",
-        "The provider limits requests, and the agent tries again without a word",
+        "The provider limits requests, and the agent retries without saying so",
         LIMITED,
         ("--first-update-timeout", "1", "--cancel-grace", "0.2"),
         SPINNER_SECONDS,
@@ -89,7 +89,7 @@ SCENARIOS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SeenScenario:
+class ScenarioTurns:
     """The turns of one scenario.
 
     Attributes:
@@ -98,13 +98,13 @@ class SeenScenario:
         typed: With lastword, in a client that knows `agent_error`.
     """
 
-    alone: SeenTurn
-    zed: SeenTurn
-    typed: SeenTurn
+    alone: DemoTurn
+    zed: DemoTurn
+    typed: DemoTurn
 
     @property
     def is_as_promised(self) -> bool:
-        """Tell whether every turn behind lastword ended, with a typed error where one is due."""
+        """Return whether every turn behind lastword ended, with a typed error where one is due."""
         return self.zed.answer is not None and self.typed.typed is not None
 
 
@@ -114,8 +114,8 @@ def main(arguments: Sequence[str]) -> int:
     columns = SVG_COLUMNS if options.svg else terminal_columns(otherwise=SVG_COLUMNS)
     page = Page(columns, least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Progress("Three agents fail, without and with lastword", after_seconds=0):
-        seen = _run_all()
-    _show(page, seen, frames=options.frames)
+        results = _run_all()
+    _show(page, results, frames=options.frames)
     if options.svg:
         try:
             _draw(page, options.svg, options.theme)
@@ -124,8 +124,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"lastword demo: cannot write {options.svg}: {reason}\n")
             return 2
     else:
-        sys.stdout.write(page.take())
-    return 0 if all(turns.is_as_promised for turns in seen) else 1
+        sys.stdout.write(page.drain())
+    return 0 if all(turns.is_as_promised for turns in results) else 1
 
 
 def parser() -> CommandParser:
@@ -133,30 +133,32 @@ def parser() -> CommandParser:
     made = CommandParser(
         "demo",
         usage="[options]",
-        about="Shows turns that fail in silence, without and with lastword, as a client like Zed "
-        "shows them. Needs no key and no network, and takes a few seconds.",
+        about="Shows turns that fail silently, without and with lastword, as a client like Zed "
+        "displays them. Needs no key and no network, and takes a few seconds.",
         ends="examples:\n  lastword demo\n  lastword demo --frames\n"
         "  lastword demo --svg demo.svg --theme light\n\n"
-        "exit status: 0 when lastword ended every turn with an error, 1 when it did not, "
+        "exit status: 0 if lastword ended every turn with an error, 1 if it did not, "
         "130 after Ctrl-C.",
     )
-    made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
+    made.add_argument(
+        "--frames", action="store_true", help="also show every received message as JSON"
+    )
     made.add_argument(
         "--svg",
         metavar="FILE",
-        help="write the screen to this file as a picture (default: show it)",
+        help="save the output to this file as an SVG picture (default: print it)",
     )
     made.add_argument(
         "--theme",
         choices=sorted(THEMES),
         default="dark",
-        help="with --svg: the picture's colours (dark, light; default: %(default)s)",
+        help="with --svg: the colour theme (dark, light; default: %(default)s)",
     )
     return made
 
 
-def _run_all() -> list[SeenScenario]:
-    """Take every turn, all at the same time."""
+def _run_all() -> list[ScenarioTurns]:
+    """Run every turn, all at the same time."""
     stopped = threading.Event()
     with ExitStack() as stack:
         providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
@@ -168,27 +170,27 @@ def _run_all() -> list[SeenScenario]:
             patience = scenario.patience_seconds
             runs.append(
                 (
-                    pool.submit(take_turn, agent, stopped, typed=False, patience_seconds=patience),
-                    pool.submit(take_turn, wrapped, stopped, typed=False),
-                    pool.submit(take_turn, wrapped, stopped, typed=True),
+                    pool.submit(run_turn, agent, stopped, typed=False, patience_seconds=patience),
+                    pool.submit(run_turn, wrapped, stopped, typed=False),
+                    pool.submit(run_turn, wrapped, stopped, typed=True),
                 )
             )
         try:
-            return [SeenScenario(*(run.result() for run in three)) for three in runs]
+            return [ScenarioTurns(*(run.result() for run in three)) for three in runs]
         except KeyboardInterrupt:
             stopped.set()
             raise
 
 
 def _python(*arguments: str) -> list[str]:
-    # -P: nothing in the folder where somebody tries the demo may stand in for a module.
+    # -P: no file in the working directory may replace a module.
     return [sys.executable, "-P", "-m", *arguments]
 
 
-def _show(page: Page, seen: Sequence[SeenScenario], *, frames: bool) -> None:
+def _show(page: Page, results: Sequence[ScenarioTurns], *, frames: bool) -> None:
     page.line(INTRODUCTION)
     page.line()
-    for number, (scenario, turns) in enumerate(zip(SCENARIOS, seen, strict=True), 1):
+    for number, (scenario, turns) in enumerate(zip(SCENARIOS, results, strict=True), 1):
         page.line(f"{number}. {scenario.title}", "bold", hang=3)
         page.line()
         _show_scenario(page, turns, scenario.patience_seconds)
@@ -201,7 +203,7 @@ def _show(page: Page, seen: Sequence[SeenScenario], *, frames: bool) -> None:
     _show_next(page)
 
 
-def _show_scenario(page: Page, turns: SeenScenario, patience_seconds: float) -> None:
+def _show_scenario(page: Page, turns: ScenarioTurns, patience_seconds: float) -> None:
     side_by_side = page.columns >= NARROW_COLUMNS
     width = (page.columns - 6) // 2 if side_by_side else page.columns - 4
     without, behind = Page(width, least=width), Page(width, least=width)
@@ -222,15 +224,15 @@ def _show_scenario(page: Page, turns: SeenScenario, patience_seconds: float) -> 
     page.line()
 
 
-def _show_turn(page: Page, seen: SeenTurn, patience_seconds: float) -> None:
+def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
     """Show what a client like Zed can show of the turn."""
-    if seen.text:
-        page.line(f"  {seen.text}")
-    error: dict[str, Any] | None = (seen.answer or {}).get("error")
+    if turn.text:
+        page.line(f"  {turn.text}")
+    error: dict[str, Any] | None = (turn.answer or {}).get("error")
     if error is not None:
         page.line(f"  {shown_by_zed(error)}", "green")
         return
-    first, *more = left_with(seen, patience_seconds)
+    first, *more = left_with(turn, patience_seconds)
     page.line(f"  {first}", "red")
     for sentence in more:
         page.line(f"  {sentence}", "dim")
@@ -247,15 +249,15 @@ def _show_next(page: Page) -> None:
         page.line(what, "dim", indent=4)
 
 
-def _show_frames(page: Page, turns: SeenScenario) -> None:
+def _show_frames(page: Page, turns: ScenarioTurns) -> None:
     named = (
         ("without lastword", turns.alone),
         ("with lastword", turns.zed),
         ("with lastword, to a client that reads its errors", turns.typed),
     )
-    for name, seen in named:
+    for name, turn in named:
         page.line(f"  Frames {name}:", "dim")
-        for frame in seen.frames:
+        for frame in turn.frames:
             page.verbatim((f"    {frame}", ""))
     page.line()
 
@@ -263,7 +265,7 @@ def _show_frames(page: Page, turns: SeenScenario) -> None:
 def _draw(page: Page, path: str, theme: str) -> None:
     prompt: list[Sequence[Cell]] = [[("$ ", "dim"), ("lastword demo", "bold")], []]
     picture = terminal_svg(
-        [*prompt, *page.take_cells()],
+        [*prompt, *page.drain_cells()],
         columns=SVG_COLUMNS,
         theme=THEMES[theme],
         title="lastword demo",

@@ -14,7 +14,7 @@ from lastword.core.failure.durations import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
 
 if TYPE_CHECKING:
-    from lastword.kit.demo.client import SeenTurn
+    from lastword.kit.demo.client import DemoTurn
 
 SAFE: dict[RetrySafety, str] = {
     RetrySafety.AUTO: "yes, nothing was shown or done",
@@ -32,13 +32,13 @@ FAULT: dict[Origin, str] = {
 }
 
 
-def left_with(seen: SeenTurn, patience_seconds: float) -> list[str]:
+def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
     """Return what a user sees of a turn that failed silently."""
-    if seen.answer is not None:
-        return ["Done. Nothing is shown, and no error either."]
-    if not seen.ended:
+    if turn.answer is not None:
+        return ["Done. Nothing is shown, not even an error."]
+    if not turn.ended:
         waited = f"A spinner, after {patience_seconds:g} s and for ever."
-        return [waited, "No client that was measured gives up on a turn."]
+        return [waited, "None of the measured clients gives up on a turn."]
     others = "Clients on older SDKs wait for ever."
     zed = "Zed ends the thread: the agent has exited."
     return ["The agent is gone, and the turn has no answer.", f"{zed} {others}"]
@@ -50,10 +50,10 @@ def facts(error: AgentError) -> list[tuple[str, str]]:
     retry = "yes" if shown.can_retry else "no"
     if shown.wait_seconds is not None:
         retry += f", after {short_duration(shown.wait_seconds)}"
-    told = [("Retry", retry)]
+    rows = [("Retry", retry)]
     if error.retry_safety is not None:
-        told.append(("Safe to retry", SAFE[error.retry_safety]))
+        rows.append(("Safe to retry", SAFE[error.retry_safety]))
     if error.origin is not None:
         by = f", ended by {error.exit_signal}" if error.exit_signal else ""
-        told.append(("Whose fault", f"{FAULT[error.origin]}{by}"))
-    return told
+        rows.append(("Whose fault", f"{FAULT[error.origin]}{by}"))
+    return rows

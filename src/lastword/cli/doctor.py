@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
+from lastword.cli.config.discovery import find
 from lastword.cli.config.errors import ConfigError
-from lastword.cli.config.places import find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.durations import positive_seconds
-from lastword.cli.gateway.parsers import URL_VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
@@ -24,6 +23,7 @@ from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
+from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.kit.doctor.conversation import Seen
+    from lastword.kit.doctor.conversation import ConversationResult
     from lastword.quirks.journals import KnownJournal
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
-says hello, opens a session, and ends it. Says step by step what works, what
-does not, and what to do. No prompt is sent, and no process is left behind.
+initializes it, opens a session, and stops it. Reports step by step what works,
+what does not, and what to do. It sends no prompt and leaves no process behind.
 """
 
 EPILOG = """\
@@ -51,8 +51,8 @@ examples:
   lastword doctor -- opencode acp
   lastword doctor --client zed -- ./my-agent.py
 
-exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
-arguments that cannot be used, 130 after Ctrl-C.
+exit status: 0 if the agent can be used, 1 if a problem was found, 2 for invalid
+arguments, 130 after Ctrl-C.
 """
 
 TIMEOUT_SECONDS = 30.0
@@ -71,16 +71,16 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """Tell whether no problem was found."""
+        """Return whether no problem was found."""
         return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         return {
             "command": [redact_text(word) for word in self.command],
             "ok": self.is_well,
-            "findings": [finding.told() for finding in self.findings],
-            "clients": [row.told() for row in self.rows],
+            "findings": [finding.as_json() for finding in self.findings],
+            "clients": [row.as_json() for row in self.rows],
         }
 
 
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
         return INTERRUPTED_STATUS
     if chosen.json:
-        envelope.write(report.told())
+        envelope.write(report.as_json())
     else:
         sys.stdout.write(_text(report))
     return 0 if report.is_well else 1
@@ -118,26 +118,24 @@ def parser() -> CommandParser:
     made.add_argument(
         "--client",
         metavar="CLIENT",
-        help=f"show how failures reach this client alone: {', '.join(clients.KNOWN)}, or the name "
-        "of any other (default: all that are known)",
+        help=f"show how failures reach this client only: {', '.join(clients.CLIENTS)}, or any "
+        "other client's name (default: every known client)",
     )
     made.add_argument(
         "--timeout",
         metavar="TIME",
         type=positive_seconds,
         default=TIMEOUT_SECONDS,
-        help="how long each answer of the agent may take; raise it for one that starts slowly "
+        help="how long the agent may take for each answer; raise it for a slow start "
         "(default: %(default)g s)",
     )
-    made.add_argument(
-        "--json", action="store_true", help="print the findings as JSON, for programs"
-    )
+    made.add_argument("--json", action="store_true", help="print the findings as JSON")
     return made
 
 
 def _meant(client: str) -> str:
     """Return the known client whose name was misspelled, if any."""
-    return "" if client.lower() in clients.KNOWN else nearest(client, clients.KNOWN)
+    return "" if client.lower() in clients.CLIENTS else nearest(client, clients.CLIENTS)
 
 
 def _refused(problem: str) -> int:
@@ -155,16 +153,16 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
         return Report(agent, findings, [])
     speaks_v2 = False
     try:
-        seen = converse(agent, timeout_seconds=chosen.timeout, at=progress.say)
-        findings += diagnosis.diagnose(seen, timeout_seconds=chosen.timeout)
-        if seen.hello is None or "result" not in seen.hello:
+        result = converse(agent, timeout_seconds=chosen.timeout, at=progress.say)
+        findings += diagnosis.diagnose(result, timeout_seconds=chosen.timeout)
+        if result.hello is None or "result" not in result.hello:
             return Report(agent, findings, [])
         progress.say("Asking the agent for protocol version 2")
         speaks_v2 = _speaks_v2(agent, chosen.timeout)
     except OSError as error:
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
     findings.append(_versions(speaks_v2=speaks_v2))
-    findings += _sources(agent, seen)
+    findings += _sources(agent, result)
     rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
     return Report(agent, findings, rows)
 
@@ -177,13 +175,13 @@ def _configuration() -> list[Observation]:
     try:
         files = load(places, ("run", "record"))
     except ConfigError as error:
-        do = "Correct it: until then `lastword run` starts no agent"
+        do = "Correct it: until then `lastword run` does not start the agent"
         return [problem("configuration", f"{error}.", do)]
     findings = [note("configuration", f"{warning}.") for warning in files.warnings]
     try:
         files.rows()
     except ConfigError as error:
-        findings.append(note("configuration", f"Your own rows are left out: {error}."))
+        findings.append(note("configuration", f"Your own rows are ignored: {error}."))
     if files.documents:
         paths_read = " and ".join(document.path for document in files.documents.values())
         findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
@@ -217,24 +215,24 @@ def _option(key: str) -> str:
         return "auto"
 
 
-def _sources(agent: list[str], seen: Seen) -> list[Observation]:
-    """Check the sources that `lastword run` would read beside this agent's pipes."""
+def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
+    """Check the sources that `lastword run` would read besides this agent's pipes."""
     if _option("evidence") != "auto":
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
-    found = []
-    for rows in journals.by_file(journals.rows_of(sources.agent_name(seen), _own_journals())):
+    observations = []
+    for rows in journals.by_file(journals.rows_of(sources.agent_name(result), _own_journals())):
         path = rows[0].path
         if path:
             begins = path.partition("*")[0].partition("{")[0].rstrip("/")
             place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
             in_time = all(row.in_time for row in rows)
-            found.append(sources.journal(place, in_time=in_time))
+            observations.append(sources.journal(place, in_time=in_time))
         else:
-            found.append(sources.given_file(given=start.may_have_file))
+            observations.append(sources.given_file(given=start.may_have_file))
     if start.may_have_port:
-        found.append(sources.events(has_port=free_port() is not None))
-    return found or [sources.none()]
+        observations.append(sources.events(has_port=free_port() is not None))
+    return observations or [sources.none()]
 
 
 def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
@@ -258,9 +256,9 @@ def _versions(*, speaks_v2: bool) -> Observation:
 
 
 def _editor(report: Report) -> str:
-    """Return the editor that was asked about, or the word that stands for any."""
-    asked = [row.client for row in report.rows] if len(report.rows) == 1 else []
-    return next((name for name in asked if name in editors.EDITORS), "EDITOR")
+    """Return the editor named by --client, or the placeholder for any."""
+    names = [row.client for row in report.rows] if len(report.rows) == 1 else []
+    return next((name for name in names if name in editors.EDITORS), "EDITOR")
 
 
 def _text(report: Report) -> str:
@@ -269,7 +267,7 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How each client learns of a failure (`lastword agent --rungs` shows all ways):")
+        page.line("How each client is shown a failure (`lastword agent --rungs` has examples):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
@@ -289,13 +287,13 @@ def _text(report: Report) -> str:
         line = shlex.join([*typed, "setup", _editor(report), "--write", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))
     else:
-        page.line("Do what the -> at the PROBLEM above says, and run this command again.")
-    return page.take()
+        page.line("Follow the advice after -> at the PROBLEM above, and run this command again.")
+    return page.drain()
 
 
 def _show(page: Page, finding: Observation) -> None:
     lead = f"{finding.step:<{STEP_COLUMNS}}{MARKS[finding.verdict]:<{MARK_COLUMNS}}"
-    page.row(lead, finding.says)
+    page.row(lead, finding.sentence)
     if finding.action:
         page.line(f"-> {finding.action}", indent=len(lead), hang=3)
     for line in str(finding.facts.get("stderr", "")).splitlines()[-TAIL_LINES:]:

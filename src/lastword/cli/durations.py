@@ -27,7 +27,7 @@ def seconds(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: It is not one.
     """
-    found = seconds_of(text)
-    if found is None:
+    duration = seconds_of(text)
+    if duration is None:
         raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes a duration, {EXAMPLES}")
-    return found
+    return duration

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"^lastword(?: [a-z]+){0,2}: ")
 
 VERSION = 1
-"""Of the documents' shapes: members may come, and none goes or changes within one."""
+"""Of the documents: within a version members may be added, none is removed or changed."""
 
 
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
@@ -30,16 +30,16 @@ def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> No
     sys.stdout.write(document(members, indent=indent))
 
 
-def write_error(said: str, exit_status: int) -> None:
-    """Write the document of a command that could not do what it was asked, from its sentences."""
-    sentences = [_PROGRAM.sub("", line) for line in said.strip().splitlines()]
+def write_error(text: str, exit_status: int) -> None:
+    """Write the document of a command that failed, with its error messages."""
+    sentences = [_PROGRAM.sub("", line) for line in text.strip().splitlines()]
     write({"error": {"message": "\n".join(sentences), "exit_status": exit_status}})
 
 
 def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
     """Return one document, with every character printable."""
-    told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
-    text = printable_json(json.dumps(told, ensure_ascii=False))
+    values = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
+    text = printable_json(json.dumps(values, ensure_ascii=False))
     return f"{_indented(text, indent) if indent else text}\n"
 
 
@@ -47,5 +47,5 @@ def _indented(text: str, indent: int) -> str:
     try:
         return msgspec.json.format(text, indent=indent)
     except msgspec.DecodeError:
-        # An argument may hold half a character, which msgspec refuses and an escape can say.
+        # An argument may contain half a character, which msgspec refuses; `json` escapes it.
         return json.dumps(json.loads(text), indent=indent)

@@ -1,8 +1,7 @@
 """`lastword export`: one session in one file, for a bug report.
 
-Owns the command line, the exit status (0; 1 if the record or the disk does not allow it; 2 if it
-cannot be done as it was asked), and the guarantee that no file is left half written or
-overwritten.
+Owns the command line, the exit status (0; 1 if the record or the disk does not allow it; 2 for
+invalid arguments), and the guarantee that no file is left half written or overwritten.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle
 from lastword.record.present.moments import moment
-from lastword.record.present.scrub import scrubber_here, taken_out
+from lastword.record.present.scrub import removal_words, scrubber_here
 
 if TYPE_CHECKING:
     import argparse
@@ -43,27 +42,27 @@ if TYPE_CHECKING:
 _MAX_NAME_CHARS = 24
 
 _ABOUT = """\
-Writes what is recorded of a session into one file that can be attached to a
-public issue.
+Writes the record of one session to one file that can be attached to a public
+issue.
 """
 
 _EPILOG = """\
 The file is a zip with three members: summary.md for the issue's text,
 timeline.jsonl with every entry, and manifest.json with versions, counts, and
-what was taken out by which rule. With --html it is one page with the same in
-it, which needs nothing else: the timeline by turn, with a filter.
-No prompt, no answer and no tool's content is in it; keys, tokens, addresses,
-and the names of you and your machine are taken out.
+the number of redactions by rule. With --html it is one self-contained page with
+the same content: the timeline by turn, with a filter.
+It contains no prompt, no answer and no content of tools; keys, tokens,
+addresses, and the names of you and your machine are removed.
 
 examples:
-  lastword export 1                     the latest session, into this folder
+  lastword export 1                     the latest session, to this folder
   lastword export 3f2a                  the session whose id begins with 3f2a
   lastword export --last -o report.zip
-  lastword export 3f2a -o -             the summary alone, on stdout
+  lastword export 3f2a -o -             the summary only, on stdout
   lastword export --last --html         a page, to open in a browser
 
-exit status: 0, 1 when the record or the disk does not allow it, 2 for
-arguments that cannot be used.
+exit status: 0, 1 if the record or the disk does not allow it, 2 for invalid
+arguments.
 """
 
 
@@ -82,15 +81,15 @@ def parser() -> CommandParser:
         "-o",
         "--output",
         metavar="FILE",
-        help="write to this file, or into this folder; - prints the summary alone (default: a name "
-        "by session and day, in this folder)",
+        help="write to this file or folder; - prints the summary only (default: a name from the "
+        "session and the date, in this folder)",
     )
     made.add_argument(
-        "--html", action="store_true", help="write one page for a browser instead of a zip file"
+        "--html", action="store_true", help="write one web page instead of a zip file"
     )
-    made.add_argument("--force", action="store_true", help="replace a file that exists")
+    made.add_argument("--force", action="store_true", help="overwrite an existing file")
     made.add_argument(
-        "--json", action="store_true", help="print the file's path and manifest, for programs"
+        "--json", action="store_true", help="print the file's path and manifest as JSON"
     )
     add_record_option(made)
     return made
@@ -116,7 +115,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
         progress.say(f"Writing {target}")
         write = partial(write_page, bundle) if options.html else bundle.write
         manifest = _write(write, target, force=options.force)
-    _tell(target, manifest, as_json=options.json, as_page=options.html)
+    _report(target, manifest, as_json=options.json, as_page=options.html)
     return 0
 
 
@@ -134,11 +133,13 @@ def _check_target(target: str, *, force: bool) -> None:
         return
     folder = os.path.dirname(target) or "."
     if not os.path.isdir(folder):
-        raise UnusableError(f"there is no folder {folder}; make it first, or name another file")
+        raise UnusableError(f"there is no folder {folder}; create it first, or name another file")
     if not os.path.lexists(target):
         return
     if not force:
-        raise UnusableError(f"{target} exists; --force writes over it, or name another file")
+        raise UnusableError(
+            f"{target} already exists; use --force to overwrite it, or name another file"
+        )
     if not stat.S_ISREG(os.stat(target, follow_symlinks=False).st_mode):
         raise UnusableError(f"{target} is not an ordinary file; name another")
 
@@ -164,7 +165,7 @@ def _write(
             os.fsync(file.fileno())
         _name(draft, target, force=force)
     except FileExistsError:
-        raise UnusableError(f"{target} exists by now; --force writes over it") from None
+        raise UnusableError(f"{target} exists now; use --force to overwrite it") from None
     except OSError as error:
         raise StoreError(f"cannot write {target}: {_why(error)}") from error
     finally:
@@ -174,7 +175,7 @@ def _write(
 
 
 def _name(draft: str, target: str, *, force: bool) -> None:
-    """Give the finished file its name.
+    """Rename the finished file to its name.
 
     Raises:
         FileExistsError: The file exists, and must be kept.
@@ -197,7 +198,7 @@ def _why(error: OSError) -> str:
     return (error.strerror or "failed").lower()
 
 
-def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
+def _report(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
     if as_json:
         envelope.write({"file": os.path.abspath(target), "manifest": manifest})
         return
@@ -205,17 +206,17 @@ def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool
     turns = counted(sum(manifest["counts"]["turns"].values()), "turn")
     entries = counted(sum(manifest["counts"]["entries"].values()), "entry")
     if as_page:
-        held = f"In it: one page with {turns} and {entries}, to open in a browser."
+        content = f"Contents: one page with {turns} and {entries}, to open in a browser."
         read = "Read it before you attach it."
     else:
-        held = (
-            f"In it: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
+        content = (
+            f"Contents: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
             "manifest.json, with versions and counts."
         )
         read = "Read summary.md before you attach the file."
     page = Page(colours=False, keeps_words=True)
     page.line(f"Written to {os.path.abspath(target)}")
-    page.line(held)
-    page.line(taken_out(manifest["redactions"]["when_exported"]))
+    page.line(content)
+    page.line(removal_words(manifest["redactions"]["when_exported"]))
     page.line(f"No prompt, no answer and no tool's content is in it. {read}")
-    sys.stderr.write(page.take())
+    sys.stderr.write(page.drain())

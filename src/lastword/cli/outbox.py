@@ -1,7 +1,7 @@
 """`lastword outbox`: show waiting and refused reports, send them, or test the address.
 
 Owns the command line and the exit status: 0; 1 if the outbox cannot be read or a report did not
-arrive; 2 if the command cannot be run as it was asked.
+arrive; 2 for invalid arguments.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from lastword.outbox.report import FailureReport
 
 SEND_SECONDS = 60.0
-"""How long `--send` goes on with what is due."""
+"""How long `--send` keeps sending."""
 
 _ABOUT = """\
-Shows the failure reports that have not yet reached the address of
-`--report-to`, and counts the others.
+Shows the failure reports that have not reached the address of `--report-to` yet,
+and counts the others.
 """
 
 _ENDS = """\
@@ -52,14 +52,14 @@ examples:
   lastword outbox --send
   lastword outbox --redirect all --report-to https://collector.example:4318
 
-exit status: 0, 1 when what was sent did not arrive or the outbox cannot be
-read, 2 for arguments that cannot be used.
+exit status: 0, 1 if a report did not arrive or the outbox cannot be read, 2 for
+invalid arguments.
 """
 
 _REPORTS = {
     "report_to": "with --send, --test and --redirect: the address",
-    "report_format": "what listens there: an OpenTelemetry collector or a webhook (otlp, webhook)",
-    "report_secret_file": "the file with the secret that signs a webhook's reports",
+    "report_format": "the receiver: an OpenTelemetry collector or a webhook (otlp, webhook)",
+    "report_secret_file": "the file with the secret that signs reports to a webhook",
 }
 
 _WHY = {
@@ -100,22 +100,22 @@ def parser() -> CommandParser:
     does.add_argument(
         "--send",
         action="store_true",
-        help=f"send waiting reports now, for {SEND_SECONDS:g} s at most",
+        help=f"send waiting reports now, for up to {SEND_SECONDS:g} s",
     )
     does.add_argument(
-        "--test", action="store_true", help="send one test report, to try the address"
+        "--test", action="store_true", help="send one test report, to check the address"
     )
     does.add_argument(
         "--redirect",
         metavar="OLD",
-        help="send reports that wait for another address to --report-to: OLD is that address as"
-        f" `lastword outbox` shows it, or `{ALL}` (default: none)",
+        help="send reports that wait for another address to --report-to instead: OLD is that "
+        f"address as `lastword outbox` shows it, or `{ALL}` (default: none)",
     )
     does.add_argument(
-        "--clear-dead", action="store_true", help="remove the reports that were refused for good"
+        "--clear-dead", action="store_true", help="delete the reports that were permanently refused"
     )
-    does.add_argument("--json", action="store_true", help="print the outbox as JSON, for programs")
-    where = made.add_argument_group("where reports go, as `lastword run` was told")
+    does.add_argument("--json", action="store_true", help="print the outbox as JSON")
+    where = made.add_argument_group("where reports go, as for `lastword run`")
     for key in ("report_to", "report_format", "report_secret_file"):
         option = BY_KEY[key]
         where.add_argument(
@@ -136,8 +136,8 @@ def _target(options: argparse.Namespace) -> ReportTarget:
         raise TargetError(f"the address is missing: --report-to URL, or {option.variable}")
     if option.read(options.report_to) is None:
         raise TargetError(f"--report-to cannot be used: it takes {option.expects}")
-    wish = Wish(options.report_to, options.report_format, options.report_secret_file)
-    return target_of(wish, os.environ)
+    request = Wish(options.report_to, options.report_format, options.report_secret_file)
+    return target_of(request, os.environ)
 
 
 def _key(options: argparse.Namespace) -> str:
@@ -162,13 +162,13 @@ def _test(target: ReportTarget) -> int:
     try:
         answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))
     except PostError as error:
-        said = str(error)
+        reason = str(error)
     else:
-        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
+        fate, reason = fate_of(answer, is_otlp=target.form == OTLP)
         if fate is Fate.DELIVERED:
-            sys.stdout.write(f"a test report was taken at {target.place}\n")
+            sys.stdout.write(f"a test report was accepted by {target.place}\n")
             return 0
-    sys.stderr.write(f"lastword outbox: {target.place} accepted no report: {said}\n")
+    sys.stderr.write(f"lastword outbox: {target.place} did not accept the report: {reason}\n")
     return 1
 
 
@@ -184,7 +184,7 @@ def _send(outbox: Outbox, target: ReportTarget) -> int:
 
 
 def _clear(outbox: Outbox) -> int:
-    sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} forgotten\n")
+    sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} deleted\n")
     return 0
 
 
@@ -203,7 +203,7 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
         _lines(page, status, current)
     for path in aside:
         page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -220,7 +220,7 @@ def _lines(page: Page, status: Status, current: str) -> None:
             tries = counted(pace.failures, "try")
             page.line(f"{pace.said}, after {tries}; next try in {wait}", "yellow", indent=4)
         if current and pace.target != current:
-            page.line("Reports go to another address now, so these wait for nobody.", indent=4)
+            page.line("Reports now go to another address, so these are not sent.", indent=4)
             page.line(f"To send them there: lastword outbox --redirect {pace.place}", indent=4)
     if status.targets and not current:
         page.line(
@@ -231,25 +231,25 @@ def _lines(page: Page, status: Status, current: str) -> None:
         if counts[name]:
             page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
     if status.dead_letters:
-        page.line("refused for good (--clear-dead removes them):")
-    for place, said, report in status.dead_letters:
+        page.line("permanently refused (--clear-dead deletes them):")
+    for place, reason, report in status.dead_letters:
         what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
-        page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {said} at {place}", indent=2)
+        page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {reason} at {place}", indent=2)
 
 
 def _document(status: Status | None, aside: list[str], current: str) -> dict[str, Any]:
     if status is None:
         status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
-    known = msgspec.structs.asdict(status)
-    known["targets"] = [
+    members = msgspec.structs.asdict(status)
+    members["targets"] = [
         msgspec.structs.asdict(pace) | {"current": pace.target == current if current else None}
         for pace in status.targets
     ]
-    known["dead_letters"] = [
-        {"place": place, "said": said, "report": _members(report)}
-        for place, said, report in status.dead_letters
+    members["dead_letters"] = [
+        {"place": place, "said": reason, "report": _members(report)}
+        for place, reason, report in status.dead_letters
     ]
-    return {**known, "set_aside": aside}
+    return {**members, "set_aside": aside}
 
 
 def _members(report: FailureReport) -> Any:

@@ -34,7 +34,7 @@ _CODES = {
 _LIGHT_CODES = {**_CODES, "green": "38;5;28", "yellow": "38;5;94"}
 """On white these have a contrast of 4.7 and 5.7 (WCAG 2.2); the usual ones 2.1 and 1.6 in xterm."""
 STYLES = tuple(_CODES)
-"""What a text on a page may be painted as."""
+"""The styles of text on a page."""
 
 COLOURS = tuple(
     f"\033[{code}m" for code in dict.fromkeys(("0", *_CODES.values(), *_LIGHT_CODES.values()))
@@ -48,7 +48,7 @@ def terminal_columns(otherwise: int = 80) -> int:
 
 
 def has_colours() -> bool:
-    """Tell whether the terminal has colours and the user has not declined them (no-color.org)."""
+    """Return whether the terminal has colours and the user has not declined them (no-color.org)."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -57,7 +57,7 @@ def has_colours() -> bool:
 
 
 def is_light() -> bool:
-    """Tell whether the terminal reports a light background and has 256 colours.
+    """Return whether the terminal reports a light background and has 256 colours.
 
     rxvt, Konsole, iTerm2 and others report it in `COLORFGBG`, as colour numbers: text, then
     background, in some with another word between them.
@@ -92,8 +92,8 @@ class Page:
             most: The maximum width.
             keeps_words: Keep a word that is longer than a line whole, so that it can be copied.
         """
-        found = terminal_columns() if columns is None else columns
-        self.columns: int = max(least, min(most, found))
+        width = terminal_columns() if columns is None else columns
+        self.columns: int = max(least, min(most, width))
         self._colours = has_colours() if colours is None else colours
         self._codes = _LIGHT_CODES if self._colours and is_light() else _CODES
         self._keeps_words = keeps_words
@@ -152,14 +152,14 @@ class Page:
                 cells += [("  ", ""), *line, (" " * (page.columns - width), "")]
             self._lines.append(cells)
 
-    def take_cells(self) -> list[Sequence[Cell]]:
+    def drain_cells(self) -> list[Sequence[Cell]]:
         """Return the lines so far as texts with styles, and clear the page."""
         lines, self._lines = self._lines, []
         return lines
 
-    def take(self) -> str:
+    def drain(self) -> str:
         """Return the lines so far, and clear the page."""
-        lines = self.take_cells()
+        lines = self.drain_cells()
         painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
         return "".join(f"{line.rstrip()}\n" for line in painted)
 
@@ -184,17 +184,17 @@ def _plain(text: str) -> str:
 
 def fitted(text: str, columns: int) -> str:
     """Return the text in exactly this many columns, with a visible cut."""
-    kept = shortened(text, columns)
-    return kept + " " * (columns - text_width(kept))
+    cut = shortened(text, columns)
+    return cut + " " * (columns - text_width(cut))
 
 
 def visibly_cut(text: str, columns: int) -> str:
     """Return the text, or its beginning with a mark that stdout can encode."""
-    return shortened(text, columns, mark="…" if takes_bars() else "...")
+    return shortened(text, columns, mark="…" if supports_bars() else "...")
 
 
-def takes_bars() -> bool:
-    """Tell whether stdout's encoding has block characters."""
+def supports_bars() -> bool:
+    """Return whether stdout's encoding has block characters."""
     try:
         "▁█".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

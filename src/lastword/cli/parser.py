@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MIN_COLUMNS, MAX_COLUMNS = 40, 80
 _HELP_COLUMN = 26
 _NUMBER = re.compile(r"-\d+(\.\d*)?")
-_OF_ONE = re.compile(r"argument (?P<name>[^:]+): (?P<said>.*)", re.DOTALL)
+_OF_ONE = re.compile(r"argument (?P<name>[^:]+): (?P<detail>.*)", re.DOTALL)
 _NO_VALUE = re.compile(r"invalid (?P<kind>\w+) value: (?P<value>.*)", re.DOTALL)
 _KINDS = {"int": "a whole number", "float": "a number"}
 
@@ -39,7 +39,7 @@ class CommandParser(argparse.ArgumentParser):
     """The parser of one command.
 
     Attributes:
-        takes_agent: Whether an agent's command follows `--`.
+        runs_agent: Whether an agent's command follows `--`.
     """
 
     def __init__(self, name: str, *, usage: str, about: str, ends: str = "") -> None:
@@ -64,7 +64,7 @@ class CommandParser(argparse.ArgumentParser):
         )
         self.color: bool = False  # argparse's own colours (Python 3.14) are not a page's
         self._positionals.title = "arguments"
-        self.takes_agent: bool = "-- CMD" in usage
+        self.runs_agent: bool = "-- CMD" in usage
         self.add_argument("-h", "--help", action="help", help="show this help and exit")
 
     @property
@@ -83,9 +83,9 @@ class CommandParser(argparse.ArgumentParser):
         groups = [(group.title or "", group._group_actions) for group in self._action_groups]  # noqa: SLF001
         shown = self.shown_actions
         return [
-            (title, kept)
+            (title, members)
             for title, actions in groups
-            if (kept := [action for action in actions if action in shown])
+            if (members := [action for action in actions if action in shown])
         ]
 
     def help_of(self, action: argparse.Action) -> str:
@@ -133,8 +133,8 @@ class CommandParser(argparse.ArgumentParser):
         if not is_help and self._begins_command(own, flags):
             self.error(without_dashes(self.prog, words, flags))
         self.refuse_unknown(own, flags)
-        if not is_help and (said := behind_dashes(self.prog, own, agent, flags)):
-            self.error(said)
+        if not is_help and (problem := behind_dashes(self.prog, own, agent, flags)):
+            self.error(problem)
         return own, meant_words(agent)
 
     def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
@@ -147,15 +147,15 @@ class CommandParser(argparse.ArgumentParser):
         Raises:
             SystemExit: There was one.
         """
-        known = {*self._option_string_actions, *beside}
+        accepted = {*self._option_string_actions, *beside}
         for word in words:
             if word == "--":
                 return
             flag = word.partition("=")[0]
             is_option = word.startswith("-") and len(word) > 1 and not _NUMBER.fullmatch(word)
-            is_joined = not word.startswith("--") and word[:2] in known
-            if is_option and " " not in flag and flag not in known and not is_joined:
-                self.error(no_such("option", flag, known - {"-h"}, f"{self.prog} --help"))
+            is_joined = not word.startswith("--") and word[:2] in accepted
+            if is_option and " " not in flag and flag not in accepted and not is_joined:
+                self.error(no_such("option", flag, accepted - {"-h"}, f"{self.prog} --help"))
 
     def error(self, message: str) -> NoReturn:
         """Print one line that says what is wrong, and exit."""
@@ -164,30 +164,30 @@ class CommandParser(argparse.ArgumentParser):
 
     def _sentence(self, message: str) -> str:
         """Rephrase argparse's message."""
-        see = f"`{self.prog} --help` says more"
+        see = f"see `{self.prog} --help`"
         needed = message.removeprefix("the following arguments are required: ")
         if needed != message:
             return f"{needed} is missing; {see}"
         extra = message.removeprefix("unrecognized arguments: ")
         if extra != message:
-            return f"one argument too many: {shown(extra)}; {see}"
-        found = _OF_ONE.fullmatch(message)
-        if found is None:
+            return f"unexpected argument: {shown(extra)}; {see}"
+        match = _OF_ONE.fullmatch(message)
+        if match is None:
             return message
-        name, said = found["name"].rpartition("/")[2], found["said"]
-        if said == "expected one argument":
+        name, detail = match["name"].rpartition("/")[2], match["detail"]
+        if detail == "expected one argument":
             metavar = self._metavar(name)
             return f"{name} needs a value ({metavar}); {see}"
-        if said.startswith("ignored explicit argument"):
+        if detail.startswith("ignored explicit argument"):
             return f"{name} takes no value; {see}"
-        if said.startswith("not allowed with argument"):
-            other = said.rpartition(" ")[2].rpartition("/")[2]
+        if detail.startswith("not allowed with argument"):
+            other = detail.rpartition(" ")[2].rpartition("/")[2]
             return f"{name} and {other} do not go together; {see}"
-        value = _NO_VALUE.fullmatch(said)
+        value = _NO_VALUE.fullmatch(detail)
         if value is not None:
             kind = _KINDS.get(value["kind"], "another value")
             return f"{name} cannot be {value['value']}: it takes {kind}"
-        return f"{name} {said}" if said.startswith("cannot be ") else f"{name}: {said}"
+        return f"{name} {detail}" if detail.startswith("cannot be ") else f"{name}: {detail}"
 
     def _metavar(self, name: str) -> str:
         action = self._option_string_actions[name]
@@ -210,7 +210,7 @@ class _Formatter(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=_HELP_COLUMN, width=width)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        # Python before 3.13 would say the value twice: `-o FILE, --output FILE`.
+        # Python before 3.13 would print the value twice: `-o FILE, --output FILE`.
         value = "" if action.nargs == 0 else f" {self._format_args(action, '')}".rstrip()
         if not action.option_strings:
             return super()._format_action_invocation(action)
@@ -219,7 +219,7 @@ class _Formatter(argparse.HelpFormatter):
         return ", ".join(action.option_strings) + value
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        # A word with hyphens is an option, which is to be copied.
+        # A word with hyphens may be an option, and is not broken.
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's

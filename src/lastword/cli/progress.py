@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN_AFTER_SECONDS = 2.0
-"""The longest that somebody waits without a word."""
+"""The longest wait without any output."""
 
 FRAME_SECONDS = 0.1
 COUNTS_FROM_SECONDS = 2.0
@@ -128,7 +128,7 @@ class Progress:
         line = f"{frame} {shortened(one_line(self._text), room, mark='...')}{count}"
         self._there = True
         encoded = line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace")
-        # What goes on standing there is written over, not erased first: nothing flickers.
+        # Overwritten, not erased first, so that nothing flickers.
         self._write(_START + encoded + _CLEAR_REST)
 
     def _erase(self) -> None:
@@ -137,7 +137,7 @@ class Progress:
             self._write(_START + _CLEAR_REST)
 
     def _write(self, data: bytes) -> None:
-        # Not through `sys.stderr`, where nothing that moves a cursor passes.
+        # Not through `sys.stderr`, which filters everything that moves a cursor.
         try:
             os.write(self._fd, data)
         except OSError:
@@ -153,7 +153,7 @@ def _can_replace(fd: int) -> bool:
 
 
 def _is_utf8() -> bool:
-    """Tell whether the terminal uses UTF-8 (POSIX: the first variable that is not empty)."""
+    """Return whether the terminal uses UTF-8 (POSIX: the first variable that is not empty)."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next((value for name in names if (value := os.environ.get(name))), "")
     return "utf-8" in locale.lower() or "utf8" in locale.lower()

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 _MAX_DIGITS = 10
 _MAX_PORT = 65_535
 MAX_CANDIDATES = 8
-"""Of an ambiguous name, so many are told."""
+"""How many sessions are listed for an ambiguous name."""
 
 
 STOPPED = {"export": "stopped; no file was written", "stats": "stopped"}
-"""What is said after Ctrl-C; what is ended by it anyway, as `log --follow`, needs no word."""
+"""What is printed after Ctrl-C; `log --follow` ends that way, and prints nothing."""
 
 
 class UnusableError(Exception):
-    """The command cannot be run as it was asked; the text says why."""
+    """The arguments cannot be used; the text says why."""
 
 
 def add_record_option(parser: argparse.ArgumentParser, command: str = "run") -> None:
-    """Add the option that says where the record is, which another command was told."""
+    """Add the option for the folder of the record, as another command has it."""
     parser.add_argument(
         "--record",
         metavar="DIR",
-        help=f"the record's folder, where `lastword {command} --record DIR` was given one "
+        help=f"the record's folder, if `lastword {command} --record DIR` was given one "
         "(default: ~/.local/state/lastword)",
     )
 
@@ -55,7 +55,7 @@ def add_since_option(parser: argparse._ActionsContainer) -> None:
         "--since",
         metavar="WHEN",
         type=moment,
-        help="only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 "
+        help="show only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 "
         "(default: no limit)",
     )
 
@@ -79,8 +79,8 @@ def moment(text: str) -> int:
             return max(0, int((time.time() - ago) * 1000))
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
-        said = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
-        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {said}") from None
+        expected = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {expected}") from None
 
 
 def whole_number(text: str) -> int:
@@ -111,7 +111,7 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
     """Run a command on the record, and print a sentence if the record cannot be used.
 
     Returns:
-        What `work` returns; 1 if the record cannot be used, 2 if the request cannot be met, 130 if
+        What `work` returns; 1 if the record cannot be used, 2 for invalid arguments, 130 if
         the user stopped it, as in a shell.
     """
     try:
@@ -126,17 +126,17 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
         sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
     finally:
-        _tell_of_damaged(command, path)
+        _report_damaged(command, path)
 
 
-def _tell_of_damaged(command: str, path: str) -> None:
+def _report_damaged(command: str, path: str) -> None:
     aside = set_aside_before(path)
     if not aside:
         return
     older = f" and {len(aside) - 1} older" if len(aside) > 1 else ""
     sys.stderr.write(
         f"lastword {command}: a damaged record was set aside as {aside[-1]}{older}; "
-        "delete it when you do not need it\n"
+        "delete it if you do not need it\n"
     )
 
 
@@ -146,8 +146,8 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         "session",
         nargs="?",
         metavar="SESSION",
-        help="its number in `lastword log` (1 is the latest), its id or the beginning of it, "
-        "or an incident",
+        help="the session's number in `lastword log` (1 is the latest), its id or the beginning "
+        "of its id, or an incident",
     )
     parser.add_argument(
         "--last", action="store_true", help="the latest session, or the latest start that failed"
@@ -169,48 +169,48 @@ def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> P
 
 
 def _named(record: sqlite3.Connection, name: str) -> Part:
-    # An argument may hold bytes that are no text, which no id does; a list cuts an id with "…".
+    # Unlike an id, an argument may contain bytes that are not text; a list cuts ids with "…".
     text = name.encode(errors="replace").decode().rstrip("…")
     whole = reader.find_whole(record, text) if text.strip() else None
     if whole is not None:
-        # What has always opened a session opens it still.
+        # An id that has always opened a session still does.
         if _is_number(text):
-            sys.stderr.write(f"lastword: {text} is a session's id here, not a number of the list\n")
+            sys.stderr.write(f"lastword: {text} is a session's id here, not a number in the list\n")
         return whole
     numbered = listing.part_by_number(record, int(text)) if _is_number(text) else None
-    found = reader.find_by_beginning(record, text) if text.strip() else []
+    matches = reader.find_by_beginning(record, text) if text.strip() else []
     if numbered is not None:
-        # The list shows numbers, and an id that begins so can be given with one character more.
-        _tell_of_number(text, found)
+        # The list shows numbers; an id that begins with one can be given with one more character.
+        _note_number(text, matches)
         return numbered
-    if not found:
+    if not matches:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
-    if len(found) > 1:
-        raise UnusableError(f"{name!r} may be any of these; give more of it:\n{_candidates(found)}")
-    return found[0]
+    if len(matches) > 1:
+        raise UnusableError(f"{name!r} is ambiguous; give more of it:\n{_candidates(matches)}")
+    return matches[0]
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether it is a number of the list. `019` is the beginning of an id."""
+    """Return whether it is a number in the list. `019` is the beginning of an id."""
     is_short = len(text) <= len(str(listing.MAX_NUMBER))
     return is_short and text.isascii() and text.isdigit() and text[0] != "0"
 
 
-def _tell_of_number(number: str, begins: list[Part]) -> None:
+def _note_number(number: str, begins: list[Part]) -> None:
     if begins:
         sys.stderr.write(
-            f"lastword: {number} is taken as the session's number in the list; give more of an id "
-            f"that begins with {number}\n"
+            f"lastword: {number} is read as a number in the list; for an id that begins with "
+            f"{number}, give more of it\n"
         )
 
 
-def _candidates(found: list[Part]) -> str:
-    same = len({part.session_id for part in found}) < len(found)
+def _candidates(matches: list[Part]) -> str:
+    same = len({part.session_id for part in matches}) < len(matches)
     lines = [
         f"  {one_line(part.name if same else part.session_id)}"
         f"  ({datetime.fromtimestamp(part.last_epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M})"
-        for part in found[:MAX_CANDIDATES]
+        for part in matches[:MAX_CANDIDATES]
     ]
-    if len(found) > MAX_CANDIDATES:
-        lines.append(f"  and {len(found) - MAX_CANDIDATES} more")
+    if len(matches) > MAX_CANDIDATES:
+        lines.append(f"  and {len(matches) - MAX_CANDIDATES} more")
     return "\n".join(lines)

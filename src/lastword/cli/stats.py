@@ -1,7 +1,7 @@
 """`lastword stats`: failures by type, agent and day, and how long turns take.
 
-Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
-summed as it was asked.
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 for invalid
+arguments.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from lastword.record.trends import Period, Spread
 
 _ABOUT = """\
-Sums up what is recorded: failures by type, agent and day with the change
-against the days before, how many turns ended well, restarts, retries, how
-long turns take, and what happened to sessions behind a gateway.
+Summarises the record: failures by type, agent and day compared with the days
+before, successful turns, restarts, retries, how long turns take, and what
+happened to sessions behind a gateway.
 """
 
 _ENDS = """\
@@ -39,8 +39,7 @@ examples:
   lastword stats
   lastword stats --days 30
 
-exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
-be used.
+exit status: 0, 1 if the record cannot be read, 2 for invalid arguments.
 """
 
 DEFAULT_DAYS = 7
@@ -69,10 +68,10 @@ def parser() -> CommandParser:
         type=_days,
         default=DEFAULT_DAYS,
         metavar="N",
-        help="sum up the last N days, and compare them with the N days before (default: "
+        help="summarise the last N days, and compare them with the N days before (default: "
         "%(default)s)",
     )
-    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    made.add_argument("--json", action="store_true", help="print the same as JSON")
     add_record_option(made)
     return made
 
@@ -90,18 +89,18 @@ def _days(text: str) -> int:
 
 def _run(options: argparse.Namespace, path: str) -> int:
     with Progress("Reading the record") as progress:
-        found = trends_of(
+        trends = trends_of(
             path,
             options.days,
             int(time.time() * 1000) + 1,
             lambda what: progress.say(f"Reading the record: {what}"),
         )
     if options.json:
-        envelope.write(found)
+        envelope.write(trends)
         return 0
     page = Page()
-    _show(page, options.days, found.now, found.before)
-    sys.stdout.write(page.take())
+    _show(page, options.days, trends.now, trends.before)
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -197,17 +196,17 @@ def _turns(table: _Table, now: Period, before: Period) -> None:
     if now.ok_percent is not None:
         whole = now.ok_percent == 100  # noqa: PLR2004 - percent
         # Cut, not rounded: 99.99 is not 100.
-        told = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
-        told = f"{told:>{_NUMBER_COLUMNS}}"
-        table.page.row(table.label("  ok, of those not cancelled"), told, "" if whole else "red")
+        text = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
+        text = f"{text:>{_NUMBER_COLUMNS}}"
+        table.page.row(table.label("  ok, of those not cancelled"), text, "" if whole else "red")
     table.row("other requests that failed", now.failed_requests, before.failed_requests)
     table.row("agents restarted", now.restarts, before.restarts)
     table.row("model calls retried", now.retries, before.retries)
     if now.wait_seconds or before.wait_seconds:
-        told = duration(now.wait_seconds)
+        text = duration(now.wait_seconds)
         if before.wait_seconds:
-            told += f" ({duration(before.wait_seconds)} before)"
-        table.page.row(table.label("  time spent waiting for retries"), told)
+            text += f" ({duration(before.wait_seconds)} before)"
+        table.page.row(table.label("  time spent waiting for retries"), text)
 
 
 def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:

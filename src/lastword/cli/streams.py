@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 _COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
 
 
-MAX_SAID_CHARS = 4096
+MAX_BEGINNING_CHARS = 4096
 
 
 class PrintableStream:
     """A text stream that writes only printable text, and otherwise acts as the wrapped one.
 
     Attributes:
-        said: The beginning of what was written.
+        beginning: The beginning of what was written.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.said: str = ""
+        self.beginning: str = ""
 
     def write(self, text: str) -> int:
         """Write a text."""
-        if len(self.said) < MAX_SAID_CHARS:
-            self.said += text[:MAX_SAID_CHARS]
-        # Between the colours stands the text.
+        if len(self.beginning) < MAX_BEGINNING_CHARS:
+            self.beginning += text[:MAX_BEGINNING_CHARS]
+        # Every second part is text between colours.
         parts = _COLOUR.split(text)
         parts[::2] = map(printable, parts[::2])
         self._stream.write("".join(parts))
@@ -61,7 +61,7 @@ def prepare_streams() -> tuple[PrintableStream, PrintableStream]:
     """Make sure that no write fails because of its characters or a closed stream.
 
     Returns:
-        What stands now for stdout and stderr.
+        The new stdout and stderr.
     """
     # A file of the command's must not be given the number of a standard stream.
     ensure_standard_streams()

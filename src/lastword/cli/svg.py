@@ -115,7 +115,7 @@ def terminal_svg(
 def _css(theme: Theme) -> str:
     rules = [
         f"text{{font:{FONT_PX}px {FONTS};fill:{theme.text};white-space:pre;direction:ltr}}",
-        # A text that is written from right to left stays where it stands.
+        # Right-to-left text keeps its place.
         "tspan{unicode-bidi:isolate}",
     ]
     for style, colour in theme.styles.items():
@@ -144,11 +144,11 @@ def _text(cells: Sequence[Cell], y: int) -> list[str]:
     """Return a line, each cell at its own column; empty if there is nothing to see."""
     spans, column = [], 0
     for text, style in cells:
-        seen = text.strip()
-        if seen:
+        visible = text.strip()
+        if visible:
             x = MARGIN_PX + (column + len(text) - len(text.lstrip())) * CELL_PX
             named = f' class="{style}"' if style else ""
-            spans.append(f'<tspan x="{x:.1f}"{named}>{_safe(seen)}</tspan>')
+            spans.append(f'<tspan x="{x:.1f}"{named}>{_safe(visible)}</tspan>')
         column += len(text)
     return [f'<text y="{y}">{"".join(spans)}</text>'] if spans else []
 

@@ -21,9 +21,9 @@ MAX_SHOWN_CHARS = 40
 _CUTOFF = 0.6
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str]) -> str:
     """Return the most similar known word, empty if none is similar."""
-    by_form = {_plain(name): name for name in known}
+    by_form = {_plain(name): name for name in choices}
     form = _plain(word)
     begun = [name for plain, name in by_form.items() if form and plain.startswith(form)]
     if len(begun) == 1:
@@ -32,17 +32,17 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return by_form[like[0]] if like else ""
 
 
-def no_such(kind: str, word: str, known: Iterable[str], listing: str) -> str:
+def no_such(kind: str, word: str, choices: Iterable[str], listing: str) -> str:
     """Return the sentence for an unknown word, with the nearest one and where all are listed.
 
     Args:
         kind: What it should have been: `option`, `command`.
         word: The word.
-        known: The known words.
+        choices: The known words.
         listing: The command that lists them.
     """
     named = word if word.startswith("-") and len(word) <= MAX_SHOWN_CHARS else shown(word)
-    like = nearest(word, known)
+    like = nearest(word, choices)
     if like:
         return f"there is no {kind} {named}. Did you mean {like}? `{listing}` lists them all"
     return f"there is no {kind} {named}; `{listing}` lists them all"
@@ -118,7 +118,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
         return ""
     flag = late[0].partition("=")[0]
     line = _line(prog, [*own, *late], command or ["CMD"])
-    return f"{flag} is an option of {prog}, and stands before --: {line}"
+    return f"{flag} is an option of {prog} and belongs before --: {line}"
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:

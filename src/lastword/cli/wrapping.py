@@ -33,16 +33,16 @@ def head(text: str, columns: int) -> str:
     columns = max(0, columns)
     if text.isascii():
         return text[:columns]
-    taken = 0
+    width = 0
     for at, char in enumerate(text):
-        taken += _width(char)
-        if taken > columns:
+        width += _width(char)
+        if width > columns:
             return text[:at]
     return text
 
 
 def fits(text: str, columns: int) -> bool:
-    """Tell whether the text fits in this many columns."""
+    """Return whether the text fits in this many columns."""
     return len(head(text, columns)) == len(text)
 
 

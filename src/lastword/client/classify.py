@@ -74,4 +74,4 @@ def connection_lost() -> AgentError:
 
 def compose(verdict: Verdict) -> AgentError:
     """Return the error for a verdict. The turn is unknown, so a retry is never safe by itself."""
-    return wording.compose_known(verdict, None, now=datetime.now().astimezone())
+    return wording.compose_from_facts(verdict, None, now=datetime.now().astimezone())

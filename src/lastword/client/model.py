@@ -42,6 +42,10 @@ SCHEMA_ID = "urn:x-lastword:agent-error:1"
 
 _Count = Annotated[int, Field(ge=0)] | None
 _Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None
+_Sentence = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_MESSAGE_CHARS, json_schema_extra={"pattern": r"^[^\[]*$"}),
+]
 _Consent = Annotated[bool | None, BeforeValidator(lambda value: True if value is True else None)]
 
 
@@ -72,67 +76,84 @@ class _WireModel(BaseModel):
 class AgentErrorPayload(_WireModel):
     """One failure: what happened, whose fault it was, and whether to try again."""
 
+    # Generated from core/failure/members.py by protocol/generate_payload.py.
     type: Annotated[
         ErrorType,
         Field(description="What went wrong. A reader takes a word it does not know as `unknown`."),
     ]
     message: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_MESSAGE_CHARS,
-            json_schema_extra={"pattern": r"^[^\[]*$"},
-            description="One plain sentence for the user, without markup; says what to do.",
-        ),
+        _Sentence,
+        Field(description="One plain sentence for the user, without markup; says what to do."),
     ]
     detail: Annotated[
         dict[str, Any] | None,
-        Field(description="More for the curious, redacted, at most 4 KiB; `text` is what was said"),
+        Field(description="Redacted details of at most 4 KiB; `text` has the original words."),
     ] = None
     retryable: Annotated[
         bool,
         Field(description="Would the same prompt, sent again, have a chance to succeed?"),
     ]
     retry_after_seconds: Annotated[
-        _Count, Field(description="The least time to wait before a retry, rounded up.")
+        _Count,
+        Field(description="The least time to wait before a retry, rounded up."),
     ] = None
     reset_at_epoch_ms: Annotated[
-        _Count, Field(description="When the limit resets, in milliseconds since 1970 UTC.")
+        _Count,
+        Field(description="When the limit resets, in milliseconds since 1970 UTC."),
     ] = None
     source: Annotated[
-        _Text, Field(description="Who reported it: a provider, a library or a program.")
+        _Text,
+        Field(description="Who reported it: a provider, a library or a program."),
     ] = None
     reason: Annotated[
-        _Text, Field(description="A narrower name within `type`; an open set of few values.")
+        _Text,
+        Field(description="A narrower name within `type`; an open set of few values."),
     ] = None
-    origin: Annotated[Origin | None, Field(description="Whose fault it was.")] = None
-    phase: Annotated[Phase | None, Field(description="How far the turn had come.")] = None
+    origin: Annotated[
+        Origin | None,
+        Field(description="Whose fault it was."),
+    ] = None
+    phase: Annotated[
+        Phase | None,
+        Field(description="How far the turn had come."),
+    ] = None
     retry_safety: Annotated[
         RetrySafety | None,
         Field(description="Would a retry do harm? Only `auto` may be retried by a machine."),
     ] = None
-    action: Annotated[Action | None, Field(description="What the user can do about it.")] = None
+    action: Annotated[
+        Action | None,
+        Field(description="What the user can do about it."),
+    ] = None
     http_status: Annotated[
         int | None,
         Field(description="The HTTP status that the provider answered with."),
     ] = None
     provider_code: Annotated[
-        _Text, Field(description="The provider's or agent's own code, as text, unchanged.")
+        _Text,
+        Field(description="The provider's or agent's own code, as text, unchanged."),
     ] = None
     request_id: Annotated[
-        _Text, Field(description="The provider's name for the request, for its support.")
+        _Text,
+        Field(description="The provider's name for the request, for its support."),
     ] = None
     attempts: Annotated[
-        _Count, Field(description="How often the model was asked before giving up.")
+        _Count,
+        Field(description="How often the model was asked before giving up."),
     ] = None
     exit_code: Annotated[
         int | None,
         Field(description="The dead agent's exit status."),
     ] = None
     exit_signal: Annotated[
-        _Text, Field(description="The signal that killed the agent, such as `SIGKILL`.")
+        _Text,
+        Field(description="The signal that killed the agent, such as `SIGKILL`."),
     ] = None
-    incident_id: Annotated[_Text, Field(description="Names the record of this failure.")] = None
+    incident_id: Annotated[
+        _Text,
+        Field(description="Names the record of this failure."),
+    ] = None
+    # End of what is generated.
 
     @model_validator(mode="before")
     @classmethod

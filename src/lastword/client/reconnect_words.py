@@ -30,10 +30,10 @@ class EndWords(NamedTuple):
 
 ENDS = {
     Why.UNREACHABLE: EndWords(
-        "Gave up after {tries} tries.", "Check that the gateway runs.", "Retry", wakes=True
+        "Gave up after {tries} tries.", "Check that the gateway is running.", "Retry", wakes=True
     ),
     Why.ASKED_TO_WAIT: EndWords(
-        "The gateway asks to wait {wait}.", "Try again after that.", "Retry", wakes=True
+        "The gateway asks for a wait of {wait}.", "Try again after the wait.", "Retry", wakes=True
     ),
     Why.UNAUTHORIZED: EndWords(
         "The gateway refused the token twice.", "Log in again.", "Retry", wakes=True
@@ -45,16 +45,18 @@ ENDS = {
         "This session no longer exists on the gateway.", "Start a new session.", ""
     ),
     Why.PROTOCOL: EndWords(
-        "Gateway and viewer misunderstand each other.", "Report this as a bug.", "Retry"
+        "The gateway and the viewer do not understand each other.", "Report this as a bug.", "Retry"
     ),
     Why.REFUSED: EndWords("The gateway refused the connection.", "Check its address.", "Retry"),
     Why.REDIRECTED: EndWords("The gateway is at another address.", "Set the new address.", "Retry"),
     Why.CERTIFICATE: EndWords(
-        "The gateway's certificate is not trusted.", "Check it, and this clock.", "Retry"
+        "The gateway's certificate is not trusted.",
+        "Check the certificate, and this machine's clock.",
+        "Retry",
     ),
     Why.SESSION_ENDED: EndWords("This session has ended.", "Start a new session.", ""),
     Why.SUPERSEDED: EndWords(
-        "This session is open in another window.", "Go on there.", "Use it here"
+        "This session is open in another window.", "Continue there.", "Use it here"
     ),
 }
 

@@ -13,7 +13,7 @@ import pytest
 from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 from lastword.kit.check.checks import Check, CheckVerdict
 from lastword.kit.check.documents import words
-from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find
+from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find
 from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen
 from lastword.kit.check.transcript import WaitLimits
 

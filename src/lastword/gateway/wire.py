@@ -28,7 +28,9 @@ LINE_LIMIT_BYTES = 80 * 1024 * 1024
 """The longest line that either end reads: the largest frame, and what is put around it."""
 
 HELLO = "hello"
-"""Front: who the viewer of this connection is. The first line."""
+"""Front: who the viewer of this connection is. The first line. With `checked`, every frame behind
+it has passed `viewer_frames.read` at the front, and is not checked for ambiguity again; its rights
+and paths are."""
 WELCOME = "welcome"
 """Holder: what its agent said of itself, and which sessions it has."""
 LEAVE = "leave"
@@ -57,6 +59,11 @@ EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
 """Front: a client reported an error of its own at a session. Holder: it is this entry."""
+
+UNKNOWN = "unknown"
+REFUSED = "refused"
+PAGE = "page"
+"""Facts of an answer to these: the session is not here; the cursor is not in its log; the part."""
 
 
 OF_A_VIEWER = frozenset({LEAVE, RESUME, ANSWER_FIRST})

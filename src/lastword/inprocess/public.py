@@ -55,7 +55,7 @@ def classify(
     Returns:
         The failure, redacted, in words that can be shown.
     """
-    return wording.compose_known(
+    return wording.compose_from_facts(
         classifier.classify(error),
         facts,
         redact=Redactor(secrets_of(os.environ), hook=redactor),

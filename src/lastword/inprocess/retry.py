@@ -109,7 +109,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     def wait_seconds(self, verdict: Verdict, failures: int) -> float:
         """Return the wait after this many failures, including the first."""
         limits, roll = self.limits, random.random()  # noqa: S311
-        return retry_policy.wait_seconds(asked_seconds(verdict), failures, limits, roll=roll)
+        return retry_policy.wait_seconds(
+            requested_wait_seconds(verdict), failures, limits, roll=roll
+        )
 
     @property
     def limits(self) -> retry_policy.RetryBounds:
@@ -121,9 +123,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def asked_seconds(verdict: Verdict) -> float | None:
+def requested_wait_seconds(verdict: Verdict) -> float | None:
     """Return the server's wait in seconds, whether given as a wait or as the moment of a reset."""
-    return retry_policy.asked_seconds(retry_policy.failed_of(verdict), time.time())
+    return retry_policy.requested_wait_seconds(retry_policy.failed_of(verdict), time.time())
 
 
 class Attempt:
@@ -198,7 +200,7 @@ class _Loop:
             [tried.tries for tried in self._tried],
             self._retry.limits,
             epoch_seconds=now,
-            roll=waits.roll(asked=retry_policy.asked_seconds(failed, now) is not None),
+            roll=waits.roll(asked=retry_policy.requested_wait_seconds(failed, now) is not None),
         )
         if self.request is not None:
             self._remembered = tuple(self._tried)

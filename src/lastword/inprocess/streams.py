@@ -34,7 +34,7 @@ T = TypeVar("T")
 CLOSE_TIMEOUT_SECONDS = 5.0
 """How long closing a stream that is not read to its end may hold up whoever stopped reading."""
 
-MAX_TOLD = 64
+MAX_LISTED = 64
 """Types of unknown streams that the log names."""
 
 _TELLING = (
@@ -114,7 +114,7 @@ _unguarded: set[tuple[type, type]] = set()
 def _say_if_unguarded(judge: _Judge, stream: object) -> None:
     """Tell the author that a stream passed unchecked, once for each type."""
     item = judge.unknown
-    if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_TOLD:
+    if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_LISTED:
         return
     _unguarded.add((type(stream), item))
     warnings.unguarded(type(stream).__qualname__, item.__qualname__)

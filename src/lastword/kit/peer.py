@@ -33,7 +33,7 @@ STDERR_TAIL_BYTES = 65536
 STDERR_TIMES = 1000
 EVIDENCE_BYTES = 65536
 TERM_SECONDS = 1.0
-"""How long what is told to end may take: as the sidecar's guardian has it."""
+"""How long a process may take to end after SIGTERM, as in the sidecar's guardian."""
 
 KILL_SECONDS = 5.0
 LEFTOVER_GRACE_SECONDS = 2.0
@@ -49,9 +49,9 @@ class Stream:
 
     Attributes:
         fd: Our end of it.
-        open: Has it not ended yet?
-        reading: Do we read it?
-        data: What is kept of what came.
+        open: Whether it is still open.
+        reading: Whether we read it.
+        data: The part of it that is kept.
         count: How many bytes came.
     """
 
@@ -71,12 +71,12 @@ class Piped:
         stdout: Its output. What is kept of it is up to whoever makes something of it.
         stderr: Its other output, of which the end is kept.
         stderr_times: When the latest of it came: the second, and how many bytes there were then.
-        stdin_open: Does it take what is written?
+        stdin_open: Whether it can be written to.
         unsent: What has been written and not yet been taken.
     """
 
     variable: ClassVar[str] = MARK
-    stderr_kept: ClassVar[int] = STDERR_TAIL_BYTES
+    stderr_tail_bytes: ClassVar[int] = STDERR_TAIL_BYTES
 
     def __init__(
         self,
@@ -132,15 +132,15 @@ class Piped:
     # --- writing
 
     def queue(self, data: bytes) -> None:
-        """Have bytes written: now as many as are taken, the rest while we wait for something."""
+        """Queue bytes: some are written now, the rest during later waits."""
         self.unsent += data
         self._flush()
 
     def write(self, data: bytes, seconds: float) -> int:
-        """Write bytes, reading meanwhile; what is not taken in time is forgotten.
+        """Write bytes, reading meanwhile; what cannot be written in time is dropped.
 
         Returns:
-            How many were taken.
+            How many were written.
 
         Raises:
             BrokenPipeError: Nobody reads there any more.
@@ -156,7 +156,7 @@ class Piped:
         return len(data) - left
 
     def close_stdin(self) -> None:
-        """Say that nothing more will come."""
+        """Close the process's stdin."""
         self.unsent.clear()
         self.stdin_open = False
         if self.agent.stdin >= 0:
@@ -189,7 +189,7 @@ class Piped:
         return True
 
     def wait_for_exit(self, seconds: float) -> bool:
-        """Whether the process ends within a time."""
+        """Return whether the process ends within a time."""
         deadline = time.monotonic() + seconds
         while self.agent.poll() is None:
             left = deadline - time.monotonic()
@@ -199,7 +199,7 @@ class Piped:
         return True
 
     def listen(self, seconds: float) -> None:
-        """Read whatever comes for so long."""
+        """Read whatever comes during this time."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and (self.stdout.open or self.stderr.open):
             self.pump(left)
@@ -227,15 +227,15 @@ class Piped:
         stream.open = bool(data)
         stream.count += len(data)
         if stream is self.stdout:
-            self._take(data)
+            self._receive(data)
         else:
             stream.data += data
-            del stream.data[: -self.stderr_kept]
+            del stream.data[: -self.stderr_tail_bytes]
             self.stderr_times.append((self.now, stream.count))
             del self.stderr_times[:-STDERR_TIMES]
 
-    def _take(self, data: bytes) -> None:
-        """Make something of bytes of stdout; there are none at its end."""
+    def _receive(self, data: bytes) -> None:
+        """Process bytes of stdout; empty at its end."""
         self.stdout.data += data
 
     # --- ending
@@ -277,10 +277,10 @@ class PeerEvent:
 
     Attributes:
         at: When, in seconds since the process was started.
-        sent: Is it ours?
+        sent: Whether we sent it.
         raw: The line without its end; cut if nobody could read it anyway.
         frame: The message, where it is one.
-        problem: Why it is none.
+        problem: Why it is not a message.
     """
 
     at: float
@@ -291,17 +291,17 @@ class PeerEvent:
 
     @property
     def is_answer(self) -> bool:
-        """Is it the agent's answer to something?"""
+        """Whether it is an answer from the agent."""
         return not self.sent and self.frame is not None and "method" not in self.frame
 
     @property
-    def asks_permission(self) -> bool:
-        """Is it the agent's question whether it may do something?"""
+    def is_permission_request(self) -> bool:
+        """Whether the agent asks for a permission."""
         frame = self.frame or {}
         return not self.sent and frame.get("method") == acp.PERMISSION and "id" in frame
 
     def answers(self, request_id: object) -> bool:
-        """Is it the agent's answer to the request of this very id, of this type?"""
+        """Return whether it is the agent's answer to this id, of the same type."""
         given = (self.frame or {}).get("id")
         return self.is_answer and type(given) is type(request_id) and given == request_id
 
@@ -326,15 +326,15 @@ class PeerEvent:
 
 
 def read(line: bytes) -> tuple[Frame | None, str]:
-    """Return the JSON-RPC message that a line is, else why it is none."""
+    """Return the JSON-RPC message in a line, and what is wrong with it."""
     try:
         message = json.loads(line.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        return None, "it is no UTF-8"
+        return None, "it is not UTF-8"
     except (ValueError, RecursionError):
-        return None, "it is no JSON"
+        return None, "it is not JSON"
     if not isinstance(message, dict):
-        return None, "it is no object"
+        return None, "it is not an object"
     if message.get("jsonrpc") != "2.0":
         return message, 'it has no "jsonrpc": "2.0"'
     if "method" not in message and ("result" in message) is ("error" in message):
@@ -355,13 +355,13 @@ class Peer(Piped):
 
     first_id: ClassVar[int] = 0
     max_events: ClassVar[int] = 20_000
-    """An agent that repeats itself for ever is heard so long; after that only its answers count."""
+    """How many lines of an endless agent are recorded; after that only its answers are."""
 
     max_event_bytes: ClassVar[int] = 256 * 1024 * 1024
     """The same for what they hold in all."""
 
     max_line_bytes: ClassVar[int] = 64 * 1024 * 1024
-    """What goes beyond it is no message to anybody; its beginning is kept as evidence."""
+    """A longer line is not a message to any client; its beginning is kept as evidence."""
 
     def __init__(
         self,
@@ -413,37 +413,37 @@ class Peer(Piped):
         self, fits: Callable[[PeerEvent], bool], seconds: float, *, since: int = 0
     ) -> PeerEvent | None:
         """Return the first event from number `since` on that fits, `None` if none comes in time."""
-        found: list[PeerEvent] = []
-        seen = since
+        matches: list[PeerEvent] = []
+        index = since
 
         def look() -> bool:
-            nonlocal seen
-            while seen < len(self.events) and not found:
-                if fits(self.events[seen]):
-                    found.append(self.events[seen])
-                seen += 1
-            return bool(found)
+            nonlocal index
+            while index < len(self.events) and not matches:
+                if fits(self.events[index]):
+                    matches.append(self.events[index])
+                index += 1
+            return bool(matches)
 
         self.wait(look, seconds)
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def answer_to(self, request_id: object, seconds: float) -> PeerEvent | None:
         """Return the answer with this very id, `None` when none comes in time."""
         return self.find(lambda event: event.answers(request_id), seconds)
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         head, *rest = data.split(b"\n")
         if self._length < self.max_line_bytes:
             self._pieces.append(head)
             self._length += len(head)
         for part in rest:
-            self._take_line(b"".join(self._pieces))
+            self._receive_line(b"".join(self._pieces))
             self._pieces, self._length = [part], len(part)
         if not data and self._length:
-            self._take_line(b"".join(self._pieces))
+            self._receive_line(b"".join(self._pieces))
 
-    def _take_line(self, line: bytes) -> None:
-        """Make something of a line of stdout."""
+    def _receive_line(self, line: bytes) -> None:
+        """Process a line of stdout."""
         if not line.strip():
             return  # every client skips these
         frame, problem = read(line)
@@ -454,7 +454,7 @@ class Peer(Piped):
             self._hear(frame)
 
     def _hear(self, message: Frame) -> None:
-        """Do something about a message that came."""
+        """React to a received message."""
 
     def _note(self, raw: bytes, frame: Frame | None, problem: str, *, sent: bool) -> None:
         event = PeerEvent(self.now, sent, raw, frame, problem)
@@ -548,19 +548,19 @@ def _allowing(options: object) -> Frame:
 
 
 def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
-    """Give pid and command line of every live process with the mark in this variable (Linux)."""
+    """Yield pid and command line of every live process with the mark in this variable (Linux)."""
     folder = Path("/proc")
-    wanted = f"{variable}={mark}".encode()
+    marker = f"{variable}={mark}".encode()
     for entry in folder.iterdir() if mark and sys.platform == "linux" else ():
         if not entry.name.isdigit():
             continue
         try:
-            # Zombies have no environment; what ends while we look is no concern.
+            # Zombies have no environment; a process may end meanwhile.
             environ = (entry / "environ").read_bytes().split(b"\0")
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
         except OSError:
             continue
-        if wanted in environ:
+        if marker in environ:
             yield int(entry.name), command.decode("utf-8", "replace").strip()
 
 

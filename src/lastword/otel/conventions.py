@@ -35,10 +35,6 @@ DOOR = "lastword.door"
 RUN = "lastword.run_id"
 TURN = "lastword.turn"
 OUTCOME = "lastword.outcome"
-SIDE = "lastword.side"
-REASON = "lastword.reason"
-PHASE = "lastword.phase"
-ORIGIN = "lastword.origin"
 
 
 def own(fact: str) -> str:

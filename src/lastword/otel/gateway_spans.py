@@ -71,14 +71,14 @@ class HeldSessions:
     """Takes the rows of one holder."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Held] = {}
+        self._open: dict[str, _OpenSession] = {}
 
     def take(self, row: Row) -> HeldSpan | None:
         """Take a row; return the span that it completes, if any."""
         if row.kind not in GATEWAY or row.session_id is None:
             return None
         if row.kind == Kind.SESSION_HELD and len(self._open) < MAX_SESSIONS:
-            self._open[row.session_id] = _Held(row)
+            self._open[row.session_id] = _OpenSession(row)
         held = self._open.get(row.session_id)
         if held is None:
             return None
@@ -94,7 +94,7 @@ class HeldSessions:
         return told
 
 
-class _Held:
+class _OpenSession:
     """A session that goes on."""
 
     def __init__(self, began: Row) -> None:
@@ -128,10 +128,10 @@ class _Held:
         )
 
 
-def known(facts: Mapping[str, Any], wanted: tuple[str, ...]) -> Attributes:
+def known(facts: Mapping[str, Any], names_of_facts: tuple[str, ...]) -> Attributes:
     """Return facts as attributes, as far as they are known and plain."""
     found: Attributes = {}
-    for fact in wanted:
+    for fact in names_of_facts:
         value = facts.get(fact)
         if isinstance(value, str | int | float | bool):
             found[names.ERROR_TYPE if fact == "type" else names.own(fact)] = value

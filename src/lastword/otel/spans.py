@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from lastword.core.protocol import acp
-from lastword.core.timeline.entry import Kind, tells_of_cancel
+from lastword.core.timeline.entry import Kind, ended_by_cancel
 from lastword.otel import conventions as names
 from lastword.otel import gateway_spans
 from lastword.record import turns
@@ -31,7 +31,7 @@ MAX_TURNS = 256
 
 UNKNOWN_TOOL = "other"
 
-_EVENTS = {
+EVENTS = {
     Kind.FIRST_OUTPUT: (),
     Kind.ASKED: ("what",),
     Kind.USER_ANSWERED: ("outcome",),
@@ -43,11 +43,18 @@ _EVENTS = {
 }
 """What stands in a turn's span as an event, with which facts."""
 
-_COUNTED = {
-    Kind.FRAME_DROPPED: names.DROPPED,
-    Kind.RETRY: names.RETRIES,
-    Kind.SILENCE: names.SILENCES,
+COUNTED = gateway_spans.COUNTED | {
+    Kind.ERROR: (names.ERRORS, ("type", "origin", "phase", "reason"), {}),
+    Kind.AGENT_RESTARTED: (names.RESTARTS, (), {}),
+    Kind.RETRY: (names.RETRIES, ("type",), {}),
+    Kind.SILENCE: (names.SILENCES, (), {}),
+    Kind.FRAME_DROPPED: (names.DROPPED, ("side", "reason"), {}),
 }
+"""The counter of each kind, the facts that it is counted by, and further words."""
+
+_OMISSIBLE = (Kind.FRAME_DROPPED, Kind.RETRY, Kind.SILENCE)
+"""Kinds that are counted even where the record keeps only their number."""
+
 _END_FACTS = ("reason", "phase", "origin", "retryable", "retry_safety", "incident_id", "by", "rule")
 
 
@@ -154,33 +161,18 @@ class Teller:
 
     def _counted(self, row: Row) -> list[Told]:
         """Return the measurements of a row, whether or not it belongs to a turn."""
-        facts = row.facts
-        if row.kind == Kind.ERROR:
-            known = {names.ERROR_TYPE: facts.get("type"), names.ORIGIN: facts.get("origin")}
-            known |= {names.PHASE: facts.get("phase"), names.REASON: facts.get("reason")}
-            return [self._count(names.ERRORS, 1, known)]
-        if row.kind == Kind.AGENT_RESTARTED:
-            return [self._count(names.RESTARTS, 1, {})]
-        if row.kind == Kind.RETRY:
-            return [self._count(names.RETRIES, 1, {names.ERROR_TYPE: facts.get("type")})]
-        if row.kind == Kind.SILENCE:
-            return [self._count(names.SILENCES, 1, {})]
-        if row.kind == Kind.FRAME_DROPPED:
-            known = {names.SIDE: facts.get("side"), names.REASON: facts.get("reason")}
-            return [self._count(names.DROPPED, 1, known)]
         if row.kind == Kind.OMITTED:
-            # Rows of which the record keeps only the count.
-            left_out = facts.get("kinds") or {}
+            omitted = row.facts.get("kinds") or {}
             return [
-                self._count(metric, left_out[kind.value], {})
-                for kind, metric in _COUNTED.items()
-                if kind.value in left_out
+                self._count(COUNTED[kind][0], omitted[kind.value], {})
+                for kind in _OMISSIBLE
+                if kind.value in omitted
             ]
-        if row.kind in gateway_spans.COUNTED:
-            metric, wanted, words = gateway_spans.COUNTED[Kind(row.kind)]
-            said: Attributes = {names.own(word): value for word, value in words.items()}
-            return [self._count(metric, 1, gateway_spans.known(facts, wanted) | said)]
-        return []
+        if row.kind not in COUNTED:
+            return []
+        metric, facts, words = COUNTED[Kind(row.kind)]
+        constant: Attributes = {names.own(word): value for word, value in words.items()}
+        return [self._count(metric, 1, gateway_spans.known(row.facts, facts) | constant)]
 
     def _measured(self, turn: _Turn, row: Row) -> list[Told]:
         if turn.has_output or row.kind not in (Kind.FIRST_OUTPUT, Kind.ASKED):
@@ -237,8 +229,8 @@ class _Turn:
             self._open_tools.append(row)
         elif kind is Kind.TOOL_ENDED:
             self._end_tool(row)
-        elif kind in _EVENTS and len(self._events) < MAX_EVENTS:
-            known = _known(row, _EVENTS[kind])
+        elif kind in EVENTS and len(self._events) < MAX_EVENTS:
+            known = _known(row, EVENTS[kind])
             self._events.append(SpanEvent(names.own(kind.value), self._at(row), known))
 
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
@@ -312,4 +304,4 @@ def _outcome(end: Row | None) -> str:
         return turns.OPEN
     if end.kind == Kind.ERROR:
         return turns.FAILED
-    return turns.CANCELLED if tells_of_cancel(end.facts) else turns.OK
+    return turns.CANCELLED if ended_by_cancel(end.facts) else turns.OK

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.members import MEMBERS
+
 if TYPE_CHECKING:
     from lastword.outbox.report import FailureReport, Value
 
@@ -17,12 +19,7 @@ SEVERITY_ERROR = 17
 EVENT_NAME = "lastword.failure"
 _NS_OF_MS = 1_000_000
 
-_CONVENTIONAL = {
-    "type": "error.type",
-    "source": "gen_ai.provider.name",
-    "http_status": "http.response.status_code",
-    "exit_code": "process.exit.code",
-}
+_CONVENTIONAL = {member.name: member.convention for member in MEMBERS if member.convention}
 
 
 def body_of(report: FailureReport) -> bytes:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import msgspec
 
+from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 
@@ -26,15 +27,14 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = bool | int | float | str
 
-_WORDS = (
-    *("type", "reason", "source", "origin", "phase", "retry_safety", "action", "provider_code"),
-    *("exit_signal", "incident_id", "method", "rule", "by"),
-)
+_REPORTED = {member.name: member.form for member in MEMBERS if member.reported}
+_FLAGS = tuple(name for name, form in _REPORTED.items() if form is ValueForm.FLAG)
 _NUMBERS = (
-    *("retry_after_seconds", "reset_at_epoch_ms", "http_status", "attempts", "exit_code"),
+    *(name for name, form in _REPORTED.items() if form in {ValueForm.COUNT, ValueForm.WHOLE}),
     "open_turns",
 )
-FACTS = frozenset({*_WORDS, *_NUMBERS, "retryable"})
+_WORDS = (*(name for name in _REPORTED if name not in (*_FLAGS, *_NUMBERS)), "method", "rule", "by")
+FACTS = frozenset({*_WORDS, *_NUMBERS, *_FLAGS})
 """The facts that a report may have."""
 
 _WORD = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
@@ -90,18 +90,20 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 def facts_of(members: Mapping[str, Any]) -> dict[str, Value]:
     """Return the facts of a payload or an entry that may be reported."""
-    found: dict[str, Value] = {}
+    facts: dict[str, Value] = {}
     for name in _WORDS:
         value = members.get(name)
         if isinstance(value, str) and value:
-            found[name] = value if _WORD.fullmatch(value) else OTHER
+            facts[name] = value if _WORD.fullmatch(value) else OTHER
     for name in _NUMBERS:
         value = members.get(name)
         if _is_number(value):
-            found[name] = value
-    if isinstance(members.get("retryable"), bool):
-        found["retryable"] = members["retryable"]
-    return found
+            facts[name] = value
+    for name in _FLAGS:
+        value = members.get(name)
+        if isinstance(value, bool):
+            facts[name] = value
+    return facts
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -59,7 +59,7 @@ class _PartialSuccess(msgspec.Struct, rename="camel"):
     rejected_log_records: int | str = 0
 
 
-class _Taken(msgspec.Struct, rename="camel"):
+class _ExportResponse(msgspec.Struct, rename="camel"):
     partial_success: _PartialSuccess | None = None
 
 
@@ -67,7 +67,7 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     """Return what an answer means, and briefly why."""
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _taken(answer) if is_otlp else (Fate.DELIVERED, "")
+        return _fate_of_response(answer) if is_otlp else (Fate.DELIVERED, "")
     said = _words(status)
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         final = status not in TRANSIENT_STATUSES
@@ -76,12 +76,12 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     return Fate.FAILED, said
 
 
-def _taken(answer: CollectorAnswer) -> tuple[Fate, str]:
+def _fate_of_response(answer: CollectorAnswer) -> tuple[Fate, str]:
     """Tell whether it was accepted: a login page of a network also has 200, but is not JSON."""
     if not answer.body.strip() and answer.is_whole:
         return Fate.DELIVERED, ""
     try:
-        partial = msgspec.json.decode(answer.body, type=_Taken).partial_success
+        partial = msgspec.json.decode(answer.body, type=_ExportResponse).partial_success
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Fate.FAILED, "no collector's answer"
     if partial is not None and str(partial.rejected_log_records) != "0":
@@ -96,7 +96,7 @@ def _words(status: int) -> str:
         return str(status)
 
 
-def asked_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
+def requested_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
     """Return the wait in seconds that the collector asks for, as a number or a date.
 
     Args:

@@ -19,9 +19,9 @@ from lastword.outbox.post import PostError, post
 from lastword.outbox.schedule import (
     MAX_WAIT_SECONDS,
     Fate,
-    asked_wait,
     fate_of,
     is_due,
+    requested_wait,
     wait_seconds,
 )
 from lastword.outbox.store import now_ms
@@ -154,7 +154,7 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
         fate, said = Fate.FAILED, str(error)
     else:
         fate, said = fate_of(answer, is_otlp=target.form == OTLP)
-        wait = asked_wait(answer, time.time())
+        wait = requested_wait(answer, time.time())
     if fate is Fate.DELIVERED:
         return lambda: outbox.delivered(report, target)
     if fate is Fate.REFUSED:

@@ -22,7 +22,7 @@ _QUARTER_MS = 15 * 60 * 1000
 """Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
 
 
-TOLD_EVERY = 200
+PROGRESS_EVERY = 200
 """Rows between two words of how far it is: some milliseconds."""
 
 
@@ -64,18 +64,20 @@ def trends_of(
             days=days,
             from_epoch_ms=end_ms - span,
             to_epoch_ms=end_ms,
-            now=trends.period(_found(record, end_ms - span, end_ms, at), _day),
-            before=trends.period(_found(record, end_ms - 2 * span, end_ms - span, at), _day),
+            now=trends.period(_input_between(record, end_ms - span, end_ms, at), _day),
+            before=trends.period(
+                _input_between(record, end_ms - 2 * span, end_ms - span, at), _day
+            ),
         )
 
 
-def _found(
+def _input_between(
     record: sqlite3.Connection, start: int, end: int, at: Callable[[str], None]
 ) -> trends.Found:
     turns = []
     for turn in reader.turns_between(record, start, end):
         turns.append(turn)
-        if not len(turns) % TOLD_EVERY:
+        if not len(turns) % PROGRESS_EVERY:
             at(f"{len(turns):,} turns since {_day(start)}")
     requests = reader.failed_requests(record, start, end)
     runs = {run.id: run for run in reader.runs_between(record, start, end)}
@@ -84,7 +86,7 @@ def _found(
         runs[run] = runs.get(run) or reader.run_of(record, run)
     restarts = []
     for number, run in enumerate(runs, 1):
-        if not number % TOLD_EVERY:
+        if not number % PROGRESS_EVERY:
             at(f"start {number:,} of {len(runs):,} since {_day(start)}")
         found = reader.restarts_of(record, run)
         restarts += [each for each in found if start <= each.at_epoch_ms < end]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol.tolerant import number_of
-from lastword.core.timeline.entry import Kind, tells_of_cancel
+from lastword.core.timeline.entry import Kind, ended_by_cancel
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,7 +59,7 @@ def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:
     facts = row.facts
     failed = row.kind == Kind.ERROR
     stop_reason = _text(facts.get("stop_reason"))
-    outcome = FAILED if failed else CANCELLED if tells_of_cancel(facts) else OK
+    outcome = FAILED if failed else CANCELLED if ended_by_cancel(facts) else OK
     connection.execute(
         "UPDATE turns SET ended_seconds = ?, outcome = ?, type = ?, reason = ?, phase = ?,"
         " stop_reason = ?, incident_id = ? WHERE run = ? AND turn = ? AND ended_seconds IS NULL",

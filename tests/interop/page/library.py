@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lastword.gateway.front.page_files import LIBRARY
+from lastword.web.files import LIBRARY
 from tests.kit.installs import require_node_packages
 
 HERE = Path(__file__).resolve().parent

@@ -229,7 +229,7 @@ def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
             tab.do("forward", 20_000)
             if "Gave up" in tab.do("text", ".link-status"):
                 break
-        tab.see("Gave up after 6 tries. Check that the gateway runs.")
+        tab.see("Gave up after 6 tries. Check that the gateway is running.")
         assert tab.do("axe") == []
         tab.shot("gave-up")
         gateway.start()
@@ -263,7 +263,7 @@ def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gate
     tab.do("click", "All sessions", "link")
     tab.do("click", "New session")
     tab.do("click", "Start")
-    tab.see("Nothing has been said here yet.")
+    tab.see("There are no messages yet.")
     assert tab.do("errors") == []
     tab.do("close")
 
@@ -286,7 +286,7 @@ def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
     known = tab.do("evaluate", "() => ({viewer: window.known.viewer, secret: window.known.secret})")
     with ViewerClient(gateway, replay=True, known=known) as other:
         other.load(session, gateway.root)
-        tab.see("This session is open in another window. Go on there.")
+        tab.see("This session is open in another window. Continue there.")
         tab.shot("superseded")
         tab.do("click", "Use it here")
         tab.do("wait", "button[type=submit]:enabled")
@@ -303,7 +303,7 @@ def test_what_is_no_longer_kept_is_told_as_a_gap(browser: Browser, tmp_path: Pat
             session = viewer.new(gateway.root)
             viewer.answer(viewer.prompt(session, "3000 0"))
         tab.session(gateway, session)
-        tab.see("A part of this session is no longer kept.", "1.2999 ")
+        tab.see("Part of this session is no longer kept.", "1.2999 ")
         tab.shot("gap")
         tab.do("click", "Log", "link")
         tab.see("are no longer kept.")

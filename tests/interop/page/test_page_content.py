@@ -9,7 +9,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from lastword.gateway.front.page_files import page_files
+from lastword.web.files import gateway_files
 from tests.interop.page.test_page import NO_SCROLL, holds_for_all, new_session
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -345,13 +345,13 @@ def test_the_library_is_served_as_it_is_in_the_package(browser: Browser, tmp_pat
     try:
         tab.log_in(gateway)
         length = f"() => fetch({LIBRARY!r}).then((one) => one.text()).then((text) => text.length)"
-        body = page_files()["markdown-it.js"].body.decode()
+        body = gateway_files()["markdown-it.js"].body.decode()
         assert tab.do("evaluate", length) == len(body)
         tab.do("click", "New session")
         folder = tab.do("evaluate", "() => document.querySelector('#folder').value")
         assert folder == str(gateway.root)
         tab.do("click", "Start")
-        tab.see("Nothing has been said here yet.")
+        tab.see("There are no messages yet.")
     finally:
         tab.do("close")
         gateway.close()

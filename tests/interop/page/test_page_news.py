@@ -42,8 +42,8 @@ def toasts(tab: Any) -> str:
 @pytest.mark.parametrize(
     ("sessions", "said"),
     [
-        ("load", "The agent was started again and knows nothing of what was said."),
-        ("lost", "The agent could not take this session up again."),
+        ("load", "The agent was restarted and remembers nothing of the conversation."),
+        ("lost", "The agent could not resume this session."),
         ("resume", "The agent was restarted, and knows this conversation."),
     ],
 )

@@ -7,9 +7,8 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.client.display import TITLES
-from lastword.gateway.front.page_files import FOLDER, LIBRARY
+from lastword.web.files import GATEWAY, LIBRARY, RECORD, SHARED
 from tests.interop import toolchain
 from tests.interop.page.library import library
 from tests.kit.installs import require_node_packages
@@ -28,8 +27,9 @@ OPTIONS = (
 
 def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
     packages = require_node_packages(ROOT / "tests" / "interop" / "typescript")
-    for path in (*FOLDER.glob("*.js"), *RECORD_PAGE.glob("*.js")):
-        shutil.copy(path, tmp_path)
+    for folder in (GATEWAY, RECORD, SHARED):
+        for path in folder.glob("*.js"):
+            shutil.copy(path, tmp_path)
     (tmp_path / "agent_error.js").unlink()  # its types are in what it was compiled from
     shutil.copy(PROTOCOL / "typescript" / "agent_error.ts", tmp_path)
     compiler = packages / "typescript" / "bin" / "tsc"
@@ -50,7 +50,7 @@ def test_the_library_is_what_npm_has_under_its_locked_hash() -> None:
 
 def test_a_failure_has_the_title_that_every_client_of_lastword_shows(tmp_path: Path) -> None:
     node = toolchain.require_plain_node()
-    copy = shutil.copytree(FOLDER, tmp_path / "page")
+    copy = shutil.copytree(SHARED, tmp_path / "page")
     (copy / "package.json").write_text('{"type": "module"}')  # what a browser needs no word for
     code = f"import {{ TITLES }} from {json.dumps((copy / 'cards.js').as_uri())};"
     code += "process.stdout.write(JSON.stringify(TITLES));"

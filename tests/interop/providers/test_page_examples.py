@@ -116,7 +116,7 @@ def test_a_limited_call_is_made_again_and_its_answer_is_shown(
     block: Block, provider: Provider, play: Callable[[str], tuple[Client, int]]
 ) -> None:
     client, prompt = play(program(block))
-    assert provider.wait_until_asked(1, FUSE_SECONDS)
+    assert provider.wait_for_calls(1, FUSE_SECONDS)
     provider.scenario = ProviderScenario.HEALTHY
     turn = end_of(client, prompt)
     assert turn.answer["result"]["stopReason"] == "end_turn", client.said

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lastword.client.link_words import BY_NAME, word_of_close
+from lastword.web.files import SHARED
 from tests.interop import toolchain
 from tests.kit.places import PROTOCOL
-from tests.kit.sources import ROOT
 
 HERE = Path(__file__).resolve().parent
 REASONS = [
@@ -21,9 +21,7 @@ REASONS = [
 CLOSES = [(code, "") for code in (*range(1000, 1020), 3500, 4000, 4001, *range(4400, 4500))]
 
 
-@pytest.mark.parametrize(
-    "module", [PROTOCOL / "words.js", ROOT / "gateway" / "page" / "words.js"], ids=str
-)
+@pytest.mark.parametrize("module", [PROTOCOL / "words.js", SHARED / "words.js"], ids=str)
 def test_a_close_has_the_same_word_in_both(module: Path) -> None:
     toolchain.require_plain_node()
     closes = CLOSES + [(1006, text) for text in (*REASONS, *BY_NAME)]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
 from tests.interop.sdk.official import VERSION, Official, require_official
 

@@ -14,7 +14,7 @@ import pytest
 
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.gateway.front.page_files import FOLDER as PAGE
+from lastword.web.files import GATEWAY
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, SAMPLES
 from tests.kit.reader_samples import (
@@ -76,7 +76,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_gateways_page_has_this_reader_compiled(compiled: Path) -> None:
-    assert (PAGE / "agent_error.js").read_bytes() == compiled.read_bytes()
+    assert (GATEWAY / "agent_error.js").read_bytes() == compiled.read_bytes()
 
 
 def read(compiled: Path, values: list[Any], *, thrown: bool = False) -> list[Any]:

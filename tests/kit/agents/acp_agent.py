@@ -55,7 +55,7 @@ class Agent(PlainAgent):
 
     def ask(self, method: str, **params: object) -> int:
         """Send a request to the client, and give its id."""
-        return self.wire.ask(self.session_id, method, params)
+        return self.wire.request(self.session_id, method, params)
 
     def read_until(self, wanted: Callable[[Json], bool]) -> Json:
         """The next message that is wanted, all others unheeded; leaves when the client has gone."""

@@ -51,7 +51,7 @@ def _load_half(agent: Agent) -> None:
 def forgets(agent: Agent) -> None:
     """Dies of SIGKILL at a prompt, and does not know its session afterwards."""
     agent.on_fail = _die
-    error = {"code": -32602, "message": "nothing is known of that session"}
+    error = {"code": -32602, "message": "unknown session"}
     agent.requests["session/load"] = lambda load, _params: agent.answer(load, error=error)
 
 

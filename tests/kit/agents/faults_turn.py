@@ -75,7 +75,7 @@ def silent_success(agent: Agent, prompt: object) -> None:
 
 @at_prompt
 def unknown_stop_reason(agent: Agent, prompt: object) -> None:
-    """Ends with a stop reason that is none of the protocol's."""
+    """Ends with a stop reason that the protocol does not have."""
     agent.say("Half an answer.")
     agent.end_turn(prompt, "exploded")
 

@@ -7,8 +7,9 @@ import sys
 from lastword.cli import main
 from lastword.gateway.front import abortable
 from lastword.gateway.front import socket as viewer_socket
+from lastword.gateway.viewing import slow_viewers
 
 if __name__ == "__main__":
-    viewer_socket.STALL_SECONDS = viewer_socket.INITIALIZE_SECONDS = 1.0
-    abortable.STALL_SECONDS = abortable.REQUEST_SECONDS = 1.0
+    slow_viewers.STALL_SECONDS = 1.0
+    viewer_socket.INITIALIZE_SECONDS = abortable.REQUEST_SECONDS = 1.0
     sys.exit(main(["gateway", *sys.argv[1:]]))

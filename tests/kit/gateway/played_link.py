@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 SESSION = "s1"
 CRASH = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
-END = GiveUp(Why.UNREACHABLE, "Gave up after 6 tries.", "Check that the gateway runs.", "Retry", "")
+END = GiveUp(
+    Why.UNREACHABLE, "Gave up after 6 tries.", "Check that the gateway is running.", "Retry", ""
+)
 
 
 class PlayedFront:

@@ -87,24 +87,24 @@ class Attacker(PlainAgent):
             self.note(message=message if len(json.dumps(message)) < LONG_CHARACTERS else short)
         return message
 
-    def take(self, message: dict[str, Any]) -> None:
+    def handle(self, message: dict[str, Any]) -> None:
         """Do with a message what the script says, else what a healthy agent does."""
         self._message = message
         method, params = message.get("method"), message.get("params") or {}
         self.session_id = session_of(params) or "s1"
         steps = self.life.get(method or "answer")
         if steps is None:
-            super().take(message)
+            super().handle(message)
             return
         if method == "session/prompt":
             self.begin_turn(message["id"], params)
         time_ = self._times[method] = self._times.get(method, 0) + 1
         self._play(steps[min(time_, len(steps)) - 1])
 
-    def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+    def handle_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
         """Agree to what the kit's agent does not know."""
         if method in self.requests:
-            super().take_request(request_id, method, params)
+            super().handle_request(request_id, method, params)
         else:
             self.answer(request_id, result={})
 
@@ -190,7 +190,7 @@ class Attacker(PlainAgent):
 
     def do_serve(self) -> None:
         """Do with this message what a healthy agent does."""
-        super().take(self._message)
+        super().handle(self._message)
 
     def do_hang(self) -> None:
         """Do nothing any more, and read nothing; signals end it as they end any process."""

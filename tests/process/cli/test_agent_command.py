@@ -53,7 +53,7 @@ def test_the_list_says_which_scenarios_need_a_process_of_their_own() -> None:
     marked = {line.split()[0] for line in out.splitlines() if line.split()[:1][0:] and "~" in line}
     assert {"crash_loop~", "fails_to_start~", "silence_warned~"} <= marked
     assert "agent_crash~" not in marked
-    assert "\n~ needs a process of its own" in out
+    assert "\n~ needs its own process" in out
 
 
 def test_the_list_is_there_for_machines_too() -> None:
@@ -90,11 +90,11 @@ def test_the_rungs_are_the_ladders_own() -> None:
     [
         (["rate-limit"], 'no scenario "rate-limit" (did you mean rate_limit'),
         (["crash"], "agent_crash"),
-        (["zzzzzz"], 'no scenario "zzzzzz"; `lastword agent --list`'),
+        (["zzzzzz"], 'no scenario "zzzzzz"; see `lastword agent --list`'),
         ([], "a scenario is missing"),
-        (["--json"], "--json goes with --list and --rungs"),
-        (["healthy", "--json"], "--json goes with --list and --rungs"),
-        (["--bare", "--fallback", "text", "auth"], "--bare leaves lastword out"),
+        (["--json"], "--json needs --list or --rungs"),
+        (["healthy", "--json"], "--json needs --list or --rungs"),
+        (["--bare", "--fallback", "text", "auth"], "--fallback is an option of lastword"),
         (["--fallback", "loud", "auth"], "--fallback cannot be 'loud': it takes one of auto"),
         (["./none.json"], "./none.json: no such file or directory"),
         (["--nonsense"], "there is no option --nonsense"),
@@ -138,8 +138,8 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
         os.close(ours)
         os.close(theirs)
     assert process.returncode == 0
-    assert b"speaks ACP on stdin and stdout" in err
-    assert b"is no valid JSON" in out
+    assert b"reading ACP messages from stdin" in err
+    assert b"is not valid JSON" in out
 
 
 def test_an_interrupt_ends_it_quietly() -> None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from docs.completion.command_line import PARSERS, Completed, commands
 from lastword.cli.commands import names
-from lastword.cli.completion.words import PARSERS, Completed, commands
+from lastword.cli.completion import FILES, path_of
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, a_run, write
@@ -195,7 +196,7 @@ def test_zsh_completes(zsh: Zsh, line: str, words: list[str]) -> None:
 
 
 def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
-    seen = zsh.listed("lastword exp", to="write a session into one file")
+    seen = zsh.listed("lastword exp", to="write a session to one file")
     assert "explain" in seen
 
 
@@ -248,6 +249,21 @@ def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
     assert sorted(in_fish(place, "lastword export s")) == ["s-first", "s-second"]
     assert zsh.typed("lastword log s-s")[-1] == "s-second"
     assert not (place / "trapped").exists()
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_script_and_the_manual_page_are_printed_without_any_parser(form: str) -> None:
+    code = "import sys; from lastword.cli import main; main(sys.argv[1:]); "
+    code += "sys.exit(', '.join({'argparse', 'msgspec', 'sqlite3', 'asyncio'} & {*sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, "completion", form],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.stderr == "\n"  # of sys.exit
+    assert done.stdout == path_of(form).read_text(encoding="utf-8")
 
 
 def test_where_there_is_no_record_no_session_is_completed_and_nothing_is_said(

@@ -119,7 +119,7 @@ def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> N
     desk.user.write_text(f"[gateway]\nlisten = 'x'\n{RULE.replace('budget', 'no')}")
     done = desk.run(*ECHO)
     assert (done.returncode, done.stderr.count("it runs")) == (7, 1)
-    assert f"lastword: your own rows are left out: {desk.user}:5: type cannot be" in done.stderr
+    assert f"lastword: your own rows are ignored: {desk.user}:5: type cannot be" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> N
         ("[run]\nreport-to = 'http://127.0.0.1:9'\n", "cannot set report-to; your own file can"),
         ("[run]\nidle-timeout = 1\nevidence = 'wire'\n", "cannot set evidence"),
         ("[run]\nidle-timeout = 'soon'\n", "idle-timeout cannot be 'soon'"),
-        ("[gateway]\nroot = '/'\n", "[gateway] is for your own file"),
-        (RULE, "[classify] is for your own file"),
-        ("[[journal]]\nname = 'x'\n", "[journal] is for your own file"),
+        ("[gateway]\nroot = '/'\n", "[gateway] belongs in your own file"),
+        (RULE, "[classify] belongs in your own file"),
+        ("[[journal]]\nname = 'x'\n", "[journal] belongs in your own file"),
         ("x = [" + "[" * 3000, "nested too deep"),
         ("#" * 5000, "larger than 4 KiB"),
         ("#" * 2_000_000, "larger than 4 KiB"),
@@ -143,7 +143,9 @@ def test_a_projects_file_that_is_wrong_is_left_out_with_a_warning_and_the_agent_
     done = desk.run(*ECHO)
     assert (done.returncode, done.stdout) == (7, "")
     warning, rest = done.stderr.splitlines()
-    assert warning.startswith(f"lastword: this project's file is left out: {desk.project}")
+    assert warning.startswith(
+        f"lastword: the project's configuration file is ignored: {desk.project}"
+    )
     assert says in warning
     assert rest == "it runs"
 
@@ -353,7 +355,7 @@ def test_config_check_lists_all_that_is_wrong_with_each_file(desk: ConfigDesk) -
     first, second, third = done.stdout.splitlines()
     assert first.startswith(f"{desk.user}:2: retry cannot be")
     assert second.startswith(f"{desk.user}:4: ping cannot be")
-    assert third == f"{desk.project}: nothing is wrong"
+    assert third == f"{desk.project}: no problems found"
     named = desk.run("config", "check", "--json", str(desk.user))
     document = json.loads(named.stdout)
     assert problems_in(document, "config") == []

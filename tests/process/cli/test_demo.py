@@ -37,7 +37,7 @@ def test_the_demo_ends_every_turn_typed_and_in_time() -> None:
     assert "\033" not in done.stdout
     for words in (
         "A spinner, after 1.5 s and for ever.",
-        "Done. Nothing is shown, and no error either.",
+        "Done. Nothing is shown, not even an error.",
         "The agent is gone",
         "Retry: yes, after 20 s",
         "Safe to retry: by continuing, not repeating",

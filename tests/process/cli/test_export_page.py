@@ -38,7 +38,7 @@ def exported(state: Path, *arguments: str, **environment: str) -> str:
     done = lastword(*words, state=state, **environment)
     assert (done.returncode, done.stdout) == (0, f"{target}\n"), done.stderr
     said = " ".join(done.stderr.split())
-    assert said.startswith(f"Written to {target} In it: one page with "), said
+    assert said.startswith(f"Written to {target} Contents: one page with "), said
     assert said.endswith("Read it before you attach it."), said
     return target.read_bytes().decode()
 

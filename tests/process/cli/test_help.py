@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from docs.completion.command_line import PARSERS
 from lastword.cli.commands import GROUPS, names
-from lastword.cli.completion.words import PARSERS
 from tests.kit.patience import FUSE_SECONDS
 
 UNITS = {

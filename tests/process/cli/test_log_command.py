@@ -303,11 +303,11 @@ def test_a_limit_says_that_there_is_more(state: Path) -> None:
     [
         (["nonsense"], 2, "no session begins with 'nonsense'; `lastword log` lists them"),
         ([""], 2, "no session begins with ''"),
-        (["ab"], 2, "may be any of these; give more of it:\n  abd-2"),
+        (["ab"], 2, "is ambiguous; give more of it:\n  abd-2"),
         (["--since", "yesterday"], 2, "--since cannot be 'yesterday': it takes 30m, 2h"),
         (["--limit", "0"], 2, "a whole number from 1 up"),
         (["--limit", "many"], 2, "a whole number from 1 up"),
-        (["abc", "--last"], 2, "--last names a session by itself"),
+        (["abc", "--last"], 2, "--last already names a session"),
         (["--follow", "--since", "2h"], 2, "--follow begins now"),
         (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
         (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),

@@ -57,11 +57,11 @@ def test_a_number_wins_over_the_beginning_of_an_id_and_a_whole_id_over_a_number(
 ) -> None:
     session, said = opened(state, "1")
     assert session == "1f-last"
-    assert "1 is taken as the session's number in the list" in said
+    assert "1 is read as a number in the list" in said
     assert opened(state, "1f") == ("1f-last", "")
     session, said = opened(state, "2")
     assert session == "2"
-    assert "2 is a session's id here, not a number of the list" in said
+    assert "2 is a session's id here, not a number in the list" in said
     assert opened(state, "019") == (LONG_ID, ""), "no number begins with 0"
 
 

@@ -201,7 +201,7 @@ def test_a_start_that_failed_can_be_opened(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["nonsense"], "no session begins with 'nonsense'"),
-        (["s1", "--last"], "--last names a session by itself"),
+        (["s1", "--last"], "--last already names a session"),
         (["--json"], "--web shows all of it as it happens; leave --json out"),
         (["--follow"], "leave --follow out"),
         (["--port", "0"], "it takes a whole number from 1 up"),
@@ -223,7 +223,7 @@ def test_what_cannot_be_served_is_answered_in_a_sentence(
 def test_its_options_are_of_no_use_without_it(state: Path, option: list[str]) -> None:
     done = lastword("log", *option, state=state)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--no-open and --port belong to --web" in done.stderr
+    assert "--no-open and --port need --web" in done.stderr
 
 
 def test_a_record_that_is_not_there_or_damaged_is_said_so(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The manual page: true to the parsers, and without a warning where it is shown."""
+"""The manual page: complete, and shown without a warning."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ import subprocess
 
 import pytest
 
+from docs.completion.command_line import PARSERS
 from lastword.cli.commands import names
-from lastword.cli.completion.manual import page
-from lastword.cli.completion.words import PARSERS
+from lastword.cli.completion import path_of
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
 
-PAGE = ROOT / "docs" / "lastword.1"
-
-
-def test_the_page_is_what_the_parsers_say() -> None:
-    again = "lastword completion man > docs/lastword.1"
-    assert PAGE.read_text(encoding="utf-8") == page(), f"make it anew: {again}"
+PAGE = path_of("man")
 
 
 def test_the_page_has_every_command_and_every_option() -> None:

@@ -194,7 +194,7 @@ sys.exit(main(sys.argv[2:]))
         ("lastword.cli.explain.case", "explain"),
         ("lastword.cli.streams", "log"),
         ("lastword.kit.check.run", "check"),
-        ("lastword.cli.setup.forms", "setup"),
+        ("lastword.cli.setup.entries", "setup"),
         ("lastword.sidecar.signals", "run"),
     ],
 )

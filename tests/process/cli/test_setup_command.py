@@ -246,7 +246,7 @@ def test_a_mark_before_the_text_stays_there(home: Home) -> None:
     [
         (b"{", "not valid JSON (line 1, column 2"),
         (b"\xff\xfe{\x00}\x00", "it is not UTF-8"),
-        (b"[]", "something else than an object"),
+        (b"[]", "does not contain a JSON object"),
         (b'{"agent_servers": []}', "is not an object"),
         (b'{"agent_servers": {}, "agent_servers": {}}', "twice"),
         (b" " * (8 * 1024 * 1024 + 1), "larger than 8 MiB"),
@@ -304,7 +304,7 @@ def test_all_that_is_known_is_listed(home: Home) -> None:
         (("zed",), "say which agent: lastword setup zed claude"),
         (("zed", "--"), "there is no command after --"),
         (("zed", "claude", "--", "x"), "not both"),
-        (("zed", "--wrap", "Mine", "claude"), "--wrap takes the agent that the settings have"),
+        (("zed", "--wrap", "Mine", "claude"), "--wrap names an agent in the settings"),
         (("zed", "claude", "--name", " "), "--name is empty"),
         (("zed", "claude", "--retry", "x"), "--retry cannot be 'x'"),
         (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),

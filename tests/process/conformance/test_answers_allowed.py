@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.patience import patient
@@ -70,7 +70,7 @@ def test_the_history_that_a_session_brings_back_is_no_late_content_of_its_last_t
 def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
     told = keeper("initialize", "echoes", act="healthy", protocol=2)
     assert told.verdict is CheckVerdict.NOT_APPLICABLE, told
-    assert "repeats any protocol version" in told.evidence
+    assert "repeats any requested protocol version" in told.evidence
 
 
 def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same() -> None:
@@ -91,7 +91,7 @@ def test_an_array_that_nobody_asked_for_is_no_message() -> None:
     settings = CheckSettings(("sh", "-c", script), Hooks(), WaitLimits(answer_seconds=0.5))
     ((_, told),) = findings(settings, rows)
     assert told.verdict is FAIL
-    assert "it is no object" in told.evidence
+    assert "it is not an object" in told.evidence
 
 
 def test_an_early_request_is_not_held_against_an_agent_that_refuses_the_version() -> None:

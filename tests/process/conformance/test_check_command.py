@@ -50,7 +50,7 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> Non
     assert (status, err) == (1, "")
     assert "FAIL  AGT-10" in out
     words = " ".join(out.split())
-    assert "it is no JSON" in words
+    assert "it is not JSON" in words
     assert "Welcome to the agent!" in words
     assert "`lastword run --` in front corrects it" in words
     assert max(map(len, out.splitlines())) <= max(32, int(columns))
@@ -125,7 +125,7 @@ def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
         (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
         (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
         (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
-        (["--preset", "kimi", "--keep-home", "--", "cat"], "a home of its own"),
+        (["--preset", "kimi", "--keep-home", "--", "cat"], "its own home folder"),
         (["--timeout", "0", "--", "cat"], "--timeout"),
         (["--junit", "/dev/null/x", "--", "cat"], "/dev/null"),
     ],
@@ -154,7 +154,7 @@ def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     cases = {case.get("name"): case for case in ET.parse(report).iter("testcase")}
     failure = cases["AGT-10 stdout"].find("failure")
     assert failure is not None
-    assert "no JSON" in str(failure.get("message"))
+    assert "not JSON" in str(failure.get("message"))
     assert cases["AGT-24 failing-turn-told"].find("skipped") is not None
     assert list(cases["AGT-1 initialize"]) == []
     assert [path.name for path in report.parent.iterdir()] == [report.name]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
-from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
@@ -249,7 +249,7 @@ def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     assert found.pop("future-version").verdict is future
     assert {f.verdict for f in found.values()} == {CheckVerdict.NOT_APPLICABLE}, found
     assert {f.evidence for f in found.values()} == {
-        "the agent speaks protocol version 2 alone; for that there is --protocol 2"
+        "the agent only speaks protocol version 2; check it with --protocol 2"
     }
 
 

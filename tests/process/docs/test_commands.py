@@ -194,7 +194,7 @@ def until_stopped(desk: Path, line: str) -> tuple[int, str]:
 def test_a_line_that_is_not_run_is_read_by_its_own_parser(desk: Path, line: str) -> None:
     given = words(line)
     if given[1] == "gateway":
-        assert gateway_options.read(["--root", str(desk), *options_of(given)]).command
+        assert gateway_options.read(["--root", str(desk), *options_of(given)]).holder.command
         return
     # `--list` reads every other option, and starts nothing.
     status, told = run(desk, line.replace("lastword check", "lastword check --list", 1))

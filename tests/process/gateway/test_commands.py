@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
-from lastword.gateway.front.process import GatewaySettings, run_folder_of
+from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
@@ -78,19 +78,30 @@ def test_what_cannot_be_used_is_said_with_status_2(words: tuple[str, ...], said:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("module", ["starlette", "uvicorn", "websockets"])
-@pytest.mark.parametrize("words", [["--", "true"], ["token"], ["status"], ["stop"]])
-def test_without_the_extra_the_line_that_installs_it_is_said(module: str, words: list[str]) -> None:
-    done = subprocess.run(
+def blocked(module: str, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command where a module of the extra is missing."""
+    return subprocess.run(
         [sys.executable, "-c", BLOCKED.format(module=module, words=words)],
         capture_output=True,
         text=True,
         check=False,
         timeout=FUSE_SECONDS,
     )
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn", "websockets"])
+def test_without_the_extra_the_line_that_installs_it_is_said(module: str) -> None:
+    done = blocked(module, ["--", "true"])
     assert done.returncode == 2
     assert command_for("gateway") in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("words", "status"), [(["token"], 0), (["status"], 1), (["stop"], 1)])
+def test_a_command_to_a_gateway_needs_no_extra(words: list[str], status: int) -> None:
+    done = blocked("uvicorn", words)
+    assert done.returncode == status
+    assert command_for("gateway") not in done.stderr
 
 
 def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
@@ -102,13 +113,7 @@ def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["stop", "--help"], ["--root", ".", "-h"]])
 def test_help_needs_no_extra(words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED.format(module="uvicorn", words=words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-    )
+    done = blocked("uvicorn", words)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: lastword gateway")
 
@@ -227,7 +232,7 @@ def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_pat
         low, high = sorted((first.port, second.port))
         told = second.tell("status")
         assert told.returncode == 0
-        assert f"; another one is on port {first.port} (--port {first.port})\n" in told.stdout
+        assert f"; one is running on port {first.port} (--port {first.port})\n" in told.stdout
         told = run("stop", "--port", "1", **shared)
         assert told.returncode == 1
         assert f"; others are on ports {low}, {high} (--port {low})\n" in told.stderr
@@ -299,9 +304,8 @@ def test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one(tmp_path
     long.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(long))
-        settings = GatewaySettings(state_folder=str(long))
-        short = run_folder_of(settings, 7780)
-        other = run_folder_of(GatewaySettings(state_folder=str(tmp_path)), 7780)
+        short = run_folder_of(str(long), 7780)
+        other = run_folder_of(str(tmp_path), 7780)
     assert len(short) < 64
     assert short != other
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.front.holders import Holders, StartError
-from lastword.gateway.holder.process import HolderSettings
+from lastword.gateway.settings.holder import HolderSettings
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 

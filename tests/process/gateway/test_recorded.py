@@ -149,9 +149,9 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
 
     page = " ".join(lastword(gateway, "log", incident).split())
     assert "left: the gateway's front went away (1006)" in page
-    assert "the agent's question for a permission waits: nobody is there to answer it" in page
+    assert "the agent's question for a permission is waiting for a viewer to answer it" in page
     assert f"during 1 turn, incident {incident}" in page
-    assert "session restored, and the agent knows what was said before" in page
+    assert "session restored with its full history" in page
     assert "prompt" in page
 
     summed = json.loads(lastword(gateway, "stats", "--json"))["now"]["gateway"]

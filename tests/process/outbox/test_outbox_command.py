@@ -69,7 +69,7 @@ def test_what_waits_for_an_old_address_is_told_and_sent_to_the_new_one(tmp_path:
     with Collector() as collector:
         shown = outbox(tmp_path, LASTWORD_REPORT_TO=collector.url).stdout
         assert f"--redirect {old.place}" in shown
-        assert shown.count("wait for nobody") == 2
+        assert shown.count("so these are not sent") == 2
         targets = json.loads(outbox(tmp_path, "--json", LASTWORD_REPORT_TO=collector.url).stdout)
         assert [each["current"] for each in targets["targets"]] == [False, False]
         done = outbox(tmp_path, "--redirect", f"{old.place}/", "--report-to", collector.url)
@@ -109,7 +109,7 @@ def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
     assert "rate_limit, 01RUNA-7: 401 Unauthorized" in shown
     (letter,) = json.loads(outbox(tmp_path, "--json").stdout)["dead_letters"]
     assert letter["report"]["facts"]["incident_id"] == "01RUNA-7"
-    assert outbox(tmp_path, "--clear-dead").stdout == "1 refused report forgotten\n"
+    assert outbox(tmp_path, "--clear-dead").stdout == "1 refused report deleted\n"
     assert "0 waiting, 0 refused" in outbox(tmp_path).stdout
 
 
@@ -118,7 +118,7 @@ def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
         done = outbox(tmp_path, "--test", "--report-to", collector.url)
         assert (done.returncode, done.stdout) == (
             0,
-            f"a test report was taken at {collector.url}\n",
+            f"a test report was accepted by {collector.url}\n",
         )
         (came,) = collector.came
         assert came.facts["lastword.what"] == "test"

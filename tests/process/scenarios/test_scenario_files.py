@@ -171,21 +171,21 @@ def test_help_names_every_step() -> None:
 
 
 BAD = {
-    "no JSON": ("{", "no valid JSON"),
+    "no JSON": ("{", "invalid JSON"),
     "no object": ([1], "Expected `object`, got `array`"),
     "no turns": ({}, "missing required field `turns`"),
     "empty": ({"turns": []}, "turns is empty"),
-    "unknown member": ({"turns": [[]], "on_cancle": "ignore"}, "like it: on_cancel"),
+    "unknown member": ({"turns": [[]], "on_cancle": "ignore"}, "did you mean on_cancel?"),
     "unknown step": (
         {"turns": [[{"say": "x"}, {"sya": "x"}]]},
         'turn 1, step 2: there is no "sya"',
     ),
-    "unknown step's like": ({"turns": [[{"sya": "x"}]]}, "like it: say"),
+    "unknown step's like": ({"turns": [[{"sya": "x"}]]}, "did you mean say?"),
     "two in one": ({"turns": [[{"say": "x", "wait": 1}]]}, "turn 1, step 1: a step is one of"),
     "none in one": ({"turns": [[{}]]}, "this one is empty"),
     "wrong type": ({"turns": [[], [{"wait": "long"}]]}, "turn 2, step 1, wait: Expected `float`"),
     "unknown status": ({"turns": [[{"tool": {"status": "x"}}]]}, "turn 1, step 1, tool, status"),
-    "no way to fail": ({"turns": [[{"fail": {}}]]}, "step 1, fail: say by one of http"),
+    "no way to fail": ({"turns": [[{"fail": {}}]]}, "step 1, fail: it needs exactly one of http"),
     "two ways": ({"turns": [[{"fail": {"http": 4, "exception": "x"}}]]}, "one of http"),
     "half a payload": ({"turns": [[{"fail": {"agent_error": {}}}]]}, "lacks type, message"),
     "unknown type": (
@@ -197,10 +197,10 @@ BAD = {
     "no status": ({"turns": [[{"exit": 999}]]}, "from 0 to 255"),
     "no time": ({"turns": [[{"wait": -1}]]}, "seconds are from 0 to 86400"),
     "for ever": ({"turns": [[{"retry": {"attempt": 2, "wait": 1e9}}]]}, "retry: seconds are"),
-    "too much": ({"turns": [[{"fill": 1 << 40}]]}, "fill: a number of bytes"),
-    "not so": ({"turns": [[{"hang": False}]]}, "hang: it is true, or not there"),
-    "an end at a start": ({"turns": [[]], "starts": [[{"result": "x"}]]}, "there is no turn"),
-    "no kind": ({"turns": [[{"update": {}}]]}, "it lacks sessionUpdate"),
+    "too much": ({"turns": [[{"fill": 1 << 40}]]}, "fill: it takes at most"),
+    "not so": ({"turns": [[{"hang": False}]]}, "hang: it can only be true"),
+    "an end at a start": ({"turns": [[]], "starts": [[{"result": "x"}]]}, "no turn to end"),
+    "no kind": ({"turns": [[{"update": {}}]]}, "sessionUpdate is missing"),
     "in a repeat": (
         {"turns": [[{"repeat": {"steps": [{"kill": "NINE"}]}}]]},
         "turn 1, step 1, repeat, step 1, kill",
@@ -226,10 +226,10 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert "no such file" in run(tmp_path / "none.json")[2]
     assert "is a directory" in run(tmp_path, "--file")[2]
     (tmp_path / "latin.json").write_bytes(b'{"turns": "\xff"}')
-    assert "is no UTF-8 (byte 11)" in run(tmp_path / "latin.json")[2]
+    assert "is not UTF-8 (byte 11)" in run(tmp_path / "latin.json")[2]
     (tmp_path / "big.json").write_bytes(b" " * (1 << 21))
     assert "at most 1024 KiB" in run(tmp_path / "big.json")[2]
-    assert "give one" in run("healthy", "--file", str(tmp_path / "big.json"))[2]
+    assert "not both" in run("healthy", "--file", str(tmp_path / "big.json"))[2]
 
 
 YAML = """
@@ -259,7 +259,7 @@ def test_the_file_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
 def test_yaml_says_the_same_where_its_package_is_there(tmp_path: Path) -> None:
     need_yaml()
     assert load(str(written(tmp_path, YAML, "mine.yaml"))) == script_of(MINE)
-    with pytest.raises(ScriptError, match=r"no valid YAML: .*line 1"):
+    with pytest.raises(ScriptError, match=r"invalid YAML: .*line 1"):
         load(str(written(tmp_path, "a: [", "bad.yml")))
 
 
@@ -267,5 +267,5 @@ def test_yaml_without_its_package_is_refused_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(ScriptError, match=r"pip install .*\[yaml\]'; or write JSON"):
+    with pytest.raises(ScriptError, match=r"pip install .*\[yaml\]'; or use JSON"):
         load(str(written(tmp_path, YAML, "mine.yaml")))

@@ -53,7 +53,7 @@ def test_a_wire_fault_comes_raw_without_lastword(played: Play, name: str) -> Non
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_failure_is_the_one_that_the_list_tells(played: Play, name: str, version: int) -> None:
-    told, seen = SCENARIOS[name].told_in(version), played(name, version)
+    told, seen = SCENARIOS[name].failure_in(version), played(name, version)
     if told is None or told.type is ErrorType.CANCELLED:
         assert seen.error is None
         stop_reason = str(seen.words[-2:])

@@ -130,8 +130,8 @@ def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
     ],
 )
 def test_a_state_in_meta_may_say_that_something_failed(meta: dict[str, Any], failed: bool) -> None:
-    assert agents.says_it_failed({"_meta": meta}) is failed
-    assert not agents.says_it_failed(None)
+    assert agents.has_failed_state({"_meta": meta}) is failed
+    assert not agents.has_failed_state(None)
 
 
 def test_a_retry_in_prose_is_counted_by_its_form() -> None:

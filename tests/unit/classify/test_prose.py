@@ -9,7 +9,11 @@ import pytest
 
 import tests.kit
 from lastword.core.classify.prose import MAX_WORDS_CHARS, error_by_form
-from lastword.core.failure.signs import MAX_PROSE_CHARS, asks_about_errors, may_be_error_by_form
+from lastword.core.failure.signs import (
+    MAX_PROSE_CHARS,
+    may_be_error_by_form,
+    may_request_error_text,
+)
 from tests.kit.honest_answers import equal_answers, honest_answers
 
 ERRORS = [
@@ -39,7 +43,7 @@ def test_no_honest_answer_has_the_form_of_an_error_that_happened() -> None:
 def test_an_error_that_was_asked_for_is_told_from_one_that_happened_by_the_prompt_alone() -> None:
     equal = equal_answers()
     assert any(error_by_form(honest.answer) for honest in equal)
-    assert [honest.prompt for honest in equal if not asks_about_errors(honest.prompt)] == []
+    assert [honest.prompt for honest in equal if not may_request_error_text(honest.prompt)] == []
 
 
 def test_an_error_that_tells_of_itself_is_found_without_another_word() -> None:
@@ -77,11 +81,11 @@ def test_a_healthy_turn_is_told_without_the_classifier(text: str) -> None:
 
 @pytest.mark.parametrize("prompt", ["Add dark mode.", "What does this repository do?", "go on"])
 def test_a_prompt_may_have_nothing_to_do_with_errors(prompt: str) -> None:
-    assert not asks_about_errors(prompt)
+    assert not may_request_error_text(prompt)
 
 
 def test_a_prompt_too_long_to_read_may_ask_for_anything() -> None:
-    assert asks_about_errors("Add dark mode. " * 2000)
+    assert may_request_error_text("Add dark mode. " * 2000)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.config import places
+from lastword.cli.config import discovery
 from lastword.cli.config.command import problems_of
+from lastword.cli.config.discovery import find, project_path, user_path
 from lastword.cli.config.document import (
     MAX_BYTES,
     MAX_PROJECT_BYTES,
     ConfigDocument,
     DocumentError,
 )
-from lastword.cli.config.places import find, project_path, user_path
 from lastword.cli.config.rows import TYPES, backtracking, rows_in
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, PROJECT, USER, FileSettings, read
 from lastword.cli.config.tables import TABLES, options_of, texts_of
@@ -50,7 +50,7 @@ VALUES: dict[str, Any] = {
     "folder": "there",
     "file": "there",
     "url": "http://127.0.0.1:4318",
-    "list": ["a.example"],
+    "names": ["a.example"],
     "text": "text",
 }
 NAMED = {
@@ -145,7 +145,7 @@ def test_a_value_means_what_it_means_on_the_command_line(
     name: str, value: object, text: str
 ) -> None:
     option = options_of("run")[name]
-    assert texts_of("run", option, value, "/home/me/.config/lastword") == [text]
+    assert texts_of(option, value, "/home/me/.config/lastword") == [text]
 
 
 # --- what is wrong, and its line
@@ -318,7 +318,7 @@ def test_a_file_is_named_or_none_is_read(
 
 
 def test_the_search_imports_nothing_but_os() -> None:
-    assert re.findall(r"^(?:from|import) (\S+)", _source(places.__file__), re.MULTILINE) == [
+    assert re.findall(r"^(?:from|import) (\S+)", _source(discovery.__file__), re.MULTILINE) == [
         "__future__",
         "os",
     ]
@@ -393,12 +393,12 @@ def test_a_rule_decides_before_the_built_in_ones_and_is_named() -> None:
         ({"type": "bugdet"}, "type cannot be 'bugdet'. Did you mean budget?"),
         ({"type": "agent_crash"}, "type cannot be 'agent_crash'"),
         ({"type": None}, "type is missing"),
-        ({"name": "A B"}, "name has small letters"),
+        ({"name": "A B"}, "name has lower-case letters"),
         ({"message": "abc"}, "message needs 4 characters"),
         ({"message": []}, "a rule has message or words"),
         ({"message": 1}, "message takes a text, or a list"),
         ({"words": "two words"}, "words are single"),
-        ({"retryable": True}, "retryable can be false alone"),
+        ({"retryable": True}, "retryable can only be false"),
         ({"messages": "x"}, "there is no member 'messages'. Did you mean message?"),
     ],
 )
@@ -463,13 +463,13 @@ def test_a_journal_is_read_as_a_built_in_one() -> None:
         ({"default": None}, "a journal needs default"),
         ({"variables": ["HOME"]}, "variables are pairs"),
         ({"variables": [["HOME", "../.."]]}, "variables are pairs"),
-        ({"members": MEMBERS}, "a journal has pattern or members, and not both"),
-        ({"pattern": None}, "a journal has pattern or members, and not both"),
+        ({"members": MEMBERS}, "a journal needs either pattern or members"),
+        ({"pattern": None}, "a journal needs either pattern or members"),
         ({"pattern": "(?P<at>"}, "pattern cannot be used"),
         ({"pattern": "x" * 1001}, "pattern has more than 1000"),
         ({"pattern": "(?P<at>x)"}, "pattern needs the groups"),
         ({"pattern": "(?P<at>x)(?P<message>y)(?P<zone>z)"}, "pattern has a group"),
-        ({"pattern": "(?P<at>(x+)+)(?P<message>y)"}, "pattern may take long"),
+        ({"pattern": "(?P<at>(x+)+)(?P<message>y)"}, "pattern may be slow"),
         ({"marker": ""}, "marker takes a text"),
         ({"goes-on": "yes"}, "goes-on takes true or false"),
         ({"agent": 1}, "agent takes a text"),

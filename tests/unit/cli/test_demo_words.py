@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from lastword.cli.demo_words import FAULT, SAFE, facts, left_with
 from lastword.core.failure.taxonomy import AgentError, ErrorType, Origin, RetrySafety
-from lastword.kit.demo.client import SeenTurn, shown_by_zed
+from lastword.kit.demo.client import DemoTurn, shown_by_zed
 
 
-def seen(*, answer: dict[str, object] | None = None, ended: bool = False) -> SeenTurn:
-    return SeenTurn(answer=answer, typed=None, text="", frames=[], seconds=1.0, ended=ended)
+def seen(*, answer: dict[str, object] | None = None, ended: bool = False) -> DemoTurn:
+    return DemoTurn(answer=answer, typed=None, text="", frames=[], seconds=1.0, ended=ended)
 
 
 def test_every_word_has_a_sentence() -> None:
@@ -45,7 +45,7 @@ def test_each_way_to_say_nothing_has_its_own_sentence() -> None:
         left_with(turn, 1.5) for turn in (seen(), seen(answer={}), seen(ended=True))
     )
     assert waits[0] == "A spinner, after 1.5 s and for ever."
-    assert done == ["Done. Nothing is shown, and no error either."]
+    assert done == ["Done. Nothing is shown, not even an error."]
     assert "no answer" in gone[0]
 
 

@@ -55,7 +55,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (
             Kind.QUESTION_DECIDED,
             {"what": "permission", "how": "expired"},
-            "the agent's question for a permission: nobody came in time, so it was refused",
+            "the agent's question for a permission: no viewer came in time, so it was refused",
         ),
         (
             Kind.SUPERVISOR_EXITED,
@@ -65,7 +65,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (
             Kind.SESSION_RESTORED,
             {"history": "none"},
-            "session restored; the agent has forgotten what was said before",
+            "session restored; the agent remembers nothing of the conversation",
         ),
         (
             Kind.SESSION_NOT_RESTORED,
@@ -73,7 +73,11 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
             "session not restored: the agent refused (agent crashed, exit status)",
         ),
         (Kind.LOG_RESET, {"reason": "disk"}, None),
-        (Kind.SESSION_ENDED, {"cause": "idle"}, "session ended: nobody was there for too long"),
+        (
+            Kind.SESSION_ENDED,
+            {"cause": "idle"},
+            "session ended: no viewer was connected for too long",
+        ),
         (Kind.SESSION_HELD, {"name": "1-4af0"}, "held by a gateway, which names it 1-4af0"),
     ],
 )

@@ -34,7 +34,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[TextIO]:
 def painted(style: str) -> str:
     page = Page(40)
     page.line("text", style)
-    return page.take()
+    return page.drain()
 
 
 def test_names_in_wide_characters_do_not_move_what_follows() -> None:
@@ -50,21 +50,21 @@ def test_pages_stand_beside_each_other_whatever_they_are_written_in() -> None:
     right.line("x")
     right.line("x")
     page.beside(left, right)
-    lines = page.take().splitlines()
+    lines = page.drain().splitlines()
     assert {text_width(line.rpartition("x")[0]) for line in lines} == {14}
 
 
 def test_what_goes_on_stands_below_its_beginning_in_wide_characters_too() -> None:
     page = Page(40)
     page.row("\u6f22\u5b57: ", "one " * 12)
-    first, second, *_ = page.take().splitlines()
+    first, second, *_ = page.drain().splitlines()
     assert text_width(first.partition("one")[0]) == text_width(second.partition("one")[0]) == 6
 
 
 def test_a_text_that_may_have_so_many_lines_ends_visibly() -> None:
     page = Page(40)
     page.line("word " * 40, at_most=2)
-    lines = page.take().splitlines()
+    lines = page.drain().splitlines()
     assert len(lines) == 2
     assert lines[1].endswith("…")
     assert max(map(text_width, lines)) <= 40

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.failure.retry_policy import Failed, RetryBounds, asked_seconds, next_wait
+from lastword.core.failure.retry_policy import (
+    Failed,
+    RetryBounds,
+    next_wait,
+    requested_wait_seconds,
+)
 from lastword.core.failure.taxonomy import ErrorType
 
 NOW = 1_790_000_000.0
@@ -70,9 +75,9 @@ def test_without_a_servers_wait_the_longest_doubles_up_to_five_minutes(
 
 
 def test_the_moment_of_a_reset_is_a_servers_wait_and_one_that_is_over_is_none() -> None:
-    assert asked_seconds(failed(reset_at_epoch_ms=at(90)), NOW) == 90
-    assert asked_seconds(failed(reset_at_epoch_ms=at(-90)), NOW) is None
-    assert asked_seconds(failed(reset_at_epoch_ms=at(90), retry_after_seconds=5), NOW) == 5
+    assert requested_wait_seconds(failed(reset_at_epoch_ms=at(90)), NOW) == 90
+    assert requested_wait_seconds(failed(reset_at_epoch_ms=at(-90)), NOW) is None
+    assert requested_wait_seconds(failed(reset_at_epoch_ms=at(90), retry_after_seconds=5), NOW) == 5
 
 
 def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> None:

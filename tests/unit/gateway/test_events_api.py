@@ -17,6 +17,7 @@ from lastword.gateway.api.client_errors import (
     failure_of,
     read_report,
 )
+from lastword.gateway.api.events import event_of
 from lastword.gateway.api.openapi import OPERATIONS, document
 from lastword.gateway.api.requests import ProblemError
 from lastword.gateway.api.scan import MAX_SCANNED, EventQuery, Scan, whole_page
@@ -28,7 +29,6 @@ from lastword.gateway.api.shapes import (
     SessionState,
     ViewerCount,
 )
-from lastword.gateway.api.telling import event_of
 from lastword.gateway.api.views import KnownOfSession, view_of, visible
 from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
@@ -370,13 +370,13 @@ def test_title_and_folder_are_shown_to_who_may_see_them() -> None:
 def test_a_peer_has_its_own_pace_and_its_own_wait() -> None:
     now = 0.0
     pace = ReportPace(lambda: now)
-    assert [pace.take("a") for _ in range(REPORTS)] == [0] * REPORTS
-    assert pace.take("a") == 61
-    assert pace.take("b") == 0
+    assert [pace.wait_seconds("a") for _ in range(REPORTS)] == [0] * REPORTS
+    assert pace.wait_seconds("a") == 61
+    assert pace.wait_seconds("b") == 0
     now = 59.5
-    assert pace.take("a") == 1
+    assert pace.wait_seconds("a") == 1
     now = 60.0
-    assert pace.take("a") == 0
+    assert pace.wait_seconds("a") == 0
 
 
 def test_a_report_is_small_and_has_no_place_for_a_text() -> None:
@@ -405,8 +405,8 @@ def test_words_that_are_counted_are_bounded() -> None:
     counts = ReportCounts()
     for number in range(300):
         counts.note(ClientEvent(source=ClientSource.PAGE, word=f"w{number}"))
-    assert len(counts.told()) == 257
-    assert counts.told()["other"] == 44
+    assert len(counts.by_word()) == 257
+    assert counts.by_word()["other"] == 44
 
 
 def test_the_document_names_every_operation_and_shape_that_it_refers_to() -> None:

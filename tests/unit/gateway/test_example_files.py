@@ -89,10 +89,10 @@ def test_the_compose_files_command_is_one_that_the_gateway_takes() -> None:
     words[words.index("--root") + 1] = str(ROOT)
     settings = read(words)
     assert settings.behind_proxy
-    assert settings.host == "127.0.0.1"
+    assert settings.listen[0] == "127.0.0.1"
     assert settings.hosts == ["localhost"]
-    assert settings.command == ["opencode", "acp"]
-    assert f"server {settings.host}:{settings.port};" in NGINX
+    assert settings.holder.command == ["opencode", "acp"]
+    assert "server {}:{};".format(*settings.listen) in NGINX
 
 
 def test_nothing_in_the_containers_runs_as_root_or_can_be_written_without_need() -> None:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 def test_the_defaults_are_loopback_and_what_the_help_says() -> None:
     settings = read(["--", "agent", "--acp"])
-    assert (settings.host, settings.port, settings.path) == ("127.0.0.1", 7780, "/acp")
-    assert settings.command == ["agent", "--acp"]
-    assert settings.options == []
-    assert settings.unattended_seconds == 86400.0
-    assert settings.log_limit_bytes == 64 * 1024**2
-    assert {settings.behind_proxy, settings.compress, settings.client_fs} == {False}
+    assert (settings.listen, settings.path) == (("127.0.0.1", 7780), "/acp")
+    assert settings.holder.command == ["agent", "--acp"]
+    assert settings.holder.options == []
+    assert settings.holder.unattended_seconds == 86400.0
+    assert settings.holder.log_limit_bytes == 64 * 1024**2
+    assert {settings.behind_proxy, settings.compress, settings.holder.client_fs} == {False}
 
 
 def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
     settings = read(["--idle-timeout", "30", "--sessions", "4", "--no-record", "--", "agent"])
-    assert settings.options == ["--idle-timeout", "30", "--no-record"]
+    assert settings.holder.options == ["--idle-timeout", "30", "--no-record"]
     assert settings.sessions == 4
     with pytest.raises(UsageError, match="idle-timeout"):
         read(["--idle-timeout", "soon", "--", "agent"])
@@ -38,11 +38,11 @@ def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
 ) -> None:
     monkeypatch.setenv("LASTWORD_REPORT_FORMAT", "webhook")
     settings = read(["--report-to", "http://c", "--", "agent"])
-    assert settings.report == Wish("http://c", "webhook")
+    assert settings.holder.report == Wish("http://c", "webhook")
     monkeypatch.setenv("LASTWORD_REPORT_TO", "http://u:password@c")
-    assert read(["--", "agent"]).report == Wish("", "webhook")
+    assert read(["--", "agent"]).holder.report == Wish("", "webhook")
     assert os.environ["LASTWORD_REPORT_TO"]
-    assert read(["--report-to=", "--", "agent"]).report.url == ""
+    assert read(["--report-to=", "--", "agent"]).holder.report.url == ""
     assert "LASTWORD_REPORT_TO" not in os.environ
 
 
@@ -50,7 +50,7 @@ def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
     with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
         read(["--report-to", "http://c", "--", "agent"])
-    assert read(["--", "agent"]).report == Wish()
+    assert read(["--", "agent"]).holder.report == Wish()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatc
 )
 def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
     settings = read(["--listen", text, "--", "agent"])
-    assert (settings.host, settings.port) == address
+    assert settings.listen == address
 
 
 @pytest.mark.parametrize("text", ["7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1"])
@@ -70,8 +70,8 @@ def test_what_is_no_address_is_said(text: str, capsys: pytest.CaptureFixture[str
 
 
 def test_questions_are_rejected_or_held_for_so_long() -> None:
-    assert read(["--unattended", "reject", "--", "a"]).unattended_seconds is None
-    assert read(["--unattended-timeout", "5", "--", "a"]).unattended_seconds == 5.0
+    assert read(["--unattended", "reject", "--", "a"]).holder.unattended_seconds is None
+    assert read(["--unattended-timeout", "5", "--", "a"]).holder.unattended_seconds == 5.0
 
 
 def test_names_are_given_in_one_word_or_in_several() -> None:
@@ -92,17 +92,17 @@ def test_a_webhooks_secret_is_found_from_the_folder_of_the_start(
         monkeypatch.setenv("LASTWORD_REPORT_SECRET_FILE", "secret")
     else:
         sent += ["--report-secret-file", "secret"]
-    options = read([*sent, "--", "a"]).options
+    options = read([*sent, "--", "a"]).holder.options
     assert options[-1] == f"--report-secret-file={tmp_path / 'secret'}"
 
 
 def test_logs_are_beside_the_record(tmp_path: Path) -> None:
-    assert read(["--record", str(tmp_path), "--", "a"]).state_folder == str(tmp_path)
-    assert read(["--", "a"]).state_folder == os.environ["LASTWORD_STATE_DIR"]
+    assert read(["--record", str(tmp_path), "--", "a"]).holder.state_folder == str(tmp_path)
+    assert read(["--", "a"]).holder.state_folder == os.environ["LASTWORD_STATE_DIR"]
 
 
 def test_a_program_named_by_a_path_is_meant_from_here() -> None:
-    assert read(["--", "./agent"]).command == [os.path.abspath("agent")]
+    assert read(["--", "./agent"]).holder.command == [os.path.abspath("agent")]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,11 @@ def test_a_program_named_by_a_path_is_meant_from_here() -> None:
 )
 def test_a_time_has_its_unit(text: str, seconds: float) -> None:
     settings = read(["--log-age", text, "--idle-close", text, "--detach-grace", text, "--", "a"])
-    told = {settings.log_age_seconds, settings.idle_close_seconds, settings.detach_grace_seconds}
+    told = {
+        settings.log_age_seconds,
+        settings.holder.idle_close_seconds,
+        settings.holder.detach_grace_seconds,
+    }
     assert told == {seconds}
 
 
@@ -132,19 +136,20 @@ def test_there_is_at_least_one_viewer(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_record_is_where_lastword_run_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read(["--", "a"]).record_folder == os.environ["LASTWORD_STATE_DIR"]
-    assert read(["--record", str(tmp_path), "--", "a"]).record_folder == str(tmp_path)
+    assert read(["--", "a"]).holder.record_folder == os.environ["LASTWORD_STATE_DIR"]
+    assert read(["--record", str(tmp_path), "--", "a"]).holder.record_folder == str(tmp_path)
     for off in ("--no-record", "--passthrough"):
-        assert read([off, "--", "a"]).record_folder == ""
+        assert read([off, "--", "a"]).holder.record_folder == ""
     monkeypatch.setenv("LASTWORD_RECORD", str(tmp_path))
-    assert read(["--", "a"]).record_folder == str(tmp_path)
+    assert read(["--", "a"]).holder.record_folder == str(tmp_path)
     monkeypatch.setenv("LASTWORD_NO_RECORD", "1")
-    assert read(["--", "a"]).record_folder == ""
+    assert read(["--", "a"]).holder.record_folder == ""
 
 
 def test_a_record_named_by_a_path_is_meant_from_here() -> None:
     assert (
-        read(["--record", "kept", "--", "a"]).options[-1] == f"--record={os.path.abspath('kept')}"
+        read(["--record", "kept", "--", "a"]).holder.options[-1]
+        == f"--record={os.path.abspath('kept')}"
     )
-    assert read(["--record", "/kept", "--", "a"]).options == ["--record", "/kept"]
-    assert read(["--no-record", "--record", "kept", "--", "a"]).options[-1] == "kept"
+    assert read(["--record", "/kept", "--", "a"]).holder.options == ["--record", "/kept"]
+    assert read(["--no-record", "--record", "kept", "--", "a"]).holder.options[-1] == "kept"

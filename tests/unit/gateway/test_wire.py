@@ -12,7 +12,7 @@ from websockets.streams import StreamReader
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.holder.own_requests import initialize_params
+from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.request_ids import ask_id, number_of, read_ask_id, session_key
@@ -110,11 +110,12 @@ def test_the_agent_is_told_what_the_client_can_without_its_files() -> None:
             "_meta": {"agent_error": {"version": 0}, "mine": 1},
         },
     }
-    told = initialize_params(client)["clientCapabilities"]
+    told = HolderSettings().initialize_params(client)["clientCapabilities"]
     assert "fs" not in told
     assert "terminal" not in told
     assert told["_meta"] == {"mine": 1, "agent_error": {"version": 1, "retry": True}}
-    assert initialize_params(client, client_fs=True)["clientCapabilities"]["terminal"] is True
+    told = HolderSettings(client_fs=True).initialize_params(client)["clientCapabilities"]
+    assert told["terminal"] is True
 
 
 def test_what_comes_is_the_same_however_it_is_cut() -> None:

@@ -18,7 +18,7 @@ from lastword import ErrorType, Retry
 from lastword.core.classify import Verdict
 from lastword.core.link.facts import Facts
 from lastword.errors import Misused
-from lastword.inprocess.retry import MAX_WAIT_SECONDS, asked_seconds, attempts, tries_of
+from lastword.inprocess.retry import MAX_WAIT_SECONDS, attempts, requested_wait_seconds, tries_of
 from lastword.inprocess.streams import watch
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def test_the_moment_at_which_a_limit_ends_is_a_servers_wait(
     )
     reset = None if reset_after is None else (1_790_000_000 + reset_after) * 1000
     limited = msgspec.structs.replace(verdict(), reset_at_epoch_ms=reset)
-    assert asked_seconds(limited) == asked
-    assert asked_seconds(msgspec.structs.replace(limited, retry_after_seconds=9)) == 9
+    assert requested_wait_seconds(limited) == asked
+    assert requested_wait_seconds(msgspec.structs.replace(limited, retry_after_seconds=9)) == 9
     assert asked is None or Retry().wait_seconds(limited, 1) >= asked
 
 

@@ -441,6 +441,6 @@ async def test_a_stream_that_is_left_early_is_told_too(caplog: pytest.LogCapture
 
 @pytest.mark.usefixtures("nothing_was_said")
 async def test_only_so_many_unknown_types_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    for number in range(streams.MAX_TOLD + 5):
+    for number in range(streams.MAX_LISTED + 5):
         await collect(iter([type(f"Item{number}", (), {})()]))
-    assert len(caplog.records) == streams.MAX_TOLD
+    assert len(caplog.records) == streams.MAX_LISTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.timeline import summary
-from lastword.core.timeline.entry import tells_of_cancel
+from lastword.core.timeline.entry import ended_by_cancel
 from tests.kit.wire import cancel, result
 from tests.unit.link.test_connection_rare_frames import in_turn
 
@@ -29,4 +29,4 @@ def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> Non
     ],
 )
 def test_an_answers_facts_tell_of_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
-    assert tells_of_cancel(facts) is cancelled
+    assert ended_by_cancel(facts) is cancelled

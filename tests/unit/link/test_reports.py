@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core import classify
-from lastword.core.failure.attempts import MAX_TOLD, FailedAttempt
+from lastword.core.failure.attempts import MAX_LISTED, FailedAttempt
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Drop
@@ -210,7 +210,7 @@ def test_many_tries_and_a_long_text_stay_within_the_bound_of_a_detail() -> None:
     long = classify.classify({"error": {"message": "slow down " * 2000}, "status": 429})
     said(wire, HandlerFailure(verdict=long, tried=(FailedAttempt(long, 2, 1.0),) * 500))
     detail = payload(wire)["detail"]
-    assert len(detail["attempts"]) == MAX_TOLD
+    assert len(detail["attempts"]) == MAX_LISTED
     assert len(json.dumps(detail, separators=(",", ":")).encode()) <= 4096
     assert payload(wire)["attempts"] == 1000
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from lastword.core.timeline.entry import Kind
-from lastword.core.timeline.session_events import FACTS, GATEWAY
 from lastword.otel import conventions as names
-from lastword.otel import enabled, gateway_spans
+from lastword.otel import enabled
 from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, Teller, Told
 from lastword.record.run import Row, this_run
 
@@ -211,13 +210,6 @@ def test_what_befalls_a_session_is_counted_though_nobody_says_who_holds_it() -> 
     assert spans_of(left) == []
     (failed,) = measured(names.RESTORED, of_gateway(Kind.SESSION_NOT_RESTORED, 3, "error"))
     assert failed.attributes["lastword.history"] == "failed"
-
-
-def test_every_kind_of_a_gateways_has_a_counter_but_two_that_say_nothing_new() -> None:
-    assert set(gateway_spans.COUNTED) == GATEWAY - {Kind.SESSION_HELD, Kind.VIEWER_CAUGHT_UP}
-    for kind, (metric, facts, _) in gateway_spans.COUNTED.items():
-        assert metric in names.COUNTERS
-        assert set(facts) <= set(FACTS[kind])
 
 
 def test_the_first_output_is_a_question_where_that_comes_first_and_is_measured_once() -> None:

@@ -10,9 +10,9 @@ from lastword.outbox.schedule import (
     MAX_ASKED_SECONDS,
     CollectorAnswer,
     Fate,
-    asked_wait,
     fate_of,
     is_due,
+    requested_wait,
     wait_seconds,
 )
 
@@ -90,20 +90,20 @@ def test_jitter_is_a_quarter_at_most() -> None:
     ],
 )
 def test_what_the_collector_asks_for_is_read(header: str, seconds: float | None) -> None:
-    assert asked_wait(CollectorAnswer(503, b"", header), NOW) == seconds
+    assert requested_wait(CollectorAnswer(503, b"", header), NOW) == seconds
 
 
 def test_a_date_is_read_by_the_collectors_own_clock() -> None:
     until, theirs = "Thu, 19 Nov 2026 10:01:30 GMT", "Thu, 19 Nov 2026 10:00:00 GMT"
-    assert asked_wait(CollectorAnswer(503, b"", until, theirs), 0.0) == 90.0
-    assert asked_wait(CollectorAnswer(503, b"", theirs, until), 0.0) == 0.0
+    assert requested_wait(CollectorAnswer(503, b"", until, theirs), 0.0) == 90.0
+    assert requested_wait(CollectorAnswer(503, b"", theirs, until), 0.0) == 0.0
 
 
 def test_a_date_without_the_collectors_clock_is_read_by_ours() -> None:
     answer = CollectorAnswer(503, b"", "Thu, 01 Jan 1970 00:01:30 GMT", "")
-    assert asked_wait(answer, 60.0) == 30.0
-    assert asked_wait(answer, NOW) == 0.0
-    assert asked_wait(CollectorAnswer(503, b"", "Fri, 01 Jan 9999 00:00:00 GMT"), NOW) == (
+    assert requested_wait(answer, 60.0) == 30.0
+    assert requested_wait(answer, NOW) == 0.0
+    assert requested_wait(CollectorAnswer(503, b"", "Fri, 01 Jan 9999 00:00:00 GMT"), NOW) == (
         MAX_ASKED_SECONDS
     )
 

@@ -6,7 +6,6 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import (
     BY_WORD,
@@ -18,9 +17,11 @@ from lastword.core.timeline.session_events import (
     WORDS,
 )
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.front.page_files import FOLDER as PAGE
 from lastword.gateway.quality import table
+from lastword.otel import conventions, spans
 from lastword.record.present import gateway_words, words
+from lastword.web.files import GATEWAY as GATEWAY_PAGE
+from lastword.web.files import RECORD, SHARED
 from protocol import generate_events
 from tests.kit.sources import FILES, ROOT, nodes_of
 
@@ -42,13 +43,40 @@ def test_every_kind_has_a_row_with_a_label_and_is_recorded_or_in_a_log() -> None
 
 def test_the_record_has_words_for_every_kind_that_it_has_and_no_other() -> None:
     assert set(gateway_words.TELLERS) == GATEWAY
-    assert set(words._TELLERS) | {Kind.PROMPT} == RECORDED  # a prompt has no more to say
+    assert set(words._DESCRIBERS) | {Kind.PROMPT} == RECORDED  # a prompt has no more to say
 
 
 def test_the_api_and_the_metrics_have_the_kinds_of_the_table() -> None:
     assert [kind.value for kind in EventKind] == [kind.value for kind in LOG_KINDS]
     (label,) = table.EVENTS.labels
     assert {BY_WORD[word] for word in label.values} == WORDS.keys() & RECORDED
+
+
+READ_BY_SPANS = {
+    *(Kind.AGENT_READY, Kind.PROMPT, Kind.TOOL_STARTED, Kind.TOOL_ENDED, Kind.ANSWER),
+    *(Kind.OMITTED, Kind.SESSION_HELD, Kind.VIEWER_CAUGHT_UP),
+}
+"""Kinds that begin, end or describe a span of OpenTelemetry's, or stand in one as they are."""
+
+NOT_EXPORTED = {
+    *(Kind.CLIENT_ATTACHED, Kind.CLIENT_DETACHED, Kind.CLIENT_GONE, Kind.SHUTDOWN),
+    *(Kind.AGENT_STARTED, Kind.AGENT_EXITED, Kind.SESSION_CREATED, Kind.SESSION_RESUMED),
+    *(Kind.CONTEXT_LOST, Kind.FIRST_PROGRESS, Kind.DELEGATED, Kind.STDERR),
+    *(Kind.FRAME_REPAIRED, Kind.RELEASED),
+}
+"""Kinds of which the failures, restarts and turns beside them say what an operator counts."""
+
+
+def test_opentelemetry_has_every_kind_that_is_recorded_and_no_fact_that_the_table_lacks() -> None:
+    exported = {*spans.COUNTED, *spans.EVENTS} | READ_BY_SPANS
+    missing = RECORDED - exported - NOT_EXPORTED
+    assert not missing, f"otel/spans.py or otel/gateway_spans.py: count {sorted(missing)}"
+    assert not exported & NOT_EXPORTED
+    for kind, (metric, facts, _) in spans.COUNTED.items():
+        assert metric in conventions.COUNTERS, kind
+        assert {*facts} <= {*FACTS[kind]}, kind
+    for kind, facts in spans.EVENTS.items():
+        assert {*facts} <= {*FACTS[kind]}, kind
 
 
 def test_words_of_the_log_that_older_versions_wrote_are_read_and_still_written() -> None:
@@ -62,21 +90,50 @@ def test_words_of_the_log_that_older_versions_wrote_are_read_and_still_written()
 
 
 def test_the_pages_script_is_what_the_table_makes() -> None:
-    assert generate_events.FILE == PAGE / "session_events.js"
+    assert generate_events.FILE == SHARED / "session_events.js"
     assert generate_events.FILE.read_text(encoding="utf-8") == generate_events.made()
 
 
 def test_the_pages_know_no_kind_and_no_word_that_the_table_lacks() -> None:
     own = {kind.value for kind in RECORDED - {*LOG_KINDS}}
-    shown = cases(PAGE / "timeline.js", "function inWords(")
+    shown = cases(SHARED / "timeline.js", "function inWords(")
     assert "viewer_left" in shown
     assert shown <= {*LOG_KINDS}
-    about = cases(RECORD_PAGE / "record.js", "function ownAbout(")
+    about = cases(RECORD / "record.js", "function ownAbout(")
     assert "silence" in about
     assert about <= own
-    news = cases(PAGE / "session.js", "  #life(params)")
+    news = cases(GATEWAY_PAGE / "session.js", "  #life(params)")
     assert "agent_ended" in news
     assert news <= {*WORDS.values()}
+
+
+LABEL_SAYS_IT = {
+    *(Kind.PROMPT, Kind.CANCEL, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP, Kind.GAP_TOLD),
+    *(Kind.HOLDER_DIED, Kind.SESSION_NOT_RESTORED, Kind.LOG_RESET, Kind.SESSION_ENDED, Kind.WAITS),
+    *(Kind.CLIENT_DETACHED, Kind.CLIENT_GONE, Kind.SESSION_RESUMED, Kind.AGENT_RESTARTED),
+    *(Kind.FIRST_PROGRESS, Kind.FIRST_OUTPUT, Kind.QUARANTINED, Kind.RELEASED, Kind.SESSION_HELD),
+}
+"""Kinds whose label is their whole line; their facts are in the opened row."""
+
+
+def test_every_kind_that_a_page_shows_has_its_words_there() -> None:
+    for script, function, end, kinds in (
+        ("timeline.js", "function inWords(", "default: {", {*LOG_KINDS}),
+        ("record.js", "function ownAbout(", "default:", RECORDED - {*LOG_KINDS}),
+    ):
+        (path,) = (path for path in ROOT.rglob(script) if function in path.read_text())
+        text = path.read_text(encoding="utf-8").partition(function)[2]
+        shown_by_default = set(
+            re.findall(r"about\.(\w+)", text.partition(end)[2].partition("}")[0])
+        )
+        with_words = {
+            kind
+            for kind in kinds
+            if kind in cases(path, function) or shown_by_default & {*FACTS[kind]}
+        }
+        missing = kinds - with_words - LABEL_SAYS_IT
+        assert not missing, f"{path}: `{function})` has no words for {sorted(missing)}"
+        assert not LABEL_SAYS_IT & with_words, script
 
 
 def test_the_gateway_notes_every_event_of_the_table_that_a_log_has_as_life_and_no_other() -> None:

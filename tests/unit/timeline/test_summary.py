@@ -332,7 +332,7 @@ def test_what_happened_on_the_side_is_in_the_facts() -> None:
     assert facts["Error output"] == "700 bytes"
     assert facts["Longest silence noticed"] == "45 seconds"
     assert facts["Ended early by"] == "the user"
-    assert facts["Messages kept back"] == "2 (not json)"
+    assert facts["Messages withheld"] == "2 (not json)"
 
 
 def test_tools_that_only_read_and_one_that_failed_are_told_as_such() -> None:

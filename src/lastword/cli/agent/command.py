@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.cli.agent import scenarios
-from lastword.cli.config.places import OFF_VARIABLE, VARIABLE
+from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from lastword.kit.agent.script import Script
 
 DESCRIPTION = """\
-An ACP agent on stdin and stdout that fails on purpose, in the way that its
-scenario says: every type of failure, at every stage of a turn, and crashes and
-hangs of its process. It needs no model, no key and no network. It speaks
-protocol version 1, and version 2 to a client that asks for it.
+Runs an ACP agent on stdin and stdout that fails on purpose. A scenario decides
+how: there is one for every type of failure, for every stage of a turn, and for
+crashes and hangs of the process. The agent needs no model, key or network. It
+speaks protocol version 1, and version 2 to a client that asks for it.
 
-The agent itself knows nothing of lastword, which is put in front of it as
-`lastword run` is. So a client sees what it would see of any agent behind
-lastword; with --bare, what it sees without.
+The agent itself knows nothing about lastword, which runs in front of it as
+`lastword run` does. So a client sees what it would see of any agent behind
+lastword; with --bare, what it would see without lastword.
 
-A prompt with "/scenario NAME" in its text plays that one for its turn. (Write
+A prompt that contains "/scenario NAME" plays that scenario for its turn. (Write
 something before it for silent_success: a prompt that begins with a command may
-end without a word.)
+end without output.)
 """
 
 EPILOG = """\
@@ -49,8 +49,8 @@ examples, in a client's settings:
   command: lastword    arguments: agent ./mine.json
 
 A scenario file is JSON, or YAML (with the extra `yaml`). Its turns are played
-in order, one at each prompt, and the last one repeats. `lastword agent
-after_tool --script` prints one to begin with:
+in order, one for each prompt, and the last one repeats. `lastword agent
+after_tool --script` prints one to start from:
   {"turns": [[{"say": "Let me look. "},
               {"tool": {"title": "Edit a.py", "kind": "edit"}},
               {"fail": {"http": 529, "message": "Overloaded"}}],
@@ -58,29 +58,29 @@ after_tool --script` prints one to begin with:
 A step is one of
   say, think TEXT    tool {title, kind, status, id}    update {as on the wire}
   ask_permission TITLE    ask {method, params, wait}
-  wait SECONDS    silence true    repeat {steps, times; 0 is for ever}
+  wait SECONDS    silence true    repeat {steps, times; 0: for ever}
   retry {attempt, http, message, wait}
   fail {http, message, code, headers}, {exception}, {error} or {agent_error};
-       with refused true version 2 does not take the prompt in
+       with refused true, version 2 rejects the prompt itself
   result STOP_REASON    raw LINE ($id, $session)    bytes HEX    fill COUNT
   stderr TEXT    exit STATUS    kill SIGNAL    hang true
   child SECONDS (holds stdout open)    close stdout or stdin
-and beside turns there may be
+Besides turns, a file may have
   on_cancel   confirm, ignore, or steps
-  starts      steps of the process's first start, of its second, and so on
-  sessions    resume, load or lost: what becomes of one after a restart
+  starts      steps for the first start of the process, the second, and so on
+  sessions    resume, load or lost: what happens to a session after a restart
   login       true: the agent offers a login
-  run         options of `lastword run` in front, {"idle-timeout": 5}
+  run         options for `lastword run`, {"idle-timeout": 5}
 
-A turn that ends by neither fail nor result is left open.
+A turn whose last step is neither fail nor result stays open.
 
-exit status: 0 when the client has closed stdin, the agent's own when a scenario
-ended it, 2 for arguments that cannot be used.
+exit status: 0 when the client closes stdin, the agent's own if a scenario ends
+it, 2 for invalid arguments.
 """
 
 AT_A_TERMINAL = (
-    "lastword agent: this speaks ACP on stdin and stdout, one JSON message a line, and is meant to "
-    "be started by a client. Ctrl-D ends it.\n"
+    "lastword agent: reading ACP messages from stdin, one JSON object per line. A client normally "
+    "starts this command. Press Ctrl-D to stop it.\n"
 )
 
 QUICK: dict[str, float | str] = {
@@ -90,8 +90,8 @@ QUICK: dict[str, float | str] = {
     "cancel-grace": 1.0,
     "no-record": 1,
 }
-"""Limits in front of a scenario that says nothing of its own: nobody has to wait for them. What
-fails on purpose is not for the user's record, unless `LASTWORD_NO_RECORD=0` asks for it."""
+"""Limits for a scenario that sets none: short, so that nobody has to wait. Failures on purpose are
+not recorded, unless `LASTWORD_NO_RECORD=0` asks for it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(scenarios.rungs(chosen) if chosen.rungs else scenarios.scenarios(chosen))
         return 0
     if chosen.json:
-        return _refused("--json goes with --list and --rungs")
+        return _refused("--json needs --list or --rungs")
     try:
         script = _script(chosen)
         command = _in_front(chosen, script)
@@ -125,28 +125,28 @@ def parser() -> CommandParser:
         "scenario",
         metavar="SCENARIO",
         nargs="?",
-        help="how it fails: a name from --list, or a scenario file",
+        help="the scenario: a name from --list, or a scenario file",
     )
     add(
         "--file",
         metavar="FILE",
-        help="a scenario file of any name, in place of SCENARIO (default: none)",
+        help="a scenario file with any name, instead of SCENARIO (default: none)",
     )
     rungs = (AUTO, *(rung.value for rung in Rung))
     add(
         "--fallback",
         type=_todays_name,
         choices=rungs,
-        help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which goes by "
-        "what the client says it can take)",
+        help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which depends "
+        "on what the client says it supports)",
     )
-    add("--bare", action="store_true", help="leave lastword out, to see what a client gets without")
+    add("--bare", action="store_true", help="run without lastword, to see what a client gets then")
     add("--lives-fd", type=int, help=argparse.SUPPRESS)
-    show = made.add_argument_group("what there is").add_argument
-    show("--list", action="store_true", help="show the scenarios, and what a client does with each")
-    show("--rungs", action="store_true", help="show the messages of one failure in each form of it")
-    show("--script", action="store_true", help="print the scenario as a scenario file, to change")
-    show("--json", action="store_true", help="with --list and --rungs: print JSON, for programs")
+    show = made.add_argument_group("listing").add_argument
+    show("--list", action="store_true", help="list the scenarios, and what a client does with each")
+    show("--rungs", action="store_true", help="show the messages of one failure on each rung")
+    show("--script", action="store_true", help="print the scenario as a scenario file, to edit")
+    show("--json", action="store_true", help="with --list or --rungs: print JSON")
     return made
 
 
@@ -155,7 +155,7 @@ def _todays_name(rung: str) -> str:
 
 
 def _refused(problem: str, see: str = "--list") -> int:
-    sys.stderr.write(f"lastword agent: {problem}; `lastword agent {see}` shows what there is\n")
+    sys.stderr.write(f"lastword agent: {problem}; see `lastword agent {see}`\n")
     return 2
 
 
@@ -167,7 +167,7 @@ def _script(chosen: argparse.Namespace) -> Script:
     """
     name: str = chosen.scenario or ""
     if chosen.file and name:
-        raise ScriptError(f"--file {chosen.file} and the scenario {name} are two: give one")
+        raise ScriptError(f"give either --file {chosen.file} or the scenario {name}, not both")
     if not chosen.file and not name:
         raise ScriptError("a scenario is missing")
     if chosen.file or _is_path(name):
@@ -188,15 +188,15 @@ def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
         UsageError: The script asks for options that do not exist, or with values they do not take.
     """
     if chosen.bare and chosen.fallback:
-        raise UsageError("--bare leaves lastword out, and --fallback is its")
-    wanted = QUICK | script.run
+        raise UsageError("--fallback is an option of lastword, which --bare leaves out")
+    options = QUICK | script.run
     by_name = {option.name: option for option in OPTIONS}
     if chosen.fallback:
-        wanted["fallback"] = chosen.fallback
+        options["fallback"] = chosen.fallback
     own = [
         f"--{name}={value}"
-        for name, value in wanted.items()
-        # What the user says in the environment comes before what a scenario would have.
+        for name, value in options.items()
+        # The user's environment takes precedence over a scenario's options.
         if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
     ]
     parse([*own, "--", "agent"], {})
@@ -205,17 +205,17 @@ def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
 
 def _behind_lastword(options: list[str], played: list[str]) -> int:
     """Become `lastword run`, with the agent that plays this script behind it."""
-    # Only now: a list of scenarios does not need it.
+    # A list of scenarios does not need it.
     from lastword.cli.run.command import main as run  # noqa: PLC0415
 
-    # Failures on purpose belong on nobody's dashboard.
+    # Failures on purpose must not appear on a dashboard.
     os.environ.setdefault("OTEL_SDK_DISABLED", "true")
-    # A scenario is the same for everybody, unless somebody names a file to see what that does.
+    # A scenario is the same for everybody, unless the user names a configuration file.
     if not os.environ.get(VARIABLE):
         os.environ[OFF_VARIABLE] = "1"
     with tempfile.TemporaryFile(buffering=0) as lives:
         os.set_inheritable(lives.fileno(), True)  # noqa: FBT003  (its only form)
-        # -P: a module in the client's working directory is not to be taken for one of ours.
+        # -P: no module in the client's working directory may replace one of ours.
         agent = [sys.executable, "-P", "-m", "lastword", "agent", "--bare"]
         return run([*options, "--", *agent, f"--lives-fd={lives.fileno()}", *played])
 
@@ -226,10 +226,10 @@ def _play(script: Script, lives_fd: int | None) -> int:
     if os.isatty(0):
         sys.stderr.write(AT_A_TERMINAL)
     try:
-        # Not `sys.stdin`: there is none where a client has closed it before the start.
+        # Not `sys.stdin`, which is None if the client closed it before the start.
         with open(0, "rb", closefd=False) as lines:
             ScriptedAgent(script, Lives(lives_fd), lines).run()
     except (KeyboardInterrupt, BrokenPipeError):
-        # How a person at a terminal ends it, and a client that does not close stdin first.
+        # Ctrl-C at a terminal, or a client that closes stdout before stdin.
         os._exit(0)
     return 0

@@ -20,12 +20,13 @@ INDENT = 4
 
 FOOT = (
     (
-        "[type] is what a client gets once lastword is in front, as it is unless --bare leaves "
-        'it out. "sees" is what comes then; in the last group, what comes without.'
+        "[type] is the error that a client gets with lastword in front, which is the default; "
+        '--bare leaves it out. "sees" is what the client receives with lastword; in the last '
+        "group, what it receives without."
     ),
-    "~ needs a process of its own; every other one can be asked for in a prompt: /scenario NAME",
+    "~ needs its own process; every other scenario can be requested in a prompt: /scenario NAME",
     (
-        "--fallback RUNG plays any scenario as another client would be told of it, and --rungs "
+        "--fallback RUNG plays a scenario as another kind of client would see it, and --rungs "
         "shows how one failure looks on each rung."
     ),
 )
@@ -34,12 +35,12 @@ FOOT = (
 def scenarios(chosen: argparse.Namespace) -> str:
     """Return the list of scenarios."""
     if chosen.json:
-        told = [
+        entries = [
             {"group": group, **scenario.listed()}
             for group, members in GROUPS.items()
             for scenario in members
         ]
-        return envelope.document({"scenarios": told})
+        return envelope.document({"scenarios": entries})
     page = Page(colours=False, keeps_words=True)
     for group, members in GROUPS.items():
         page.verbatim((group.upper(), ""))
@@ -49,7 +50,7 @@ def scenarios(chosen: argparse.Namespace) -> str:
             page.line()
     for line in FOOT:
         page.line(line)
-    return page.take()
+    return page.drain()
 
 
 def _show(page: Page, scenario: Scenario) -> None:
@@ -58,22 +59,22 @@ def _show(page: Page, scenario: Scenario) -> None:
     page.verbatim((f"{scenario.name}{mark}{kind}", ""))
     page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
     page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
-    second = scenario.told_in(acp.V2.version)
-    if second != scenario.told:
+    second = scenario.failure_in(acp.V2.version)
+    if second != scenario.failure:
         ends = second.type.value if second else "ends well"
         page.line(f"in version 2  [{ends}]", indent=INDENT)
 
 
 def rungs(chosen: argparse.Namespace) -> str:
     """Return one failure as it is sent on each rung."""
-    told = ladder.listed()
+    entries = ladder.listed()
     if chosen.json:
-        return envelope.document({"rungs": told})
+        return envelope.document({"rungs": entries})
     page = Page(colours=False, keeps_words=True)
-    for number, entry in enumerate(told):
+    for number, entry in enumerate(entries):
         if number:
             page.line()
         page.line(f"{entry['rung']}: {entry['when']}".removesuffix(": "))
         for frame in entry["frames"]:
             page.line(json.dumps(frame), indent=INDENT, hang=2)
-    return page.take()
+    return page.drain()

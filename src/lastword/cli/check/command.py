@@ -16,7 +16,7 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
-from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find, is_in_front
+from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
 from lastword.kit.check.transcript import WaitLimits
 from lastword.quirks.pointing import PRESETS
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from lastword.kit.check.documents import Row
 
 DESCRIPTION = """\
-Checks whether an ACP agent keeps to the protocol, and to lastword's contract
-where it says that it does. Starts the agent again and again, as a strict
-client with a model provider that fails and a user who cancels, and says for
-each requirement what came of it. The agent gets a home of its own. Nothing
-leaves this machine but what the agent itself sends.
+Tests whether an ACP agent keeps to the protocol, and to lastword's contract if
+it declares support for that. Starts the agent several times, acting as a strict
+client with a model provider that fails and a user who cancels, and reports the
+result for each requirement. The agent gets its own home folder. Nothing leaves
+this machine except what the agent itself sends.
 """
 
 EPILOG = """\
 An agent needs a model for its turns. lastword has one that fails on demand, on
-this machine; --preset or --provider-env points the agent to it. An agent that
-fails on request is driven with --scenario-prompts. Without any of them, the
-checks that need a failing provider are not reached (n/r).
+this machine; --preset or --provider-env points the agent to it. For an agent
+that fails on request, use --scenario-prompts. Without any of them, the checks
+that need a failing provider are not reached (n/r).
 A TEMPLATE may contain {openai}, {anthropic}, {key} and {model}.
-A check that fails is played again; one that fails only sometimes says how often.
+A failed check is repeated; if it fails only sometimes, the result says how often.
 
 examples:
   lastword check --preset opencode -- opencode acp
@@ -54,11 +54,11 @@ examples:
   lastword check --only AGT-12,opens-session -- ./my-agent.py
   lastword check --list
 
-The same as tests, where pytest is installed:
+The same checks as pytest tests:
   pytest --pyargs lastword.conformance --agent "CMD" [the options above]
 
-exit status: 0 when nothing failed, 1 when something did or no turn could be
-played, 2 for arguments that cannot be used, 130 after Ctrl-C.
+exit status: 0 if nothing failed, 1 if a check failed or no turn could be played,
+2 for invalid arguments, 130 after Ctrl-C.
 """
 
 INTERRUPTED_STATUS = 130
@@ -75,7 +75,8 @@ def main(arguments: Sequence[str]) -> int:
     except (HookError, UnknownCheckError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
-    # A terminal that is closed, too: the agents are in sessions of their own, and hear of neither.
+    # The agents run in their own sessions, so neither signal reaches them, not even when the
+    # terminal is closed.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
             signal.signal(number, _interrupt)
@@ -104,44 +105,44 @@ def parser() -> CommandParser:
 def _add_model(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--preset", default="", choices=tuple(PRESETS), metavar="PRESET",
-        help=f"point an agent that lastword knows to its model: {', '.join(PRESETS)} (default: "
+        help=f"configure a known agent to use lastword's model: {', '.join(PRESETS)} (default: "
         "none)")  # fmt: skip
     add("--provider-env", action="append", default=[], metavar="NAME[=TEMPLATE]",
         help="set a variable that points the agent to lastword's model; can be repeated (default: "
         "none)")  # fmt: skip
     add("--scenario-prompts", default="", metavar="TEXT",
-        help="the prompt at which the agent plays the failure {name} by itself (default: "
+        help="the prompt that makes the agent itself play the failure {name} (default: "
         "none)")  # fmt: skip
     add("--prompt", default=PROMPT, metavar="TEXT",
-        help="every other prompt (default: %(default)s)")  # fmt: skip
+        help="the text of all other prompts (default: %(default)s)")  # fmt: skip
     add("--keep-home", action="store_true",
-        help="let the agent work in your home, with your login, instead of an empty "
+        help="run the agent in your home folder, with your login, instead of an empty "
         "one")  # fmt: skip
 
 
 def _add_checks(group: argparse._ArgumentGroup) -> None:
     add, usual = group.add_argument, WaitLimits()
     add("--protocol", type=int, choices=(1, 2), default=1,
-        help="the version of ACP that is spoken (1, 2; default: %(default)s)")  # fmt: skip
+        help="the version of ACP to speak (1, 2; default: %(default)s)")  # fmt: skip
     add("--only", metavar="CHECKS",
-        help="play these checks alone, by requirement or name, with commas (default: "
+        help="run only these checks, by requirement or name, separated by commas (default: "
         "all)")  # fmt: skip
     add("--timeout", type=positive_seconds, default=usual.answer_seconds, metavar="TIME",
-        help="how long an answer without a model, or a healthy turn, may take (default: "
+        help="how long an answer that needs no model, or a healthy turn, may take (default: "
         "%(default)g s)")  # fmt: skip
     add("--turn-limit", type=positive_seconds, default=usual.turn_seconds, metavar="TIME",
-        help="how long a failing turn may take to end; raise it for an agent that retries for "
-        "long (default: %(default)g s)")  # fmt: skip
+        help="how long a failing turn may take to end; raise it for an agent that keeps "
+        "retrying (default: %(default)g s)")  # fmt: skip
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--list", action="store_true", help="show the checks, and play none")
-    add("--json", action="store_true", help="print everything as JSON, for programs")
+    add("--list", action="store_true", help="list the checks without running them")
+    add("--json", action="store_true", help="print everything as JSON")
     add("--junit", type=Path, metavar="FILE",
-        help="also write the results as JUnit XML, for CI (default: none)")  # fmt: skip
+        help="also write the results as JUnit XML (default: none)")  # fmt: skip
     add("--keep", type=Path, metavar="DIR",
-        help="also write every message, with secrets removed, into this folder (default: "
+        help="also write every message to this folder, with secrets removed (default: "
         "none)")  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise HookError(f"{path}: {(error.strerror or 'cannot be made').lower()}") from error
+            raise HookError(f"{path}: {(error.strerror or 'cannot be created').lower()}") from error
         if not os.access(path, os.W_OK):
             raise HookError(f"{path}: cannot be written to")
     hooks = Hooks(
@@ -177,7 +178,7 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> int:
     else:
         page = report.page()
         report.show_list(page, checks)
-        sys.stdout.write(page.take())
+        sys.stdout.write(page.drain())
     return 0
 
 
@@ -196,24 +197,24 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
             if not options.json:
                 report.show(page, row, finding, is_in_front=is_in_front(settings.command))
                 with progress.aside():
-                    sys.stdout.write(page.take())
+                    sys.stdout.write(page.drain())
                     sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        envelope.write(documents.told(settings.command, rows, seconds))
+        envelope.write(documents.report(settings.command, rows, seconds))
     else:
         report.show_summary(page, rows, seconds)
-        sys.stdout.write(page.take())
+        sys.stdout.write(page.drain())
     if options.junit:
         documents.write_whole(options.junit, documents.junit(settings.command, rows, seconds))
     verdicts = {finding.verdict for _, finding in rows}
-    # An agent of which nothing can be said, as one that does not start, is not fine; nor is one
-    # whose sessions nobody has seen.
+    # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
+    # that opened no session.
     closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
-    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _SAID or closed else 0
+    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _CONCLUSIVE or closed else 0
 
 
 OPENS = "opens-session"
 """The check without which there are no turns to be checked."""
 
-_SAID = {CheckVerdict.PASS, CheckVerdict.WARN}
+_CONCLUSIVE = {CheckVerdict.PASS, CheckVerdict.WARN}

@@ -46,7 +46,7 @@ MAX_COLUMNS = 110
 FRAME_LINES = 3
 STDERR_LINES = 6
 _SILENT = (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED)
-"""Verdicts of which one reason often goes for many checks."""
+"""Verdicts whose reason is often the same for many checks."""
 
 
 def page() -> Page:
@@ -85,12 +85,12 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
             lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
             page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
     counts = Counter(finding.verdict for _, finding in rows)
-    said = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
-    page.line(f"{', '.join(said)}; {seconds:.0f} s")
+    parts = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
+    page.line(f"{', '.join(parts)}; {seconds:.0f} s")
     if counts[CheckVerdict.FAIL]:
         page.line(
-            "Each FAIL says what to do. `lastword check --only NAME -- CMD` runs one check again; "
-            "its name is in brackets below it."
+            "Each FAIL says how to fix it. `lastword check --only NAME -- CMD` repeats one check; "
+            "its name is in parentheses below it."
         )
     if counts[CheckVerdict.UNREACHED]:
         page.line(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from lastword.cli.completion import FILES
 from lastword.cli.parser import CommandParser
 
 ABOUT = """\
-Prints a script that completes lastword's commands, options and values in your
-shell: scenarios, clients and checks by name, sessions as they are recorded,
-and programs after --. With man it prints the manual page, which is installed
-beside the program where that was installed by pip.
+Prints a shell completion script for lastword's commands, options and values:
+scenarios, clients and checks by name, recorded sessions, and programs after --.
+With man, prints the manual page, which pip also installs.
 """
 
 ENDS = """\
@@ -21,7 +21,7 @@ To install it, run one of these once, and open a new shell:
           and in ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)
   fish    lastword completion fish > ~/.config/fish/completions/lastword.fish
 
-or let the shell make it at each start, which takes it half a second:
+or load it whenever a shell starts:
 
   eval "$(lastword completion bash)"    in ~/.bashrc
   source <(lastword completion zsh)     in ~/.zshrc, after compinit
@@ -31,11 +31,8 @@ examples:
   lastword completion bash
   lastword completion man | man -l -
 
-exit status: 0, 2 for arguments that cannot be used.
+exit status: 0, 2 for invalid arguments.
 """
-
-SHELLS = ("bash", "zsh", "fish")
-MAN = "man"
 
 
 def parser() -> CommandParser:
@@ -44,7 +41,7 @@ def parser() -> CommandParser:
     made.add_argument(
         "form",
         metavar="SHELL",
-        choices=(*SHELLS, MAN),
-        help="the shell that the script is for (bash, zsh, fish), or man for the manual page",
+        choices=tuple(FILES),
+        help="the shell (bash, zsh, fish), or man for the manual page",
     )
     return made

@@ -13,10 +13,10 @@ from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@+/-]++")
-"""What no shell expands: an agent makes up its ids, and what is completed may be run."""
+"""Characters that no shell expands: agents choose ids, and a completed line may be run."""
 
 LATEST = 50
-"""How many are offered: more than that nobody reads."""
+"""How many sessions are offered."""
 
 
 def lines() -> list[str]:
@@ -30,7 +30,7 @@ def lines() -> list[str]:
         with reader.reading(store_path(named_folder(folder))) as record:
             parts, _ = reader.latest_parts(record, LATEST)
     except StoreError:
-        # A TAB is no place for a complaint: `lastword log` makes it.
+        # An error message would disturb the command line; `lastword log` prints it.
         return []
     latest = {part.session_id: part.last_epoch_ms for part in reversed(parts)}
     return [

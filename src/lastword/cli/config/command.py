@@ -1,7 +1,7 @@
 """`lastword config`: every option with its value and its source, and the check of a file.
 
 Owns the command line, what it prints, and the exit status: 0; 1 if `check` found something wrong; 2
-if the command cannot be run as it was asked, or the user's file cannot be used.
+for invalid arguments, or if the user's file cannot be used.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
+from lastword.cli.config.discovery import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.errors import ConfigError, Problem
-from lastword.cli.config.places import PROJECT_NAME, Places, find, user_path
 from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
-from lastword.cli.config.tables import TABLES, options_of
-from lastword.cli.connect import TOKEN_VARIABLE
-from lastword.cli.gateway.parsers import URL_VARIABLE
+from lastword.cli.config.tables import LISTS, TABLES, options_of
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted
@@ -29,16 +27,16 @@ if TYPE_CHECKING:
     from lastword.core.link.option_table import Option
 
 _ABOUT = """\
-Shows every option that a configuration file can set, with its value here and
-where that comes from: the environment, the project's .lastword.toml, your own
-config.toml, or the default. The command line comes before all of them.
+Shows every option that a configuration file can set, with its current value
+and where the value comes from: the environment, the project's .lastword.toml,
+your own config.toml, or the default. The command line overrides all of them.
 """
 
 _ENDS = """\
 Your own file is ~/.config/lastword/config.toml (in $XDG_CONFIG_HOME), or the one
-that LASTWORD_CONFIG names; LASTWORD_NO_CONFIG=1 reads none. A project's file is
-the nearest .lastword.toml from the working directory up to the top of its
-repository; it may set only what does no harm from a stranger.
+that LASTWORD_CONFIG names; LASTWORD_NO_CONFIG=1 disables all files. A project's
+file is the nearest .lastword.toml from the working directory up to the root of
+its repository; it may set only options that are safe even if a stranger wrote it.
 
 examples:
   lastword config
@@ -46,8 +44,8 @@ examples:
   lastword config check
   lastword config check .lastword.toml
 
-exit status: 0, 1 when check found something wrong, 2 for arguments or a file
-that cannot be used.
+exit status: 0, 1 if check finds a problem, 2 for invalid arguments or a file that
+cannot be used.
 """
 
 _SOURCES = {USER: "your file", PROJECT: "project's file"}
@@ -57,10 +55,10 @@ _NAME_COLUMNS, _VALUE_COLUMNS = 22, 26
 def main(arguments: Sequence[str]) -> int:
     """Show or check the configuration; return the exit status."""
     made = parser()
-    # argparse takes FILE to be left out where an option stands before it.
+    # argparse considers FILE missing if an option precedes it.
     options = made.read(sorted(arguments, key=lambda word: not word.startswith("-")))
     if options.file and options.word != "check":
-        made.error("FILE goes with check alone")
+        made.error("FILE can only be used with check")
     if options.word == "path":
         return _path(options)
     if options.word == "check":
@@ -85,12 +83,12 @@ def parser() -> CommandParser:
         nargs="?",
         metavar="WORD",
         choices=("path", "check"),
-        help="path prints the path of your own file, check says what is wrong with the files",
+        help="path prints the path of your own file; check reports problems in the files",
     )
     made.add_argument(
-        "file", nargs="?", metavar="FILE", help="the file to check (default: those in force here)"
+        "file", nargs="?", metavar="FILE", help="the file to check (default: those in effect here)"
     )
-    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    made.add_argument("--json", action="store_true", help="print the same as JSON")
     return made
 
 
@@ -109,7 +107,7 @@ class _Line:
         self.line: int = 0
         self.variable: str = ""
         self._texts: list[str] | None = None
-        variable = _variable(table, option)
+        variable = option.variable
         text = os.environ.get(variable, "") if variable else ""
         setting = files.values.get((table, option.name))
         if text:
@@ -155,7 +153,7 @@ class _Line:
         if option.kind in {"flag", "seconds", "bytes", "count"}:
             return option.read(self._texts[0])
         texts = ["(set)"] if option.name == "token" else [redacted(text) for text in self._texts]
-        return texts if option.kind == "list" else texts[0]
+        return texts if option.kind in LISTS else texts[0]
 
     def as_json(self) -> dict[str, Any]:
         """Return the line for programs."""
@@ -164,17 +162,6 @@ class _Line:
         if self.path:
             shown |= {"file": self.path, "line": self.line}
         return shown | ({"variable": self.variable} if self.variable else {})
-
-
-_VARIABLES = {("connect", "token"): TOKEN_VARIABLE, ("gateway", "public-url"): URL_VARIABLE}
-"""Of the gateway's options and `connect`'s, which have few."""
-
-
-def _variable(table: str, option: Option) -> str:
-    """Return the variable of an option, or nothing if it has none."""
-    if table in {"run", "record"}:
-        return option.variable
-    return _VARIABLES.get((table, option.name), "")
 
 
 def _show(places: Places, *, as_json: bool) -> int:
@@ -211,12 +198,12 @@ def _show(places: Places, *, as_json: bool) -> int:
             _add(page, line)
     if rules or journals:
         page.line()
-        page.line("rows of your own")
+        page.line("your own rows")
         for row in rules:
             page.row("  [[classify.rule]]  ", f"{row['name']}: {row['type']}")
         for row in journals:
             page.row("  [[journal]]        ", f"{row['name']}: of {row['agent']}")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0
 
 
@@ -243,7 +230,7 @@ def _missing(places: Places) -> str:
 def _path(options: argparse.Namespace) -> int:
     path = find((), os.environ, project=False).user or user_path(os.environ)
     if not path:
-        sys.stderr.write("lastword config: there is no home folder here; see LASTWORD_CONFIG\n")
+        sys.stderr.write("lastword config: no home folder was found; set LASTWORD_CONFIG\n")
         return 2
     if options.json:
         envelope.write({"user_file": path, "exists": os.path.lexists(path)})
@@ -265,7 +252,7 @@ def _check(options: argparse.Namespace) -> int:
                     {
                         "file": path,
                         "problems": [
-                            {"line": each.line, "sentence": each.says} for each in problems
+                            {"line": each.line, "sentence": each.sentence} for each in problems
                         ],
                     }
                     for path, problems in results
@@ -275,7 +262,7 @@ def _check(options: argparse.Namespace) -> int:
     else:
         for path, problems in results:
             if not problems:
-                sys.stdout.write(f"{path}: nothing is wrong\n")
+                sys.stdout.write(f"{path}: no problems found\n")
             for each in problems:
                 sys.stdout.write(f"{each}\n")
         if not results:

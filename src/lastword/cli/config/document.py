@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 1024
 MAX_PROJECT_BYTES = 4 * 1024
-"""A key of many parts takes `tomllib` quadratic time: 0.1 s in so much, 18 s in 64 KiB."""
+"""A key of many parts takes `tomllib` quadratic time: 0.1 s for 4 KiB, 18 s for 64 KiB."""
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -31,7 +31,7 @@ class DocumentError(Exception):
 
 
 class ConfigDocument:
-    """What a file holds.
+    """The content of a configuration file.
 
     Attributes:
         path: The file's path.
@@ -75,7 +75,7 @@ class ConfigDocument:
         except ValueError:  # a number of thousands of digits
             raise DocumentError("a number is too long") from None
         except RecursionError:
-            raise DocumentError("its values are nested too deep") from None
+            raise DocumentError("its values are nested too deeply") from None
 
 
 def _text(path: str, *, of_project: bool) -> str:

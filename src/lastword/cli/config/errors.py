@@ -1,4 +1,4 @@
-"""What is wrong with a configuration file, with its place, as a command says it."""
+"""Problems of a configuration file, with file and line, as a command reports them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ LISTING = "lastword config"
 class Problem:
     """One thing that is wrong with a file; `line` is 0 for the whole file."""
 
-    __slots__ = ("line", "path", "says")
+    __slots__ = ("line", "path", "sentence")
 
-    def __init__(self, path: str, line: int, says: str) -> None:
+    def __init__(self, path: str, line: int, sentence: str) -> None:
         self.path: str = path
         self.line: int = line
-        self.says: str = says
+        self.sentence: str = sentence
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return _one_line(f"{place}: {self.says}")
+        return _one_line(f"{place}: {self.sentence}")
 
 
 class ConfigError(Exception):

@@ -1,7 +1,7 @@
 """A user's own rows: `[[classify.rule]]` for the classifier, `[[journal]]` for agents' journals.
 
-Owns what such a row may say, which is what the built-in ones say (`core.classify.messages` and
-`tokens`, `quirks.journals`), and the check of a pattern that would take long.
+Owns what such a row may contain, which is the same as in the built-in ones
+(`core.classify.messages` and `tokens`, `quirks.journals`), and the check for slow patterns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LISTING = "lastword config"
 EVIDENCE, VERSION = "the user's configuration file", "the user's own"
 TYPES = tuple(kind.value for kind in ErrorType if kind in {*messages.STRONG, *tokens.STRONG})
 MIN_CHARS = 4
-"""A shorter part of a message is part of too many."""
+"""A shorter part occurs in too many messages."""
 
 MAX_ROWS = 200
 MAX_PATTERN_CHARS = 1000
@@ -55,8 +55,8 @@ NO_ROWS = OwnRows()
 class _UnusableError(Exception):
     """A member of a row cannot be used; `member` is empty for the whole row."""
 
-    def __init__(self, member: str, says: str) -> None:
-        super().__init__(says)
+    def __init__(self, member: str, reason: str) -> None:
+        super().__init__(reason)
         self.member: str = member
 
 
@@ -84,16 +84,16 @@ def _each(
     if len(rows) > MAX_ROWS:
         problems.append((path, f"there are more than {MAX_ROWS} rows"))
         return
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, row in enumerate(rows):
         try:
             made = read(row)
         except _UnusableError as error:
             problems.append(((*path, index, error.member), str(error)))
             continue
-        if made.name in seen:
+        if made.name in names:
             problems.append(((*path, index, "name"), f"another row has the name {row['name']}"))
-        seen.add(made.name)
+        names.add(made.name)
         yield made
 
 
@@ -109,7 +109,7 @@ def _rule(row: dict[str, Any]) -> OwnRow:
     retryable = row.get("retryable")
     if retryable not in {None, False}:
         raise _UnusableError(
-            "retryable", "retryable can be false alone: whether a retry is safe is not for a rule"
+            "retryable", "retryable can only be false: a rule cannot decide that a retry is safe"
         )
     return OwnRow(
         name=_name(row),
@@ -123,7 +123,7 @@ def _rule(row: dict[str, Any]) -> OwnRow:
 
 def _sentence(member: str, text: str) -> str:
     folded = fold(text)
-    # One sign of Chinese or Japanese says as much as a word.
+    # One Chinese or Japanese character means as much as a word.
     if len(folded) < (MIN_CHARS if folded.isascii() else 2) or folded.startswith(".."):
         raise _UnusableError(member, f"{member} needs {MIN_CHARS} characters or more, not {text!r}")
     return folded
@@ -133,7 +133,7 @@ def _word(text: str) -> str:
     word = normalise(text)
     if len(word) < MIN_CHARS or any(char.isspace() for char in text):
         raise _UnusableError(
-            "words", f"words are single, with {MIN_CHARS} letters or more, not {text!r}"
+            "words", f"words are single words of {MIN_CHARS} letters or more, not {text!r}"
         )
     return word
 
@@ -141,7 +141,7 @@ def _word(text: str) -> str:
 def _journal(row: dict[str, Any]) -> KnownJournal:
     _refuse_unknown(row, _JOURNAL)
     if ("pattern" in row) == ("members" in row):
-        raise _UnusableError("", "a journal has pattern or members, and not both")
+        raise _UnusableError("", "a journal needs either pattern or members")
     variables = tuple(_variables(row))
     default = str(row.get("default", ""))
     if not variables and not default:
@@ -182,7 +182,8 @@ def _path(row: dict[str, Any]) -> str:
     stars = any("*" in part.removeprefix("*") for part in parts)
     if stars or not {"", ".", ".."}.isdisjoint(parts):
         raise _UnusableError(
-            "path", f"path is a file below its folder, with * for any beginning, not {path!r}"
+            "path",
+            f"path is a file below its folder, with * for the beginning of a name, not {path!r}",
         )
     return path
 
@@ -195,7 +196,7 @@ def _members(table: Any) -> JournalMembers:
             raise _UnusableError("members", no_such("member", key, _MEMBERS, LISTING))
     must, failure = table.get("must", {}), table.get("failure")
     if not isinstance(must, dict) or not all(isinstance(value, str) for value in must.values()):
-        raise _UnusableError("members", "must is a table of texts by their paths")
+        raise _UnusableError("members", "must is a table that maps paths to texts")
     if not isinstance(failure, dict) or not failure or not failure.keys() <= {*_FAILURE}:
         raise _UnusableError("members", f"failure has {', '.join(_FAILURE)}, each with a path")
     if "at" not in table:
@@ -235,7 +236,7 @@ def _pattern(row: dict[str, Any]) -> str:
     if backtracking(pattern) > 1:
         raise _UnusableError(
             "pattern",
-            "pattern may take long on a line that does not match: make its repeats possessive "
+            "pattern may be slow on a line that does not match: make its repeats possessive "
             r"(\S++), or put them into an atomic group (?>.*?x)",
         )
     return pattern
@@ -281,7 +282,7 @@ def _repeats(parts: Any, *, is_end: bool = False) -> int:
 
 
 def _has_choice(parts: Any) -> bool:
-    """Tell whether a pattern can match one text in several ways."""
+    """Return whether a pattern can match one text in several ways."""
     return any(
         name in {*_REPEATS, "BRANCH"} or any(map(_has_choice, _inner(name, value)))
         for operation, value in parts
@@ -316,7 +317,9 @@ def _refuse_unknown(row: dict[str, Any], members: tuple[str, ...]) -> None:
 def _name(row: dict[str, Any]) -> str:
     name = _text(row, "name")
     if not _NAME.fullmatch(name):
-        raise _UnusableError("name", f"name has small letters, digits, - _ and ., not {name!r}")
+        raise _UnusableError(
+            "name", f"name has lower-case letters, digits, -, _ and . only, not {name!r}"
+        )
     return name
 
 

@@ -1,8 +1,8 @@
 """The settings of configuration files: what they set, checked, and which file sets it.
 
 Owns the precedence of the two files, and what is wrong with either of them. A user's file that is
-wrong is an error; a project's, which may come from a stranger, is left out with a warning. Loaded
-only where there is a file.
+wrong is an error; a project's, which may come from a stranger, is ignored with a warning. Loaded
+only if there is a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lastword.cli.config.tables import ROWS, TABLES, options_of, texts_of, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableMapping
 
-    from lastword.cli.config.places import Places
+    from lastword.cli.config.discovery import Places
     from lastword.cli.config.rows import OwnRows
     from lastword.core.link.option_table import Option
 
@@ -55,7 +55,7 @@ class FileSetting:
 
 
 class FileSettings:
-    """What the files say.
+    """The settings of all files.
 
     Attributes:
         values: The settings, by table and option.
@@ -101,18 +101,21 @@ class FileSettings:
         rows, problems = rows_in(document.values)
         if problems:
             raise ConfigError(
-                [Problem(document.path, document.line_of(at), says) for at, says in problems]
+                [
+                    Problem(document.path, document.line_of(at), sentence)
+                    for at, sentence in problems
+                ]
             )
         return rows
 
     @property
     def has_rows(self) -> bool:
-        """Tell whether the user's file has rows of its own."""
+        """Return whether the user's file has rows of its own."""
         document = self.documents.get(USER)
         return document is not None and any(name in document.values for name in ROWS)
 
     def complete(self, environment: MutableMapping[str, str]) -> None:
-        """Set the variables that nobody has set to what the user's file says.
+        """Set the variables that are not set yet to the values in the user's file.
 
         Those that a project's file may set are left out: each agent's `lastword run` reads them
         where it works, and there the project's file comes first.
@@ -147,7 +150,9 @@ def load(places: Places, tables: Iterable[str] = TABLES) -> FileSettings:
         own = FileSettings()
         problems = read(own, places.project, PROJECT, tables)
         if problems:
-            settings.warnings = [f"this project's file is left out: {ConfigError(problems)}"]
+            settings.warnings = [
+                f"the project's configuration file is ignored: {ConfigError(problems)}"
+            ]
         else:
             settings.values |= own.values
             settings.documents |= own.documents
@@ -163,10 +168,10 @@ def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) 
     settings.documents[source] = document
     problems = []
     for name, table in [*document.values.items()]:
-        says = _table_problem(name, table, source)
-        if says:
+        sentence = _table_problem(name, table, source)
+        if sentence:
             del document.values[name]
-            problems.append(Problem(path, document.line_of((name,)), says))
+            problems.append(Problem(path, document.line_of((name,)), sentence))
         elif name in TABLES and name in tables:
             problems += _read_table(settings, document, name, source)
     return problems
@@ -181,7 +186,7 @@ def _table_problem(name: str, table: object, source: str) -> str:
     elif not isinstance(table, dict):
         return f"{name} is a table: [{name}]"
     if source == PROJECT and name != "run":
-        return f"[{name}] is for your own file; a project's file can have [run] alone"
+        return f"[{name}] belongs in your own file; a project's file can only have [run]"
     return ""
 
 
@@ -194,18 +199,18 @@ def _read_table(
     for key, value in document.values[name].items():
         option = options.get(key)
         if option is None:
-            says = _no_such("option", key, options)
+            sentence = _no_such("option", key, options)
         elif source == PROJECT and not option.project_safe:
-            says = f"a project's file cannot set {key}; your own file can"
+            sentence = f"a project's file cannot set {key}; your own file can"
         else:
             try:
-                texts = texts_of(name, option, value, folder)
+                texts = texts_of(option, value, folder)
             except ValueError as error:
-                says = str(error)
+                sentence = str(error)
             else:
                 settings.values[name, key] = FileSetting(name, option, texts, source, document)
                 continue
-        problems.append(Problem(document.path, document.line_of((name, key)), says))
+        problems.append(Problem(document.path, document.line_of((name, key)), sentence))
     return problems
 
 

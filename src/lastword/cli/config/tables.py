@@ -6,18 +6,13 @@ declarations (`core.link.option_table`); none of the gateway's or of `lastword c
 
 from __future__ import annotations
 
-import io
 import os
-from contextlib import redirect_stderr
 from typing import TYPE_CHECKING
 
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from lastword.cli.parser import CommandParser
+    from collections.abc import Mapping
 
 RECORD = (
     Option("state-dir", "folder", "the folder of the record and of what the gateway keeps", ""),
@@ -36,41 +31,24 @@ _OPEN = {
 }
 
 
-def options_of(table: str) -> dict[str, Option]:
+def options_of(table: str) -> Mapping[str, Option]:
     """Return the options of a table by name."""
-    if table in _OPEN:
-        return _OPEN[table]
-    actions = _parser(table)().shown_actions
-    made = [_option(action) for action in actions if action.dest not in {"help", *FILE_KEYS}]
-    return {option.name: option for option in made}
+    if table == "gateway":
+        # Of these two, a start of `lastword run` needs neither.
+        from lastword.gateway.settings.gateway import OPTIONS as GATEWAY  # noqa: PLC0415
+
+        return {option.name: option for option in GATEWAY.values()}
+    if table == "connect":
+        from lastword.cli.connect_parser import OPTIONS as CONNECT  # noqa: PLC0415
+
+        return {option.name: option for option in CONNECT}
+    return _OPEN[table]
 
 
-def _parser(table: str) -> Callable[[], CommandParser]:
-    # argparse and both commands, which a start of `lastword run` does not wait for.
-    from lastword.cli.connect_parser import parser as connect  # noqa: PLC0415
-    from lastword.cli.gateway.parsers import parser as gateway  # noqa: PLC0415
-
-    return gateway if table == "gateway" else connect
-
-
-def _option(action: argparse.Action) -> Option:
-    name = (action.option_strings or [action.dest])[-1].removeprefix("--")
-    kind = {"DIR": "folder", "FILE": "file"}.get(str(action.metavar), "text")
-    if action.nargs == 0:
-        return Option(name, "flag", action.help or "")
-    if isinstance(action.default, list):
-        return Option(name, "list", action.help or "", "")
-    if kind == "text" and action.type is not None:
-        kind = "typed"
-    default = action.default if isinstance(action.default, (int, float, str)) else ""
-    return Option(name, kind, action.help or "", default)
-
-
-def texts_of(table: str, option: Option, value: object, folder: str) -> list[str]:
+def texts_of(option: Option, value: object, folder: str) -> list[str]:
     """Return a value as the command line would have it; several texts for a list.
 
     Args:
-        table: The option's table.
         option: The option.
         value: What the file holds.
         folder: The file's folder, from which paths are meant.
@@ -80,15 +58,13 @@ def texts_of(table: str, option: Option, value: object, folder: str) -> list[str
     """
     texts = _texts(option, value, folder)
     if texts is None:
-        raise ValueError(f"{option.name} takes {_takes(option)}")
-    if table in _OPEN:
-        if _read(option, texts[0]) is None:
-            shown = "" if option.kind == "url" else f" {texts[0]!r}"
+        raise ValueError(f"{option.name} takes {_expected(option)}")
+    for text in texts:
+        if _read(option, text) is None:
+            shown = "" if option.kind == "url" else f" {text!r}"
             raise ValueError(
-                f"{option.name} cannot be{shown or ' this'}: it takes {_takes(option)}"
+                f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
             )
-    else:
-        _parse(table, words_of(option, texts))
     return texts
 
 
@@ -99,14 +75,15 @@ def words_of(option: Option, texts: list[str]) -> list[str]:
     return [f"--{option.name}={text}" for text in texts]
 
 
-_NUMBERS = {"seconds", "bytes", "count", "days", "typed"}
+_NUMBERS = {"seconds", "bytes", "count", "days", "duration", "positive-duration", "size", "number"}
+LISTS = {"names", "networks"}
 
 
 def _texts(option: Option, value: object, folder: str) -> list[str] | None:
     """Return the texts of a value of the right type; `None` for any other."""
     if option.kind == "flag":
         return [str(int(value))] if isinstance(value, bool) else None
-    if option.kind == "list" and isinstance(value, list):
+    if option.kind in LISTS and isinstance(value, list):
         return None if any(not _is_text(each) for each in value) else value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [repr(value)] if option.kind in _NUMBERS else None
@@ -131,27 +108,7 @@ def _read(option: Option, text: str) -> object:
     return option.read(text)
 
 
-def _takes(option: Option) -> str:
+def _expected(option: Option) -> str:
     if option.kind == "flag":
         return "true or false"
-    kinds = {"list": "a list of texts", "text": "a text", "typed": "a text or a number"}
-    return kinds.get(option.kind) or (
-        "a number of days, or 12h or 4w" if option.kind == "days" else option.expects
-    )
-
-
-def _parse(table: str, words: list[str]) -> None:
-    """Try words on the parser of a command.
-
-    Raises:
-        ValueError: It refuses them.
-    """
-    if table == "connect" and words and words[0].startswith("--url="):
-        words = [words[0].removeprefix("--url=")]
-    output = io.StringIO()
-    try:
-        with redirect_stderr(output):
-            _parser(table)().parse_args(words)
-    except SystemExit:
-        reason = output.getvalue().strip().removeprefix(f"lastword {table}: ").removeprefix("--")
-        raise ValueError(reason) from None
+    return "a number of days, or 12h or 4w" if option.kind == "days" else option.expects

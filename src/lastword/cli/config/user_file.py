@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lastword.cli.config.places import find
+from lastword.cli.config.discovery import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

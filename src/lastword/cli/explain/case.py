@@ -14,7 +14,7 @@ from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.written import parse_json, read_written
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.redact.truncate import clip, telling_lines
+from lastword.core.redact.truncate import clip, informative_lines
 
 _RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
 _NOT_SENT = ("before", "connect", "spawn")
@@ -46,10 +46,10 @@ def case_of_text(text: str) -> Case:
     value = reading.value
     record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
     evidence = gather.from_record(value) if record else gather.from_any(value)
-    verdict = _told_by_agent(value) or decide(evidence)
+    verdict = _agent_report(value) or decide(evidence)
     if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
-        # A log's telling lines told nothing, or a text was taken whole: try it the other way.
-        other = text if reading.form.startswith("the telling") else telling_lines(text)
+        # Neither the log's relevant lines nor the whole text need be conclusive: try the other.
+        other = text if reading.form.startswith("the telling") else informative_lines(text)
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
@@ -57,7 +57,7 @@ def case_of_text(text: str) -> Case:
     return Case(form=reading.form, value=value, evidence=evidence, verdict=verdict, facts=facts)
 
 
-def _told_by_agent(value: object) -> Verdict | None:
+def _agent_report(value: object) -> Verdict | None:
     """Return a failure that an agent reports in its own way, in an update or a result."""
     if not isinstance(value, dict):
         return None
@@ -82,8 +82,8 @@ def case_of_response(status: int | None, headers: dict[str, str], body: str | No
 def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
     """Return the case of a process that exited, with the end of its output."""
     verdict = classifier.classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail)
-    told = {"exit_code": code, "exit_signal": signal, "stderr": clip(tail).strip()}
-    value = {name: part for name, part in told.items() if part not in (None, "")}
+    parts = {"exit_code": code, "exit_signal": signal, "stderr": clip(tail).strip()}
+    value = {name: part for name, part in parts.items() if part not in (None, "")}
     process = ProcessEvidence(exit_code=code, exit_signal=signal, stderr_tail=clip(tail))
     evidence = Evidence(text=clip(tail).strip(), process=process)
     return Case(form="the end of a process", value=value, evidence=evidence, verdict=verdict)

@@ -1,7 +1,7 @@
 """`lastword explain`: what an error means, whether and when to retry, and the evidence for it.
 
 Owns the command line and the exit status: 0 if every error was answered, 1 if a line of `--jsonl`
-was not a JSON object, 2 if the command cannot be run as it was asked.
+was not a JSON object, 2 for invalid arguments.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MAX_INPUT_BYTES = 8 * 1024 * 1024
 _HALF = MAX_INPUT_BYTES // 2
 
 _ABOUT = """\
-Says what an error means: its type, whether and when to retry, whether that is
-safe, whose fault it was, what to do, and which evidence says so. Takes JSON, a
-JSON-RPC error, an HTTP response, a traceback, a line of a log, or how a process
-ended. Asks no network and no model.
+Explains an error: its type, whether and when to retry, whether a retry is safe,
+whose fault it was, what to do, and the evidence. Reads JSON, a JSON-RPC error,
+an HTTP response, a traceback, a log line, or how a process ended. Uses no
+network and no model.
 """
 
 _EPILOG = """\
@@ -43,13 +43,13 @@ examples:
   lastword explain rate_limit
   lastword explain --status 429 --header 'Retry-After: 20' body.json
 
-exit status: 0, 1 when a line of --jsonl is not a JSON object, 2 for arguments
-that cannot be used.
+exit status: 0, 1 if a line of --jsonl is not a JSON object, 2 for invalid
+arguments.
 """
 
 
 class UnusableInputError(Exception):
-    """The command cannot be run as it was asked; the text says why."""
+    """The arguments or the input cannot be used; the text says why."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         _write(explain(_case(options)), as_json=options.json)
     except (UnusableInputError, OSError) as error:
         if isinstance(error, BrokenPipeError):
-            # Whoever read our output has seen enough (`| head`).
+            # The reader has closed our output (`| head`).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         sys.stderr.write(f"lastword explain: {_sentence(error)}\n")
@@ -78,30 +78,30 @@ def parser() -> CommandParser:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the file with the error, or a status, a type, an incident or the error's own words; "
-        "- is standard input (default: standard input)",
+        help="a file with the error; or a status, an error type, an incident, or the error's own "
+        "words; - is standard input (default: standard input)",
     )
-    response = made.add_argument_group("an HTTP response, in place of a file")
-    response.add_argument("--status", type=int, metavar="N", help="its status, from 100 to 599")
+    response = made.add_argument_group("an HTTP response, instead of a file")
+    response.add_argument("--status", type=int, metavar="N", help="the status, from 100 to 599")
     response.add_argument(
         "--header", action="append", metavar="'NAME: VALUE'", help="a header; can be repeated"
     )
-    response.add_argument("--body", metavar="TEXT", help="its body (default: what FILE holds)")
-    ending = made.add_argument_group("a process that ended; FILE holds its last words")
+    response.add_argument("--body", metavar="TEXT", help="the body (default: the content of FILE)")
+    ending = made.add_argument_group("a process that exited; FILE has its last output")
     ending.add_argument(
-        "--exit-code", type=int, metavar="N", help="its exit status, from 0 to 255, or -N"
+        "--exit-code", type=int, metavar="N", help="the exit status, from 0 to 255, or -N"
     )
     ending.add_argument(
         "--exit-signal", metavar="SIGNAL", help="the signal that ended it, such as SIGKILL or 9"
     )
     output = made.add_argument_group("output")
     output.add_argument(
-        "--json", action="store_true", help="print the answer as JSON, with rule and evidence"
+        "--json", action="store_true", help="print the result as JSON, with rule and evidence"
     )
     output.add_argument(
         "--jsonl",
         action="store_true",
-        help="read an error from each line of FILE, and print an answer for each as JSON",
+        help="read one error per line of FILE, and print one JSON object for each",
     )
     return made
 
@@ -194,14 +194,14 @@ def _open(path: str | None) -> BinaryIO:
     """Open the input as bytes.
 
     Raises:
-        UnusableError: There is no input.
+        UnusableInputError: There is no input.
     """
     if path is not None and path != "-":
         return open(path, "rb")
     if _is_terminal():
         raise UnusableInputError(
             "give a FILE, pipe the error into standard input, or describe it with --status, "
-            "--exit-code and so on; --help tells more"
+            "--exit-code and so on; see --help"
         )
     return sys.stdin.buffer
 
@@ -228,8 +228,8 @@ def _write(explanation: Explanation, *, as_json: bool) -> None:
     if as_json:
         envelope.write(explanation.as_json())
     else:
-        told = shown(explanation, columns=terminal_columns(), colours=has_colours())
-        sys.stdout.write(told)
+        text = shown(explanation, columns=terminal_columns(), colours=has_colours())
+        sys.stdout.write(text)
     sys.stdout.flush()
 
 

@@ -50,7 +50,7 @@ def _answer(line: bytes | None, number: int) -> dict[str, Any]:
     text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     sample = parse_json(text)
     if sample is None and text.startswith("{") and text.endswith("}") and text.count("{") > 400:  # noqa: PLR2004
-        # Nested deeper than any decoder goes: what it says is still in its text.
+        # Nested too deeply for any decoder: use the text itself.
         named = _ID.match(text)
         sample = {"id": named.group(1) if named else None, "message": text}
     if not isinstance(sample, dict):

@@ -25,7 +25,7 @@ _FACTS = frozenset(Verdict.__struct_fields__)
 
 
 def case_of_name(name: str, environment: Mapping[str, str]) -> Case | None:
-    """Return the case that a word or a sentence means, or `None` for none that is known.
+    """Return the case that a word or a sentence means, or `None` if it is unknown.
 
     Args:
         name: What was given in place of a file.
@@ -57,10 +57,10 @@ def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
     facts = _facts_of(incident, environment)
     if facts is None:
         return None
-    known = {"rule": "record", "retryable": False}
-    known |= {name: value for name, value in facts.items() if name in _FACTS}
+    members = {"rule": "record", "retryable": False}
+    members |= {name: value for name, value in facts.items() if name in _FACTS}
     try:
-        verdict = msgspec.convert(known, Verdict, strict=False)
+        verdict = msgspec.convert(members, Verdict, strict=False)
         safety = msgspec.convert(facts.get("retry_safety"), RetrySafety | None)
     except msgspec.ValidationError:
         return None  # a newer lastword wrote it

@@ -20,14 +20,14 @@ from lastword.core.redact.redactor import Redactor
 if TYPE_CHECKING:
     from lastword.cli.explain.case import Case
 
-MAX_SAID_CHARS = 600
+MAX_QUOTED_CHARS = 600
 MAX_COLUMNS = 80
 _LABEL_COLUMNS = 13
 _QUOTED_LINES = 12
 
 _WHOSE = {
     Origin.PROVIDER: "the model provider's, or the account's there",
-    Origin.NETWORK: "the network's, between here and the provider",
+    Origin.NETWORK: "the network's, between this machine and the provider",
     Origin.AGENT: "the agent's",
     Origin.PROCESS: "the agent's process",
     Origin.CLIENT: "this side's: the client or its user",
@@ -53,19 +53,19 @@ class Explanation(msgspec.Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the error's fields and the evidence that decided."""
         evidence = [msgspec.to_builtins(proof) for proof in self.proofs]
-        told = {"rule": self.rule, "read_as": self.form, "evidence": evidence}
-        return self.error.payload() | told
+        reasons = {"rule": self.rule, "read_as": self.form, "evidence": evidence}
+        return self.error.payload() | reasons
 
 
 def explain(case: Case) -> Explanation:
     """Return everything that is shown of an error."""
     redact = Redactor(secrets_of(os.environ))
     now = datetime.now().astimezone()
-    error = wording.compose_known(case.verdict, case.facts, redact=redact, now=now)
+    error = wording.compose_from_facts(case.verdict, case.facts, redact=redact, now=now)
     if case.retry_safety is not None:
         error = msgspec.structs.replace(error, retry_safety=case.retry_safety)
     proofs = [
-        Proof(_line(proof.where, 100), _line(proof.said, 160), proof.means)
+        Proof(_line(proof.where, 100), _line(proof.text, 160), proof.means)
         for proof in proofs_of(case, redact)
     ]
     rule = _line(redact(case.verdict.rule), 200)
@@ -96,11 +96,11 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     page.line(f"Read as {explanation.form}. {basis_of(explanation.rule)}.")
     _row(page, "rule", explanation.rule)
     for proof in explanation.proofs:
-        said = f': "{proof.said}"' if proof.said else ""
-        _row(page, "evidence", f"{proof.where}{said} = {proof.means}")
+        quote = f': "{proof.text}"' if proof.text else ""
+        _row(page, "evidence", f"{proof.where}{quote} = {proof.means}")
     _row(page, "overruled", _overruled(explanation))
     _quote(page, (error.detail or {}).get("text", ""))
-    return page.take()
+    return page.drain()
 
 
 def _row(page: Page, label: str, text: str, style: str = "") -> None:
@@ -108,12 +108,12 @@ def _row(page: Page, label: str, text: str, style: str = "") -> None:
         page.row(label.ljust(_LABEL_COLUMNS), text, style)
 
 
-def _quote(page: Page, said: str) -> None:
-    if not said:
+def _quote(page: Page, quote: str) -> None:
+    if not quote:
         return
     page.line()
     page.line("what it said", "bold")
-    cut = said[:MAX_SAID_CHARS] + (" ..." if len(said) > MAX_SAID_CHARS else "")
+    cut = quote[:MAX_QUOTED_CHARS] + (" ..." if len(quote) > MAX_QUOTED_CHARS else "")
     for line in filter(str.strip, cut.splitlines()[:_QUOTED_LINES]):
         page.line(line, indent=2, hang=0)
 
@@ -138,8 +138,12 @@ def _retry(explanation: Explanation) -> str:
         return f"yes, {when}" if when else "yes, in a moment"
     if when:
         return f"not by itself; at the earliest {when}"
-    known = error.type is not ErrorType.UNKNOWN
-    return "no, it would not help" if known else "not by itself: whether it would help is not known"
+    recognised = error.type is not ErrorType.UNKNOWN
+    return (
+        "no, it would not help"
+        if recognised
+        else "not by itself: whether it would help is not known"
+    )
 
 
 def _whose(error: AgentError) -> str:
@@ -175,7 +179,7 @@ def _source_of(error: AgentError) -> str:
 
 
 def _overruled(explanation: Explanation) -> str:
-    """Return the status, if it would have meant something else by itself."""
+    """Return the status, if it alone would have meant something else."""
     error = explanation.error
     if not error.http_status or explanation.rule.startswith("status:"):
         return ""

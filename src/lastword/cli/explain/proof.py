@@ -57,11 +57,11 @@ _PLAIN_PARTS = {
 }
 
 
-class Proof(msgspec.Struct, frozen=True):
-    """One field of the error: its place, its text, and what that means."""
+class Proof(msgspec.Struct, frozen=True, rename={"text": "said"}):
+    """One field of the error: its place, its text (`said` in JSON), and what that means."""
 
     where: str
-    said: str
+    text: str
     means: str
 
 
@@ -79,19 +79,20 @@ def basis_of(rule: str) -> str:
 
 def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
     """Return the fields that decided the type, the wait and the reset, redacted."""
-    found = []
+    matched = []
     deciding = _deciding(case)
     if deciding is not None:
-        found.append((*deciding, case.verdict.type.value))
+        matched.append((*deciding, case.verdict.type.value))
     waits = read_waits(case.evidence)
     if waits.wait_from is not None:
         wait = f"wait {waits.retry_after_seconds} s"
-        found.append((*_carrier(case, waits.wait_from), "", wait))
+        matched.append((*_carrier(case, waits.wait_from), "", wait))
     if waits.reset_from is not None:
-        found.append((*_carrier(case, waits.reset_from), "", "the reset"))
+        matched.append((*_carrier(case, waits.reset_from), "", "the reset"))
     # Cut once it is redacted: half a secret looks like none.
     return [
-        Proof(redact(where), _around(redact(said), row), means) for where, said, row, means in found
+        Proof(redact(where), _around(redact(text), row), means)
+        for where, text, row, means in matched
     ]
 
 
@@ -105,12 +106,12 @@ def _deciding(case: Case) -> tuple[str, str, str] | None:
         return (*whole, "")
     if not row or kind in {"process", "rpc"}:
         return None
-    found = _in_text(case, row)
-    if found is None and kind != "status":
+    matched = _in_text(case, row)
+    if matched is None and kind != "status":
         # A word or a part of one, in another spelling.
         row = normalise(row)
-        found = _in_text(case, row, squeeze=True)
-    return (*found, row) if found else None
+        matched = _in_text(case, row, squeeze=True)
+    return (*matched, row) if matched else None
 
 
 def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
@@ -144,8 +145,8 @@ def _carrier(case: Case, carrier: str) -> tuple[str, str]:
     if kind == "header":
         return carrier, case.evidence.headers.get(name, "")
     if kind == "field":
-        found = _first_named(case.value, name)
-        return found or (name, as_text(case.evidence.fields.get(name)))
+        matched = _first_named(case.value, name)
+        return matched or (name, as_text(case.evidence.fields.get(name)))
     return carrier, ""
 
 

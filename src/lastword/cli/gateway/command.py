@@ -31,13 +31,19 @@ from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
+from lastword.gateway.front.folders import folder_of, run_folder_of, served_ports
+from lastword.gateway.front.links import Links, address
+from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
+from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.viewing.attachment import Role
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.gateway.front.process import GatewaySettings, Welcome
+    from lastword.gateway.front.process import Welcome
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -73,8 +79,8 @@ def _serve(arguments: Sequence[str]) -> int:
 
     settings = read(arguments, use(arguments, "gateway"))
     if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
-        _look_for(settings.command[0])
-    port = settings.port
+        _look_for(settings.holder.command[0])
+    port = settings.listen[1]
 
     def ready(welcome: Welcome) -> None:
         nonlocal port
@@ -84,7 +90,8 @@ def _serve(arguments: Sequence[str]) -> int:
     try:
         serve(settings, ready)
     except (ServingError, StoreError) as error:
-        reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
+        holder = settings.holder
+        reports = OwnReports(holder.report, holder.state_folder, holder.command[0])
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.tell("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
@@ -96,27 +103,21 @@ def _serve(arguments: Sequence[str]) -> int:
 
 def _what_stays(settings: GatewaySettings, port: int) -> str:
     """Return the end of a sentence about the agents that a gateway leaves running, if any."""
-    from lastword.gateway.front.process import run_folder_of  # noqa: PLC0415
-
-    count = len(_agents(run_folder_of(settings, port)))
+    count = len(_agents(run_folder_of(settings.holder.state_folder, port)))
     if not count:
         return ""
     keep = "keeps" if count == 1 else "keep"
     end = f"lastword gateway stop --agents{'' if port == _USUAL_PORT else f' --port {port}'}"
-    return (
-        f"; {counted(count, 'agent')} {keep} running, for the next gateway here, or until `{end}`"
-    )
+    return f"; {counted(count, 'agent')} {keep} running for the next gateway here, or until `{end}`"
 
 
 def _agents(run_folder: str) -> list[dict[str, Any]]:
     """Return what each process that keeps an agent says of itself."""
     from lastword.gateway.front.holders import Holders  # noqa: PLC0415
-    from lastword.gateway.holder.process import HolderSettings  # noqa: PLC0415
 
     if not os.path.isdir(run_folder):
         return []
-    template = HolderSettings(name="", run_folder=run_folder, log_folder="", command=[])
-    return asyncio.run(Holders(template).statuses())
+    return asyncio.run(Holders(HolderSettings(run_folder=run_folder)).statuses())
 
 
 def _look_for(program: str) -> None:
@@ -136,7 +137,7 @@ def _ready(welcome: Welcome) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
-        sys.stderr.write("lastword: Ctrl-C ends the gateway, and leaves its agents running\n")
+        sys.stderr.write("lastword: Ctrl-C stops the gateway and leaves its agents running\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
@@ -147,17 +148,12 @@ def _ready(welcome: Welcome) -> None:
 
 
 def _token(arguments: Sequence[str]) -> int:
-    from lastword.gateway.front.links import Links, address  # noqa: PLC0415
-    from lastword.gateway.front.process import folder_of  # noqa: PLC0415
-    from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper  # noqa: PLC0415
-    from lastword.gateway.viewing.attachment import Role  # noqa: PLC0415
-
     options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = TOKEN_SECONDS
     expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
-    folder = folder_of(_settings(options))
+    folder = folder_of(_state_folder(options))
     keeper = Keeper.at(folder)
     if options.link:
         told = address(options.link, Links(folder, time.time, keeper).make(grant))
@@ -167,24 +163,18 @@ def _token(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _settings(options: argparse.Namespace) -> GatewaySettings:
-    """Return what is known of the gateway that a command is about: its folder."""
-    from lastword.gateway.front.process import GatewaySettings  # noqa: PLC0415
-
-    return GatewaySettings(state_folder=os.path.dirname(path_of(options)))
+def _state_folder(options: argparse.Namespace) -> str:
+    """Return the state folder of the gateway that a command is about."""
+    return os.path.dirname(path_of(options))
 
 
 def _run_folder(options: argparse.Namespace) -> str:
-    from lastword.gateway.front.process import run_folder_of  # noqa: PLC0415
-
-    return run_folder_of(_settings(options), options.port)
+    return run_folder_of(_state_folder(options), options.port)
 
 
 def _other_ports(options: argparse.Namespace) -> list[int]:
     """Return the other ports on which gateways of this folder are running."""
-    from lastword.gateway.front.process import served_ports  # noqa: PLC0415
-
-    return [each for each in served_ports(_settings(options)) if each != options.port]
+    return [each for each in served_ports(_state_folder(options)) if each != options.port]
 
 
 def _elsewhere(ports: list[int]) -> str:
@@ -192,8 +182,8 @@ def _elsewhere(ports: list[int]) -> str:
         case []:
             return ""
         case [port]:
-            return f"; another one is on port {port} (--port {port})"
-    return f"; others are on ports {', '.join(map(str, ports))} (--port {ports[0]})"
+            return f"; one is running on port {port} (--port {port})"
+    return f"; some are running on ports {', '.join(map(str, ports))} (--port {ports[0]})"
 
 
 def _reload(arguments: Sequence[str]) -> int:
@@ -215,14 +205,12 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
 
 def _stop(arguments: Sequence[str]) -> int:
     from lastword.gateway.front.holders import Holders  # noqa: PLC0415
-    from lastword.gateway.holder.process import HolderSettings  # noqa: PLC0415
 
     options = stop_parser().read(arguments)
     folder = _run_folder(options)
     status = _signal(options, signal.SIGTERM)
     if options.agents and os.path.isdir(folder):
-        template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
-        count = asyncio.run(Holders(template).stop_all())
+        count = asyncio.run(Holders(HolderSettings(run_folder=folder)).stop_all())
         if count:
             are = "is" if count == 1 else "are"
             sys.stdout.write(f"{counted(count, 'agent')} {are} stopping\n")
@@ -234,7 +222,7 @@ def _stop(arguments: Sequence[str]) -> int:
 
 def _left_running(run_folder: str) -> str:
     count = len(_agents(run_folder))
-    return f"{count} still running; --agents ends them, too" if count else "none is running"
+    return f"{count} still running; --agents ends them too" if count else "none is running"
 
 
 def _status(arguments: Sequence[str]) -> int:
@@ -266,7 +254,7 @@ def _status(arguments: Sequence[str]) -> int:
             asked = session.get("questions", 0)
             waits = f", {counted(asked, 'question')} open" if asked else ""
             page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
     return 0 if front is not None else 1
 
 

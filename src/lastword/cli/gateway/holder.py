@@ -24,9 +24,10 @@ from lastword.cli.run.start import (
     settings_of,
 )
 from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
-from lastword.gateway.holder.process import Holder, HolderSettings
+from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.owner import LogOwnedError
+from lastword.gateway.settings.holder import HolderSettings
 from lastword.posix.process import ensure_standard_streams, tell, without_our_locale
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
@@ -92,10 +93,10 @@ class LinkedAgent:
         if self._link is not None:
             self._link.send(line)
 
-    def read_on(self, *, wanted: bool) -> None:
-        """Read its output, or pause reading."""
+    def pause(self, *, paused: bool) -> None:
+        """Pause reading its output, or continue."""
         if self._link is not None:
-            self._link.read_on(wanted=wanted)
+            self._link.pause(paused=paused)
 
     async def stop(self) -> None:
         """End it."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lastword.cli.gateway.parsers import URL_VARIABLE, WORDS, parser
+from lastword.cli.gateway.parsers import WORDS, parser
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
-from lastword.gateway.front.process import GatewaySettings, addresses
+from lastword.gateway.settings.gateway import OPTIONS as SETTINGS
+from lastword.gateway.settings.gateway import settings_of
 from lastword.outbox.target import TargetError, Wish, target_of, wish_of
 from lastword.record.paths import named_folder, state_folder
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.cli.config.settings import FileSettings
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 MISSING = "the agent's command is missing; for example: lastword gateway -- opencode acp"
 
@@ -42,8 +44,11 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
     )
     configured = files.words("gateway", own) if files is not None else []
-    url = os.environ.get(URL_VARIABLE, "")
-    from_environment = [f"--public-url={url}"] if url else []
+    from_environment = [
+        f"--{option.name}={value}"
+        for option in SETTINGS.values()
+        if (value := os.environ.get(option.variable))
+    ]
     known, rest = made.parse_known_args([*configured, *from_environment, *own])
     if not agent:
         raise UsageError(MISSING)
@@ -51,34 +56,24 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     run = parse([*rest, "--", *agent], os.environ)
     if not os.path.isdir(known.root):
         raise UsageError(f"--root cannot be {known.root!r}: that is not a folder")
-    host, port = known.listen
-    return GatewaySettings(
-        host=host,
-        port=port,
-        path=known.path,
-        state_folder=_state_folder(run),
-        record_folder=_record_folder(run),
-        command=[_found_from_here(run.command[0]), *run.command[1:]],
-        options=[*rest, *_record_from_here(run), *_files_from_here(run)],
-        root=known.root,
-        sessions=known.sessions,
-        hosts=addresses(known.allow_host),
-        origins=addresses(known.allow_origin),
-        behind_proxy=known.behind_proxy,
-        proxies=addresses(known.proxy_address),
-        ping_seconds=known.ping,
-        pong_seconds=known.pong_timeout,
-        frame_limit_bytes=known.frame_limit,
-        compress=known.compress == "on",
-        log_limit_bytes=known.log_limit,
-        unattended_seconds=None if known.unattended == "reject" else known.unattended_timeout,
-        client_fs=known.client_fs,
-        viewers=known.viewers,
-        idle_close_seconds=known.idle_close,
-        detach_grace_seconds=known.detach_grace,
-        log_age_seconds=known.log_age,
-        report=_report(run, rest),
-        public_url=known.public_url,
+    values = {
+        name: option.read(getattr(known, option.key))
+        if option.words
+        else getattr(known, option.key)
+        for name, option in SETTINGS.items()
+    }
+    if known.unattended == "reject":
+        values["unattended_seconds"] = None
+    return settings_of(
+        values
+        | {
+            "root": os.path.realpath(known.root),
+            "state_folder": _state_folder(run),
+            "record_folder": _record_folder(run),
+            "command": [_found_from_here(run.command[0]), *run.command[1:]],
+            "options": [*rest, *_record_from_here(run), *_files_from_here(run)],
+            "report": _report(run, rest),
+        }
     )
 
 

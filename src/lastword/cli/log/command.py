@@ -1,7 +1,7 @@
 """`lastword log`: show recorded sessions as a list, as a timeline, or live.
 
-Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
-shown as it was asked.
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 for invalid
+arguments.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
+from lastword.cli.log.buffered_output import buffer_output
 from lastword.cli.log.follow import follow
-from lastword.cli.log.held_output import held_back
 from lastword.cli.log.page import (
     mark_of,
     show_legend,
@@ -67,13 +67,11 @@ examples:
 
 A timeline opens with what failed, whose fault it was, whether a retry is safe
 and what to do. Within a turn, times are seconds since its prompt.
-A whole id or incident wins over a number of the list, so that what opened a
-session once opens it always; a number wins over the beginning of an id, since
-one more character of the id tells them apart.
-No prompt, no answer and no tool's content is in the record.
+A complete id or incident takes precedence over a number in the list, and a
+number over the beginning of an id: give more of an id that begins with digits.
+No prompt, no answer and no content of tools is recorded.
 
-exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
-be used.
+exit status: 0, 1 if the record cannot be read, 2 for invalid arguments.
 """
 
 
@@ -95,9 +93,11 @@ def parser() -> CommandParser:
 
 
 def _add_filters(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--errors", action="store_true", help="show each failure, and what to do")
     group.add_argument(
-        "--follow", action="store_true", help="show what happens from now on, until Ctrl-C"
+        "--errors", action="store_true", help="show each failure, and what to do about it"
+    )
+    group.add_argument(
+        "--follow", action="store_true", help="show entries as they are recorded, until Ctrl-C"
     )
     add_since_option(group)
     group.add_argument(
@@ -108,7 +108,9 @@ def _add_filters(group: argparse._ArgumentGroup) -> None:
         f"{DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})",
     )
     group.add_argument(
-        "--all", action="store_true", help="show every session, failure or turn, not the latest"
+        "--all",
+        action="store_true",
+        help="show all sessions, failures or turns, not only the latest",
     )
 
 
@@ -116,38 +118,43 @@ def _add_forms(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--json",
         action="store_true",
-        help="print the same as JSON, for programs; with --follow, an object a line",
+        help="print the same as JSON; with --follow, one object per line",
     )
-    group.add_argument("--web", action="store_true", help="show it in a browser on this machine")
+    group.add_argument(
+        "--web", action="store_true", help="show the record in a browser on this machine"
+    )
     group.add_argument(
         "--no-open",
         dest="open",
         action="store_false",
-        help="with --web: print the link, and open no browser",
+        help="with --web: print the link without opening a browser",
     )
     group.add_argument(
-        "--port", type=port, metavar="PORT", help="with --web: serve there (default: a free port)"
+        "--port",
+        type=port,
+        metavar="PORT",
+        help="with --web: the port to serve on (default: a free port)",
     )
 
 
 def _run(options: argparse.Namespace, path: str) -> int:
     if options.last and options.session is not None:
-        raise UnusableError("--last names a session by itself; leave the other name out")
+        raise UnusableError("--last already names a session; leave the other name out")
     if options.all and options.limit is not None:
         raise UnusableError("--all has no limit; leave --limit out")
     if options.web:
         return _web(options, path)
     if not options.open or options.port is not None:
-        raise UnusableError("--no-open and --port belong to --web")
+        raise UnusableError("--no-open and --port need --web")
     if options.follow:
         if options.limit is not None or options.since is not None or options.all:
             raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
-    with held_back(), reader.reading(path) as record:
+    with buffer_output(), reader.reading(path) as record:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
             return 0
-        from lastword.cli.log.told import show_all_failures, show_session  # noqa: PLC0415
+        from lastword.cli.log.details import show_all_failures, show_session  # noqa: PLC0415
 
         if options.session is not None or options.last:
             limit = _limit(options, DEFAULT_TURNS)
@@ -177,8 +184,8 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     left_out = listing.count_parts(record, since) - len(parts) if more else 0
     shown = [_shown(record, part, number, since) for number, part in enumerate(parts, 1)]
     if options.json:
-        told = [documents.part(each) for each in shown]
-        envelope.write({"sessions": told, "more": more, "left_out": left_out})
+        values = [documents.part(each) for each in shown]
+        envelope.write({"sessions": values, "more": more, "left_out": left_out})
         return
     page = Page()
     show_parts(page, shown)
@@ -194,7 +201,7 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
             "every one.",
             "dim",
         )
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
@@ -216,8 +223,8 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
     if not turn.retries:
         return ()
-    told = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
-    return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in told)
+    values = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
+    return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in values)
 
 
 def _since(options: argparse.Namespace) -> str:

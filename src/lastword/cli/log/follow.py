@@ -35,7 +35,7 @@ _COLUMNS = (
     "what happened\n"
 )
 _PATIENCE = 8
-"""So many looks in a row may find a store that cannot be read."""
+"""How often in a row the store may be unreadable."""
 
 
 def follow(options: argparse.Namespace, path: str) -> int:
@@ -78,7 +78,7 @@ def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None)
 
 
 def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
-    """Tell whether an entry belongs to this session or to a run with it; remember such runs."""
+    """Return whether an entry belongs to this session or to a run with it; remember such runs."""
     if recorded.entry.session_id == session_id:
         runs.add(recorded.run)
     return recorded.entry.session_id == session_id or (
@@ -99,9 +99,9 @@ class _Place:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file: File | None = None
-        self._held: int | None = None
+        self._path_fd: int | None = None
         self._begin(file_of(path))
-        self._seen = self._newest()
+        self._last_id = self._newest()
         self._refusals = 0
 
     def is_there(self) -> bool:
@@ -114,15 +114,15 @@ class _Place:
             StoreError: The store has not been readable for two seconds.
         """
         try:
-            found = self._look()
+            entries = self._look()
         except StoreError:
-            # Its writer may be about to make it, or to set it aside.
+            # Its writer may be about to create it, or to set it aside.
             self._refusals += 1
             if self._refusals > _PATIENCE:
                 raise
             return []
         self._refusals = 0
-        return found
+        return entries
 
     def _look(self) -> list[RecordedEntry]:
         now = file_of(self._path)
@@ -130,33 +130,33 @@ class _Place:
             return []
         if now != self._file:
             self._begin(now)
-            self._seen = 0
+            self._last_id = 0
         with reader.reading(self._path) as record:
             newest = reader.last_id(record)
             # After a clearing the numbers begin again lower.
-            self._seen = min(self._seen, newest)
-            found = reader.entries_after(record, self._seen)
-        if found:
-            self._seen = found[-1].id
-        return found
+            self._last_id = min(self._last_id, newest)
+            entries = reader.entries_after(record, self._last_id)
+        if entries:
+            self._last_id = entries[-1].id
+        return entries
 
     def _begin(self, file: File | None) -> None:
-        """Hold this file, so that none that takes its place gets its inode."""
+        """Keep this file open, so that a file that replaces it cannot get its inode."""
         self._file = file
-        if self._held is not None:
-            close(self._held)
-            self._held = None
+        if self._path_fd is not None:
+            close(self._path_fd)
+            self._path_fd = None
         if sys.platform == "linux":
             with suppress(OSError):
                 # As a path only: closing a file releases each lock that SQLite has on it here.
-                self._held = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
+                self._path_fd = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
 
     def _newest(self) -> int:
         try:
             with reader.reading(self._path) as record:
                 return reader.last_id(record)
         except StoreError:
-            return 0  # said at a later look, if it stays so
+            return 0  # reported by a later poll if it stays unreadable
 
 
 def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
@@ -168,4 +168,4 @@ def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
     where += f" {entry.turn}" if entry.turn else ""
     start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
     page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars, visibly_cut
+from lastword.cli.page import Page, day_and_time, fitted, local, supports_bars, visibly_cut
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
@@ -108,8 +108,8 @@ def show_start(page: Page, shown: ShownPart) -> None:
 
 def what_failed(facts: Mapping[str, Any]) -> str:
     """Return a failure's type and reason in words."""
-    told = [plain(facts.get("type") or "error", TYPES)]
-    return ", ".join(told + ([plain(facts["reason"])] if facts.get("reason") else []))
+    text = [plain(facts.get("type") or "error", TYPES)]
+    return ", ".join(text + ([plain(facts["reason"])] if facts.get("reason") else []))
 
 
 def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
@@ -117,7 +117,7 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
     turn = shown.turn
     began = local(turn.started_epoch_ms)
     start = f"    {began:%H:%M:%S}  " if began.date() == day else f"    {began:%m-%d}     "
-    bars = takes_bars()
+    bars = supports_bars()
     silent = shown.silent_seconds
     cells = (
         visibly_cut(how_it_ended(turn, alive=alive), _KIND_COLUMNS).ljust(_KIND_COLUMNS),
@@ -126,10 +126,10 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
         "" if silent is None else f"silent for {duration(silent)} or more",
     )
-    told = "  ".join(cells).rstrip()
+    text = "  ".join(cells).rstrip()
     if page.columns < _NARROW_COLUMNS:
-        told = ", ".join(filter(None, map(str.strip, cells)))
-    page.row(start, told, STYLES.get(turn.outcome, ""))
+        text = ", ".join(filter(None, map(str.strip, cells)))
+    page.row(start, text, STYLES.get(turn.outcome, ""))
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
@@ -143,7 +143,7 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
         row = longer
     page.line(row, "dim")
     if any(turn.waits_seconds for shown in parts for turn in shown.turns):
-        page.line(strip.bars_legend(bars=takes_bars()), "dim")
+        page.line(strip.bars_legend(bars=supports_bars()), "dim")
 
 
 def show_head(page: Page, section: Section) -> None:
@@ -168,13 +168,13 @@ def show_head(page: Page, section: Section) -> None:
 
 def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
     """Yield the text of every entry, below its turn."""
-    known = {turn.turn: turn for turn in section.turns}
+    turns = {turn.turn: turn for turn in section.turns}
     alive = is_alive(section.run)
     current: int | None = None
     begun: set[int] = set()
     for recorded in entries:
         entry = recorded.entry
-        turn = known.get(entry.turn) if entry.turn is not None else None
+        turn = turns.get(entry.turn) if entry.turn is not None else None
         if entry.turn is not None and turn is None:
             continue  # of a turn that is not shown
         if turn is not None and turn.turn != current:
@@ -186,7 +186,7 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
                 begun.add(current)
                 show_turn_head(page, turn, alive=alive)
         show_entry(page, recorded, turn)
-        yield page.take()
+        yield page.drain()
 
 
 def show_turn_head(page: Page, turn: RecordedTurn, *, alive: bool) -> None:

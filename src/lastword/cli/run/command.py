@@ -48,7 +48,6 @@ def main(arguments: list[str]) -> int:
     try:
         return _relay(options)
     except OSError as error:
-        # Nothing that a session should die of: what has no way round ends here, with a word.
         # The guardian, or the end of its input, ends the agent.
         reason = (error.strerror or "a system call failed").lower()
         tell(f"cannot continue ({reason})")
@@ -121,7 +120,7 @@ def not_started(program: str, error: OSError) -> str:
 
 
 def _one_line(text: str) -> str:
-    # Loaded where nothing was started, and so nobody waits.
+    # Loaded for an error: nothing was started, so nobody waits.
     from lastword.core.redact.printable import one_line  # noqa: PLC0415
 
     return one_line(text)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 
-from lastword.cli.config.places import NOWHERE, find
+from lastword.cli.config.discovery import NOWHERE, find
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.cli.config.places import Places
+    from lastword.cli.config.discovery import Places
     from lastword.cli.config.settings import FileSettings
 
 
@@ -69,8 +69,8 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     """
     reads_files = environment is None
     environment = os.environ if environment is None else environment
-    if _wants_passthrough(arguments, environment):
-        # The way out must be open however wrong everything else is.
+    if _is_passthrough(arguments, environment):
+        # --passthrough must work however wrong everything else is.
         return RunOptions({"passthrough": True}, _command(arguments))
     values = {option.key: option.default for option in OPTIONS}
     places = find(arguments, environment) if reads_files else NOWHERE
@@ -86,7 +86,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     while rest and rest[0] != "--":
         if not rest[0].startswith("-"):
             raise UsageError(_without_dashes(arguments))
-        _take(rest, values)
+        _read_option(rest, values)
     secret = str(values["report_secret_file"])
     if secret and not os.access(os.path.expanduser(secret), os.R_OK):
         raise UsageError(f"--report-secret-file cannot be {secret!r}: it cannot be read")
@@ -96,15 +96,15 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     return RunOptions(values, command, files)
 
 
-def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+def _is_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
     option = _BY_FLAG["--passthrough"]
     own = arguments[: arguments.index("--")] if "--" in arguments else ()
-    wanted = option.read(environment.get(option.variable, ""))
+    enabled = option.read(environment.get(option.variable, ""))
     for word in own:
         flag, has_value, text = word.partition("=")
         if flag == "--passthrough":
-            wanted = option.read(text) if has_value else True
-    return wanted is True
+            enabled = option.read(text) if has_value else True
+    return enabled is True
 
 
 def _command(arguments: Sequence[str]) -> list[str]:
@@ -117,7 +117,7 @@ def _command(arguments: Sequence[str]) -> list[str]:
     return _meant_words(command) if len(command) == 1 and " " in command[0] else command
 
 
-def _take(rest: list[str], values: dict[str, float | str]) -> None:
+def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
     """Read one option from the front."""
     word = rest.pop(0)
     flag, has_value, text = word.partition("=")
@@ -137,7 +137,7 @@ def _take(rest: list[str], values: dict[str, float | str]) -> None:
 def _value(option: Option, text: str, where: str) -> float | str:
     value = option.read(text)
     if value is None and option.kind == "url":
-        # What was meant for one may hold a password.
+        # The text may contain a password.
         raise UsageError(f"{where} is not an address that can be used: it takes {option.expects}")
     if value is None and option.words:
         raise UsageError(_no_word(where, text, option.words))
@@ -157,7 +157,7 @@ def _files(places: Places) -> FileSettings:
         raise UsageError(str(error)) from error
 
 
-# Loaded below where nothing is started, and so nobody waits.
+# The imports below are for errors: nothing is started, so nobody waits.
 
 
 def _no_option(flag: str) -> str:
@@ -178,18 +178,18 @@ def _meant_words(command: Sequence[str]) -> list[str]:
     return meant_words(command)
 
 
-def _takes_values() -> dict[str, bool]:
+def _value_flags() -> dict[str, bool]:
     return {flag: option.kind != "flag" for flag, option in _BY_FLAG.items()}
 
 
 def _without_dashes(arguments: Sequence[str]) -> str:
     from lastword.cli.words import without_dashes  # noqa: PLC0415
 
-    return without_dashes(PROG, arguments, _takes_values())
+    return without_dashes(PROG, arguments, _value_flags())
 
 
 def _behind_dashes(arguments: Sequence[str]) -> str:
     from lastword.cli.words import behind_dashes  # noqa: PLC0415
 
     at = list(arguments).index("--")
-    return behind_dashes(PROG, arguments[:at], arguments[at + 1 :], _takes_values())
+    return behind_dashes(PROG, arguments[:at], arguments[at + 1 :], _value_flags())

@@ -15,17 +15,17 @@ A turn that fails, for whatever reason, ends with an error that says what
 happened and what to do. An editor starts it in place of the agent.
 
 Exit status, signals, environment and working directory are the agent's own.
-At a terminal lastword becomes the agent, so that you can log in.
+On a terminal, lastword replaces itself with the agent, so that you can log in.
 """
 
 ENDS = """\
 A TIME is a number of seconds, or has a unit: 500ms, 90s, 15m, 2h.
 
-Each option is an environment variable, too: LASTWORD_IDLE_TIMEOUT=300 is
---idle-timeout 300, LASTWORD_NO_RECORD=1 is --no-record. Defaults of your own
-stand in a file; `lastword config` shows which value is in force, and why. The
-command line comes first, then the environment, a project's .lastword.toml, and
-your file.
+Each option is also an environment variable: LASTWORD_IDLE_TIMEOUT=300 is
+--idle-timeout 300, and LASTWORD_NO_RECORD=1 is --no-record. A file can set your
+own defaults; `lastword config` shows which value is in effect, and why. The
+command line overrides the environment, which overrides a project's
+.lastword.toml, which overrides your own file.
 
 examples:
   lastword run -- opencode acp
@@ -33,8 +33,8 @@ examples:
   lastword run --retry 2 --retry-wait-limit 60s -- gemini --acp
   LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
 
-exit status: the agent's own; 2 for options that cannot be used, 126 or 127
-for an agent that cannot be started or is not found.
+exit status: the agent's own; 2 for invalid options, 126 or 127 if the agent
+cannot be started or is not found.
 """
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -43,12 +43,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("cancel_grace", "stderr_limit", "line_limit"),
     ),
     "what the client sees": ("fallback", "silent_success", "warn_after", "show_retries"),
-    "where causes are looked for": ("evidence",),
+    "evidence": ("evidence",),
     "restarts and retries": ("restart", "retry", "retry_wait_limit"),
-    "the record of sessions, for lastword log": ("record", "no_record", "record_text"),
+    "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
     "reports of failures": ("report_to", "report_format", "report_secret_file"),
     "configuration files": ("config", "no_config"),
-    "when something is wrong with lastword": ("passthrough", "verbose"),
+    "troubleshooting lastword": ("passthrough", "verbose"),
 }
 """Each option by its key, in the order in which they are shown."""
 
@@ -75,14 +75,14 @@ def add_options(made: CommandParser) -> None:
         group = made.add_argument_group(title)
         for key in keys:
             option = BY_KEY[key]
-            said = f"{option.about} {_default(option)}".rstrip()
+            text = f"{option.about} {_default(option)}".rstrip()
             if option.kind == "flag":
-                group.add_argument(f"--{option.name}", action="store_true", help=said)
+                group.add_argument(f"--{option.name}", action="store_true", help=text)
             elif option.words:
-                group.add_argument(f"--{option.name}", choices=option.words, help=said)
+                group.add_argument(f"--{option.name}", choices=option.words, help=text)
             else:
                 metavar = METAVARS[option.kind]
-                group.add_argument(f"--{option.name}", metavar=metavar, help=said)
+                group.add_argument(f"--{option.name}", metavar=metavar, help=text)
 
 
 def _default(option: Option) -> str:

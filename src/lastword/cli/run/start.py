@@ -81,13 +81,13 @@ def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:
 
 
 def _own_rows(options: RunOptions) -> OwnRows | None:
-    """Return the user's own rows; print what is wrong with them, which stops no agent."""
+    """Return the user's own rows; print what is wrong with them, which does not stop the agent."""
     if options.files is None or not options.files.has_rows:
         return None
     try:
         return options.files.rows()
     except ConfigError as error:
-        tell(f"your own rows are left out: {error}")
+        tell(f"your own rows are ignored: {error}")
         return None
 
 
@@ -155,6 +155,6 @@ def _recorder(options: RunOptions, run: str, target: ReportTarget | None) -> Rec
                 reports=None if target is None else partial(_reports, folder, target),
             )
         except OSError:
-            return None  # no process is to be had: a session without a record is still a session
+            return None  # no process can be started: the session goes on without a record
 
     return Recorder(start)

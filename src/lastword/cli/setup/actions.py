@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.setup import forms, places, programs, settings_text
+from lastword.cli.setup import entries, locations, programs, settings_text
 from lastword.cli.setup.jsonc import as_json
 from lastword.cli.setup.settings_file import load, save
 from lastword.cli.setup.settings_text import AgentSettings, SettingsError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SetupRequest:
-    """What the command line asks for.
+    """The request of the command line.
 
     Attributes:
         editor: whose settings to change.
@@ -55,22 +55,22 @@ class SetupRequest:
         """The settings file."""
         if self.file:
             return os.path.abspath(os.path.expanduser(self.file))
-        return places.settings_paths(self.editor, self.environment)[0]
+        return locations.settings_paths(self.editor, self.environment)[0]
 
     @property
     def entry_name(self) -> str:
         """Return the entry's name; empty if neither a name nor an agent was given."""
         name = self.name
         if not name and (self.agent or self.command):
-            known = self.agent.name + places.SUFFIX if self.agent else ""
-            name = known or places.default_name(self.command)
+            default = self.agent.name + locations.SUFFIX if self.agent else ""
+            name = default or locations.default_name(self.command)
         # acpx knows no capital letters.
         return name.strip().lower() if self.editor.form == "argv" else name
 
 
 @dataclass(slots=True)
 class SetupOutcome:
-    """What was done, or what the user must do by hand.
+    """The outcome: what was done, or what the user must do by hand.
 
     Attributes:
         action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
@@ -86,7 +86,7 @@ class SetupOutcome:
     action: str
     name: str
     path: str
-    snippet: forms.Snippet | None = None
+    snippet: entries.Snippet | None = None
     backup: str = ""
     notes: list[str] = field(default_factory=list[str])
     entry: dict[str, Any] | None = None
@@ -96,10 +96,10 @@ def show(request: SetupRequest) -> SetupOutcome:
     """Return what to put into the editor's configuration, and change nothing."""
     words, notes = _words(request)
     env = _env(request)
-    snippet = forms.snippet(request.editor, request.entry_name, words, request.agent, env)
+    snippet = entries.snippet(request.editor, request.entry_name, words, request.agent, env)
     if not request.editor.is_json:
         return SetupOutcome("print", _called(request), "", snippet, notes=notes)
-    entry = forms.entry(request.editor.form, words, env)
+    entry = entries.entry(request.editor.form, words, env)
     notes += _other_places(request)
     return SetupOutcome(
         "print", request.entry_name, request.path, snippet, notes=notes, entry=entry
@@ -116,9 +116,9 @@ def write(request: SetupRequest) -> SetupOutcome:
     file, settings = _open(request)
     old, new = settings.entry(outcome.name), outcome.entry or {}
     if old is not None and not request.force:
-        new, kept = _with_variables(old.plain, new)
+        new, variables = _with_variables(old.plain, new)
         # Their values may be keys: what is shown of the entry is lastword's own part.
-        outcome.notes += [f"Its own variables stay: {', '.join(kept)}."] if kept else []
+        outcome.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
     if old is not None and old.plain == new:
         outcome.action = "unchanged"
         return outcome
@@ -142,9 +142,9 @@ def remove(request: SetupRequest) -> SetupOutcome:
     old = settings.entry(name) if name else None
     if old is None:
         return outcome
-    if not request.force and not programs.is_ours(forms.words_of(old.plain)):
+    if not request.force and not programs.is_ours(entries.words_of(old.plain)):
         raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
-    outcome.backup = save(file, settings_text.take(settings, name))
+    outcome.backup = save(file, settings_text.remove_entry(settings, name))
     outcome.action = "removed"
     return outcome
 
@@ -195,9 +195,11 @@ def _env(request: SetupRequest) -> dict[str, str]:
 
 
 def _other_places(request: SetupRequest) -> list[str]:
-    others = () if request.file else places.settings_paths(request.editor, request.environment)[1:]
-    told = [places.shown(path, request.environment) for path in others]
-    return [f"There is also {' and '.join(told)}; --file PATH chooses."] if told else []
+    if request.file:
+        return []
+    paths = locations.settings_paths(request.editor, request.environment)[1:]
+    others = [locations.shown(path, request.environment) for path in paths]
+    return [f"There is also {' and '.join(others)}; --file PATH chooses."] if others else []
 
 
 def _called(request: SetupRequest) -> str:
@@ -222,7 +224,7 @@ def _with_variables(plain: Any, new: dict[str, Any]) -> tuple[dict[str, Any], li
 
 
 def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
-    if not programs.is_ours(forms.words_of(plain)):
+    if not programs.is_ours(entries.words_of(plain)):
         raise SettingsError(
             f"it has an entry {name!r} that does not run lastword: choose another --name, put "
             f"lastword in front of it with --wrap {shlex.quote(name)}, or replace it with --force"
@@ -230,7 +232,7 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
     more = sorted(set(plain) - set(new))
     if more:
         raise SettingsError(
-            f"its entry {name!r} has {', '.join(more)} beside the command, which would be lost: "
+            f"its entry {name!r} has {', '.join(more)} besides the command, which would be lost: "
             "change it by hand, or replace it with --force"
         )
 
@@ -243,13 +245,13 @@ def _only_one(settings: AgentSettings) -> str:
     """
     members = settings.agents.members or () if settings.agents else ()
     names = [
-        member.key for member in members if programs.is_ours(forms.words_of(member.value.plain))
+        member.key for member in members if programs.is_ours(entries.words_of(member.value.plain))
     ]
     if len(names) > 1:
         raise SettingsError(
             f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
         )
-    if names and not names[0].endswith(places.SUFFIX):
+    if names and not names[0].endswith(locations.SUFFIX):
         named = shlex.quote(names[0])
         raise SettingsError(
             f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "
@@ -265,7 +267,7 @@ def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSett
         names = [member.key for member in settings.agents.members or ()] if settings.agents else []
         there = f"it has {', '.join(names)}" if names else "it has none"
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
-    words = forms.words_of(old.plain)
+    words = entries.words_of(old.plain)
     if not words:
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
@@ -283,12 +285,12 @@ def _rewritten(
 ) -> SetupOutcome:
     old = settings.entry(outcome.name)
     plain = old.plain if old else {}
-    changes = forms.changed_words(plain, words)
+    changes = entries.changed_words(plain, words)
     text = settings_text.rewrite(settings, outcome.name, changes)
     after = settings_text.read(text, settings.section)
     entry = after.entry(outcome.name)
     shown = _dedented(text[entry.start : entry.end]) if entry else ""
-    outcome.snippet = forms.Snippet(shown, "json")
+    outcome.snippet = entries.Snippet(shown, "json")
     outcome.entry = as_json(entry.plain) if entry else None
     outcome.action = action
     if action != "print":

@@ -1,7 +1,7 @@
 """`lastword setup`: put lastword in front of an agent, in an editor's own settings.
 
-Owns the command line and the exit status: 0; 1 if the settings cannot be read or changed; 2 if
-the command cannot be run as it was asked.
+Owns the command line and the exit status: 0; 1 if the settings cannot be read or changed; 2 for
+invalid arguments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import actions, places, report
+from lastword.cli.setup import actions, locations, report
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
 from lastword.cli.words import meant_words
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from lastword.quirks.editors import Editor
 
 DESCRIPTION = """\
-Puts lastword in front of an agent in an editor's settings. Without --write it
-prints what to add, and changes nothing.
+Puts lastword in front of an agent in an editor's settings. Without --write,
+prints what to add and changes nothing.
 """
 
 EPILOG = """\
-Every option of `lastword run` can be given, too, and goes into the settings:
+Every option of `lastword run` is accepted, too, and is written to the settings:
 lastword setup zed claude --retry 2
 
 examples:
@@ -43,10 +43,10 @@ examples:
   lastword setup zed --wrap "My Agent" --write
   lastword setup zed claude --remove
 
-Before it changes a file it keeps a copy beside it. Comments stay.
+Before a file is changed, a copy is saved beside it. Comments are preserved.
 
-exit status: 0 when it is done, 1 when the settings cannot be changed, 2 for
-arguments that cannot be used.
+exit status: 0 on success, 1 if the settings cannot be changed, 2 for invalid
+arguments.
 """
 
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         outcome = _carried_out(request, options)
     except SettingsError as error:
-        path = places.shown(request.path, os.environ)
+        path = locations.shown(request.path, os.environ)
         sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
         return 1
     report.write_outcome(request, outcome, as_json=options.json)
@@ -101,8 +101,8 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             raise UsageError(f"give {options.agent} or a command after --, not both")
         agent = AGENTS.get(options.agent.lower())
         if agent is None:
-            told = places.unknown("agent", options.agent, AGENTS)
-            raise UsageError(f"{told}; for any other: lastword setup {editor.name} -- CMD ARGS")
+            problem = locations.unknown("agent", options.agent, AGENTS)
+            raise UsageError(f"{problem}; for any other: lastword setup {editor.name} -- CMD ARGS")
         command = list(agent.command)
     if command is not None and not (command and command[0]):
         raise UsageError(f"there is no command after --: lastword setup {editor.name} -- CMD ARGS")
@@ -113,7 +113,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             f"lastword setup {editor.name} -- CMD ARGS (lastword setup --list has them all)"
         )
     if command is not None and options.wrap is not None:
-        raise UsageError("--wrap takes the agent that the settings have: give no other")
+        raise UsageError("--wrap names an agent in the settings; do not give another agent")
     if options.name is not None and not options.name.strip():
         raise UsageError("--name is empty")
     return SetupRequest(
@@ -140,30 +140,30 @@ def _is_swapped(editor: str | None, agent: str | None) -> bool:
 def _editor(name: str | None, agent: str | None) -> Editor:
     if name is None:
         raise UsageError(f"say which editor: {', '.join(EDITORS)}")
-    known = name.lower()
-    if known in BY_ALIAS:
-        return BY_ALIAS[known]
-    if known in INSTEAD:
-        why, forms = INSTEAD[known]
+    key = name.lower()
+    if key in BY_ALIAS:
+        return BY_ALIAS[key]
+    if key in INSTEAD:
+        why, forms = INSTEAD[key]
         lines = " or ".join(
             f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`" for line in forms
         )
         raise UsageError(f"{why}: {lines}")
-    if known in AGENTS:
-        raise UsageError(f"say which editor {known} is for: lastword setup EDITOR {known}")
-    raise UsageError(places.unknown("editor", name, [*EDITORS, *INSTEAD]))
+    if key in AGENTS:
+        raise UsageError(f"say which editor {key} is for: lastword setup EDITOR {key}")
+    raise UsageError(locations.unknown("editor", name, [*EDITORS, *INSTEAD]))
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
     """Refuse to change a configuration that is a program, or that has no file."""
-    asked = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
-    if editor.is_json or not asked:
+    given = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
+    if editor.is_json or not given:
         return
     if editor.form == "toad":
         why = "it takes agents on its command line, and keeps no list of them"
     else:
         why = "it is configured by a program of yours, which is edited by hand"
-    raise UsageError(f"{asked[0]} is not for {editor.title}: {why}")
+    raise UsageError(f"{given[0]} is not for {editor.title}: {why}")
 
 
 def _run_words(options: argparse.Namespace) -> list[str]:
@@ -196,23 +196,21 @@ def parser() -> CommandParser:
     made.add_argument(
         "editor", nargs="?", metavar="EDITOR", help=f"the editor: {', '.join(EDITORS)}"
     )
-    made.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list names")
-    made.add_argument(
-        "--list", action="store_true", help="show the editors and agents that are known"
-    )
+    made.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list shows")
+    made.add_argument("--list", action="store_true", help="list the known editors and agents")
     does = made.add_mutually_exclusive_group()
     does.add_argument("--write", action="store_true", help="change the settings file")
-    does.add_argument("--remove", action="store_true", help="take the entry out of it again")
+    does.add_argument("--remove", action="store_true", help="remove the entry again")
     made.add_argument(
         "--wrap",
         metavar="NAME",
-        help="put lastword in front of an agent that the settings have; with --remove take it away "
+        help="put lastword in front of an agent that is in the settings; with --remove, undo that "
         "(default: none)",
     )
     made.add_argument(
         "--name",
         metavar="NAME",
-        help="what the agent is called in the editor (default: AGENT-lastword)",
+        help="the agent's name in the editor (default: AGENT-lastword)",
     )
     made.add_argument(
         "--file", metavar="FILE", help="another settings file (default: the editor's own)"
@@ -220,14 +218,14 @@ def parser() -> CommandParser:
     made.add_argument(
         "--create",
         action="store_true",
-        help="with --write: create the folder of the settings file, if it does not exist",
+        help="with --write: create the folder of the settings file if it does not exist",
     )
     made.add_argument(
         "--force",
         action="store_true",
         help="replace or remove an entry that lastword did not write",
     )
-    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    made.add_argument("--json", action="store_true", help="print the same as JSON")
     for option in OPTIONS:
         kind = {"action": "store_const", "const": ""} if option.kind == "flag" else {}
         flag, key = f"--{option.name}", f"run_{option.key}"

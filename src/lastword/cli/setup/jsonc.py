@@ -46,7 +46,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A key of an object and its value.
 
     Attributes:
@@ -76,9 +76,9 @@ class Value:
     start: int
     end: int
     plain: Any
-    members: tuple[Member, ...] | None = None
+    members: tuple[JsonMember, ...] | None = None
 
-    def named(self, key: str) -> list[Member]:
+    def named(self, key: str) -> list[JsonMember]:
         """Return the members with this key; a text may repeat a key."""
         return [member for member in self.members or () if member.key == key]
 
@@ -150,7 +150,7 @@ def place(text: str, at: int) -> str:
 
 
 class _Reader:
-    """Tokens without comments, taken one by one."""
+    """Tokens without comments, read one by one."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self._text = text
@@ -158,18 +158,18 @@ class _Reader:
         self._at = 0
 
     def peek(self) -> str:
-        """The next token's text, or nothing at the end."""
+        """Return the next token's text; empty at the end."""
         return self._tokens[self._at].text if self._at < len(self._tokens) else ""
 
-    def take(self) -> Token:
-        """The next token."""
+    def next_token(self) -> Token:
+        """Consume and return the next token."""
         if self._at == len(self._tokens):
             raise self.error("it ends too early")
         self._at += 1
         return self._tokens[self._at - 1]
 
     def error(self, problem: str) -> JsoncError:
-        """What is wrong at the next token."""
+        """Return an error at the next token."""
         more = self._at < len(self._tokens)
         at = self._tokens[self._at].start if more else len(self._text)
         return JsoncError(f"{place(self._text, at)}: {problem}")
@@ -184,7 +184,7 @@ class _Reader:
             return self._array(depth)
         if self.peek() in {"}", "]", ",", ":"}:
             raise self.error(f"a value is missing before {self.peek()!r}")
-        token = self.take()
+        token = self.next_token()
         plain = self._string(token) if token.kind == "string" else self._scalar(token)
         return Value(token.start, token.end, plain)
 
@@ -205,26 +205,26 @@ class _Reader:
         raise self.error(f"{token.text!r} is not a value")
 
     def _object(self, depth: int) -> Value:
-        start = self.take().start
-        members: list[Member] = []
+        start = self.next_token().start
+        members: list[JsonMember] = []
         while self.peek() != "}":
             if members and members[-1].comma is None:
                 raise self.error("a comma is missing" if self.peek() else "it ends too early")
-            key = self.take()
+            key = self.next_token()
             if key.kind != "string":
                 self._at -= 1
                 raise self.error("a key in quotes is missing")
             name = self._string(key)
             if self.peek() != ":":
                 raise self.error("a colon is missing")
-            self.take()
+            self.next_token()
             value = self.value(depth + 1)
-            members.append(Member(name, key.start, value, self._comma()))
+            members.append(JsonMember(name, key.start, value, self._comma()))
         plain = {member.key: member.value.plain for member in members}
-        return Value(start, self.take().end, plain, tuple(members))
+        return Value(start, self.next_token().end, plain, tuple(members))
 
     def _array(self, depth: int) -> Value:
-        start = self.take().start
+        start = self.next_token().start
         plain: list[Any] = []
         comma: int | None = start
         while self.peek() != "]":
@@ -232,7 +232,7 @@ class _Reader:
                 raise self.error("a comma is missing" if self.peek() else "it ends too early")
             plain.append(self.value(depth + 1).plain)
             comma = self._comma()
-        return Value(start, self.take().end, plain)
+        return Value(start, self.next_token().end, plain)
 
     def _comma(self) -> int | None:
-        return self.take().start if self.peek() == "," else None
+        return self.next_token().start if self.peek() == "," else None

@@ -37,14 +37,14 @@ def lasting_path(environment: Mapping[str, str]) -> str:
     """Return PATH without what only this terminal has: virtual environments, and `.`."""
     active = environment.get("VIRTUAL_ENV")
     passing = os.path.realpath(active) + os.sep if active else None
-    kept = [
+    folders = [
         folder
         for folder in environment.get("PATH", os.defpath).split(os.pathsep)
         if os.path.isabs(folder)
         and not (passing and (os.path.realpath(folder) + os.sep).startswith(passing))
         and not os.path.exists(os.path.join(folder, os.pardir, "pyvenv.cfg"))
     ]
-    return os.pathsep.join(dict.fromkeys(kept))
+    return os.pathsep.join(dict.fromkeys(folders))
 
 
 def typed_command(environment: Mapping[str, str]) -> list[str]:
@@ -66,19 +66,19 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         environment: where PATH is looked up.
         whole: the editor needs an absolute path.
     """
-    found = shutil.which(OURS, path=lasting_path(environment))
-    if found and not any(mark in found for mark in _PASSING):
+    located = shutil.which(OURS, path=lasting_path(environment))
+    if located and not any(mark in located for mark in _PASSING):
         if whole:
-            return NamedCommand([found], f"`lastword` is {found}.")
-        told = f"If the editor does not find `lastword`, give it the whole path: {found}"
-        return NamedCommand([OURS], told)
+            return NamedCommand([located], f"`lastword` is {located}.")
+        note = f"If the editor does not find `lastword`, give it the whole path: {located}"
+        return NamedCommand([OURS], note)
     words = _beside_python()
     if any(mark in words[0] for mark in _PASSING):
-        told = f"{words[0]} is an installation that may be deleted at any time."
+        note = f"{words[0]} is a temporary installation that may be deleted at any time."
     else:
-        told = "lastword is not on the PATH that editors have, so the settings name its whole path."
+        note = "lastword is not on the PATH that editors have, so the settings name its whole path."
     uv, pipx = lasting_commands()
-    return NamedCommand(words, f"{told} `{uv}` or `{pipx}` puts it on PATH for good.")
+    return NamedCommand(words, f"{note} `{uv}` or `{pipx}` puts it on PATH for good.")
 
 
 def agent_command(
@@ -94,24 +94,24 @@ def agent_command(
     """
     program, *given = command
     rest = [_from_anywhere(program, word, given[:at]) for at, word in enumerate(given)]
-    told = ""
+    note = ""
     if rest != given:
         moved = [word for word, before in zip(rest, given, strict=True) if word != before]
-        told = f"An editor starts the agent in another folder, so the settings name {moved[0]}."
-    found = shutil.which(program, path=lasting_path(environment))
+        note = f"An editor starts the agent in another folder, so the settings name {moved[0]}."
+    located = shutil.which(program, path=lasting_path(environment))
     here = shutil.which(program, path=environment.get("PATH", os.defpath))
-    if here is not None and found is None:
+    if here is not None and located is None:
         # On the PATH of this terminal alone, as the Python of a virtual environment is.
-        return NamedCommand([os.path.abspath(here), *rest], told)
-    if found is None and os.sep in program:
-        said = f"There is no program {os.path.abspath(program)} that can be run."
-        return NamedCommand([os.path.abspath(program), *rest], said)
-    if found is None:
+        return NamedCommand([os.path.abspath(here), *rest], note)
+    if located is None and os.sep in program:
+        note = f"There is no program {os.path.abspath(program)} that can be run."
+        return NamedCommand([os.path.abspath(program), *rest], note)
+    if located is None:
         hint = f" To get it: {install}." if install else " Install it, or give its whole path."
         return NamedCommand([program, *rest], f"`{program}` was not found on PATH.{hint}")
     # A path that is given must hold from any folder; it is not looked up on PATH.
     is_path = os.sep in program
-    return NamedCommand([os.path.abspath(found) if whole or is_path else program, *rest], told)
+    return NamedCommand([os.path.abspath(located) if whole or is_path else program, *rest], note)
 
 
 def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
@@ -129,7 +129,7 @@ def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Tell whether this command puts lastword in front of an agent."""
+    """Return whether this command puts lastword in front of an agent."""
     bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
     # Earlier settings lack the -P.
     start = 2 if list(words[1:2]) == ["-P"] else 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
-from lastword.cli.setup.places import settings_paths, shown
+from lastword.cli.setup.locations import settings_paths, shown
 from lastword.cli.setup.programs import typed_command
 from lastword.quirks import agent_commands, editors
 
@@ -46,7 +46,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
         page.row(f"  {agent.name:{_NAME_COLUMNS}}", shlex.join(agent.command))
     page.line()
     page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
@@ -71,7 +71,7 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
         page.verbatim(("Check:  ", "dim"), (_check(request), ""))
     if outcome.action in {"written", "replaced", "wrapped"}:
         page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
-    sys.stdout.write(page.take())
+    sys.stdout.write(page.drain())
 
 
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
@@ -79,7 +79,7 @@ def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
     if outcome.action == "removed":
         return f"{request.editor.title} no longer offers it. A session that is open goes on."
     if outcome.action == "absent":
-        return "If the entry has another name there, give it as --name NAME."
+        return "If the entry has another name, give it as --name NAME."
     return request.editor.next_step.replace("NAME", outcome.name)
 
 
@@ -101,7 +101,7 @@ def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
 def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
     editor, name = request.editor, outcome.name
     if outcome.action == "print" and not request.command:
-        return f"With lastword in front, {name} would be this in {path}; --write makes it so:"
+        return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
     if outcome.action == "print" and not editor.is_json:
         if editor.form == "toad":
             return f"{editor.title} takes an agent on its command line:"

@@ -97,7 +97,7 @@ def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
         os.replace(new, file.target)
         leftovers = []
     except UnicodeEncodeError:
-        raise SettingsError("the agent's command has bytes that no JSON can hold") from None
+        raise SettingsError("the agent's command has bytes that JSON cannot represent") from None
     except OSError as error:
         raise SettingsError(f"{_named(file)} cannot be written: {_reason(error)}") from None
     finally:

@@ -11,13 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.cli.setup.jsonc import JsoncError, JsonText, Member, Value, parse
+from lastword.cli.setup.jsonc import JsoncError, JsonMember, JsonText, Value, parse
 
 _INDENT = re.compile(r"[ \t]*+")
 
 
 class SettingsError(Exception):
-    """The settings cannot be changed; the message says why, with "it" for the file."""
+    """The settings cannot be changed; the message says why and calls the file "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class AgentSettings:
         Raises:
             SettingsError: The name occurs twice.
         """
-        found = self.agents.named(name) if self.agents else []
-        if len(found) > 1:
-            raise SettingsError(f"it has {name!r} twice in {self.section!r}: take one of them out")
-        return found[0].value if found else None
+        matches = self.agents.named(name) if self.agents else []
+        if len(matches) > 1:
+            raise SettingsError(f"it has {name!r} twice in {self.section!r}: remove one of them")
+        return matches[0].value if matches else None
 
 
 def read(text: str, section: str) -> AgentSettings:
@@ -60,13 +60,13 @@ def read(text: str, section: str) -> AgentSettings:
     if root is None:
         return AgentSettings(document, section, None)
     if root.members is None:
-        raise SettingsError("it holds something else than an object")
-    found = root.named(section)
-    if len(found) > 1:
-        raise SettingsError(f"it has the key {section!r} twice: make one of them")
-    if found and found[0].value.members is None:
+        raise SettingsError("it does not contain a JSON object")
+    matches = root.named(section)
+    if len(matches) > 1:
+        raise SettingsError(f"it has the key {section!r} twice: merge them")
+    if matches and matches[0].value.members is None:
         raise SettingsError(f"its {section!r} is not an object")
-    return AgentSettings(document, section, found[0].value if found else None)
+    return AgentSettings(document, section, matches[0].value if matches else None)
 
 
 def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
@@ -93,7 +93,7 @@ def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
     return _proved(_inserted(document, settings.agents, name, entry), expected)
 
 
-def take(settings: AgentSettings, name: str) -> str:
+def remove_entry(settings: AgentSettings, name: str) -> str:
     """Return the text without an entry, and without the section if that is then empty."""
     document, text = settings.document, settings.document.text
     expected = _expected(settings)
@@ -122,10 +122,10 @@ def rewrite(settings: AgentSettings, name: str, changes: dict[str, Any]) -> str:
 
 
 def _with_value(document: JsonText, entry: Value, key: str, value: Any) -> str:
-    found, text = entry.named(key), document.text
-    if not found:
+    matches, text = entry.named(key), document.text
+    if not matches:
         return _inserted(document, entry, key, value)
-    old = found[-1].value
+    old = matches[-1].value
     indent = _line_indent(text, old.start)
     shown = render(value, indent, _unit(document), _newline(text))
     return text[: old.start] + shown + text[old.end :]
@@ -165,14 +165,14 @@ def _proved(text: str, expected: dict[str, Any]) -> str:
     """Return the text if it has the intended meaning.
 
     Raises:
-        SettingsError: It has not; nobody should ever see this.
+        SettingsError: It does not; this should never happen.
     """
     try:
         root = parse(text).root
     except JsoncError:
         root = None
     if root is None or root.plain != expected:
-        raise SettingsError("it is written in a way that cannot be edited safely; do it by hand")
+        raise SettingsError("it cannot be edited safely; change it by hand")
     return text
 
 
@@ -211,11 +211,11 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
     start = document.end_before(member.start)
     end = member.value.end if member.comma is None else member.comma + 1
     if len(members) == 1:
-        kept = (
+        inner = (
             text[place.start + 1 : start] + _glue(document, start, end) + text[end : place.end - 1]
         )
-        return text[: place.start + 1] + (kept if kept.strip() else "") + text[place.end - 1 :]
-    before: Member | None = members[index - 1] if index else None
+        return text[: place.start + 1] + (inner if inner.strip() else "") + text[place.end - 1 :]
+    before: JsonMember | None = members[index - 1] if index else None
     if index == len(members) - 1 and member.comma is None and before and before.comma is not None:
         # It was the last, and has no comma: neither has the one that is the last now.
         head = text[: before.comma] + text[before.comma + 1 : start]

@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from lastword.cli.web.scripts import joined, served_files
 from lastword.client.display import TITLES
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
@@ -31,6 +30,7 @@ from lastword.record.present.scrub import by_rule
 from lastword.record.present.stories import sentences_of
 from lastword.record.present.words import words
 from lastword.record.reader import in_time
+from lastword.web.files import record_files, record_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,8 +70,8 @@ def _parts(
     manifest: dict[str, Any],
     began_epoch_ms: int,
 ) -> Iterator[str]:
-    script = joined("record_file.js")
-    style = served_files()["style.css"].body.decode()
+    script = record_script("record_file.js")
+    style = record_files()["style.css"].body.decode()
     events = [event(recorded, number) for number, recorded in kept]
     name = session_id or "no session"
     yield _HEAD.format(

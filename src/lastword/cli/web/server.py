@@ -19,9 +19,8 @@ import msgspec
 
 from lastword.cli.web import answers
 from lastword.cli.web.door import Door
-from lastword.cli.web.scripts import served_files
 from lastword.errors import StoreError
-from lastword.gateway.front.page_files import SAFE, TYPES
+from lastword.web.files import SAFE, TYPES, record_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +139,7 @@ class _Request(BaseHTTPRequestHandler):
         self._send(HTTPStatus.SEE_OTHER, _TEXT, b"", headers)
 
     def _file(self, name: str) -> None:
-        kept = served_files().get(name)
+        kept = record_files().get(name)
         suffix = PurePath(name).suffix
         if kept is None or suffix not in TYPES:
             self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
@@ -149,7 +148,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def _answer(self, path: str, query: Mapping[str, str]) -> None:
         if path == "/":
-            page = served_files()["record.html"].body
+            page = record_files()["record.html"].body
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", page)
             return
         try:

@@ -15,7 +15,7 @@ from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Conclusion, Evidence, ProcessEvidence, Verdict
 from lastword.core.failure.taxonomy import DEFAULTS, UNDECIDED, ErrorType, Origin
-from lastword.core.redact.truncate import clip, telling_lines
+from lastword.core.redact.truncate import clip, informative_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ def read_lines(text: str, *, source: str) -> Verdict | None:
         text: The log's last lines.
         source: The prefix for the rule's name.
     """
-    lines = telling_lines(text)
+    lines = informative_lines(text)
     if not lines:
         return None
     told = _verdict_on(gather.from_any, lines)

@@ -78,7 +78,7 @@ def read_notification(method: str, params: object) -> Sign | None:
     if not isinstance(params, dict):
         return None
     if row is None:
-        return _retry_told_in(object_of(params.get("error")) or _without_names(params))
+        return _announced_retry_in(object_of(params.get("error")) or _without_names(params))
     told = {"code": params.get(row.code), "message": params.get(row.message)}
     verdict = decide(gather.from_any(told))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
@@ -100,11 +100,11 @@ def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
     for name, told in _objects_in(meta):
         says = next((told[key] for key in told if str(key).lower() in _WILL_RETRY), None)
         if says is True or (says is None and name.lower().endswith(("retry", "retrying"))):
-            return _retry_told_in(told)
+            return _announced_retry_in(told)
     return None
 
 
-def _retry_told_in(told: dict[Any, Any]) -> Sign | None:
+def _announced_retry_in(told: dict[Any, Any]) -> Sign | None:
     """Return the retry of a failure reported there, or `None` if the failure has no name."""
     verdict = decide(gather.from_any(told))
     if verdict.type in UNDECIDED:
@@ -130,7 +130,7 @@ _FAILED_STATE = re.compile(
 _OTHERS = ("mcp", "tool", "server", "plugin", "hook", "extension", "command", "test", "build")
 
 
-def says_it_failed(update: object) -> bool:
+def has_failed_state(update: object) -> bool:
     """Return whether the agent's state in `_meta` says that something unspecified failed."""
     meta = object_of(object_of(update).get("_meta"))
     for name, told in _objects_in(meta):

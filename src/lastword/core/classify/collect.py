@@ -247,7 +247,7 @@ class Collector:
             folded=fold(text),
             tokens=tuple(self.tokens),
             words=identifiers(text),
-            raw_code=self._telling_code(),
+            raw_code=self._informative_code(),
             status=stated if stated is not None else status_in(text),
             status_stated=stated is not None,
             rpc_code=self.rpc_code,
@@ -260,7 +260,7 @@ class Collector:
             agent=agent,
         )
 
-    def _telling_code(self) -> str | None:
+    def _informative_code(self) -> str | None:
         generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
         for code in (*self.named_codes, *self.codes):
             is_word = code and " " not in code and not code.lstrip("+-").isdigit()

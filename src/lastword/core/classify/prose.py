@@ -87,7 +87,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     told = text.strip()
     if not told or len(told) > MAX_PROSE_CHARS:
         return None
-    parts = _taken_apart(told)
+    parts = _split(told)
     if parts is None or not _is_error(parts) or _is_answer(parts):
         return None
     verdict = decide(gather.from_text(told))
@@ -96,7 +96,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     return verdict if spoken_for or _happened(parts, verdict) else None
 
 
-def _taken_apart(told: str) -> _Parts | None:
+def _split(told: str) -> _Parts | None:
     """Return the message in its parts, or `None` if it has more words than an error."""
     words, body = told, ""
     page = forms.PAGE.search(told)

@@ -295,7 +295,7 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
     key = agent_key(evidence.agent)
     own = (types for agent, types in AGENT_RPC_TYPES.items() if key in {None, agent})
     known = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
-    if known is None or _says_internal_error(evidence):
+    if known is None or _is_internal_error(evidence):
         return None
     kind, reason, origin = known
     return Conclusion(kind, f"rpc:{code}", reason, origin=origin)
@@ -431,12 +431,12 @@ def builtin(evidence: Evidence) -> Conclusion | None:
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     # Most agents send every failure with this code.
     says_nothing = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
-    if says_nothing or _says_internal_error(evidence):
+    if says_nothing or _is_internal_error(evidence):
         return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
     return None
 
 
-def _says_internal_error(evidence: Evidence) -> bool:
+def _is_internal_error(evidence: Evidence) -> bool:
     """Return whether an error has JSON-RPC's own words for its code -32603, and no others.
 
     They name a bug of the agent's, whatever code they come with, and never the provider.

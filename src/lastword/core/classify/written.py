@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from lastword.core.classify.tracebacks import read_java_script, read_python
-from lastword.core.redact.truncate import telling_lines
+from lastword.core.redact.truncate import informative_lines
 
 MAX_SCAN_CHARS = 262_144
 _SHORT_LOG_LINES = 6
@@ -127,7 +127,7 @@ def _read_lines(text: str) -> Reading:
         if failing is not None:
             return Reading("JSON lines", failing)
     if len(lines) > _SHORT_LOG_LINES:
-        telling = telling_lines(text)
+        telling = informative_lines(text)
         if telling:
             return Reading("the telling lines of a log", telling)
     return Reading("a text" if len(lines) > 1 else "a line of text", text)

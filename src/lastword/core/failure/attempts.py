@@ -15,7 +15,7 @@ from lastword.core.protocol import jsonrpc
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
 
-MAX_TOLD = 10
+MAX_LISTED = 10
 """Tries that are told one by one: the first and the last of them."""
 
 
@@ -38,14 +38,14 @@ def count(tried: tuple[FailedAttempt, ...]) -> int | None:
     return sum(attempt.tries for attempt in tried) or None
 
 
-def tell(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
+def with_attempts(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
     """Return the error with its attempts in `detail.attempts`, cutting the text to make room."""
     if not tried:
         return error
-    half = MAX_TOLD // 2
-    told = tried if len(tried) <= MAX_TOLD else (*tried[:half], *tried[-half:])
+    half = MAX_LISTED // 2
+    listed = tried if len(tried) <= MAX_LISTED else (*tried[:half], *tried[-half:])
     detail: dict[str, Any] = dict(error.detail or {})
-    detail["attempts"] = [_told(attempt) for attempt in told]
+    detail["attempts"] = [_summary_of(attempt) for attempt in listed]
     over = len(jsonrpc.dumps(detail)) - MAX_DETAIL_BYTES
     if over > 0 and "text" in detail:
         # A character is at least one byte, so cutting as many is enough, except for the mark.
@@ -53,13 +53,13 @@ def tell(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
     return msgspec.structs.replace(error, detail=detail)
 
 
-def _told(attempt: FailedAttempt) -> dict[str, Any]:
+def _summary_of(attempt: FailedAttempt) -> dict[str, Any]:
     verdict, wait = attempt.verdict, attempt.wait_seconds
-    told = {
+    members = {
         "type": verdict.type.value,
         "reason": verdict.reason,
         "http_status": verdict.http_status,
         "tries": attempt.tries if attempt.tries > 1 else None,
         "waited_seconds": None if wait is None else round(wait, 3),
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in members.items() if value is not None}

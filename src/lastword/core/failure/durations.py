@@ -48,11 +48,11 @@ def plain_duration(seconds: int) -> str:
     """Return a wait in plain English, never understated: `20 seconds`, `2 hours`, `6 days`."""
     for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
         if seconds < limit:
-            return _told(-(-seconds // size), unit)
-    return _told(-(-seconds // 86_400), "day")
+            return _with_unit(-(-seconds // size), unit)
+    return _with_unit(-(-seconds // 86_400), "day")
 
 
-def _told(count: int, unit: str) -> str:
+def _with_unit(count: int, unit: str) -> str:
     return f"{count} {_plural(unit, count)}"
 
 

@@ -15,23 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from lastword.core.failure import wording
+from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_DETAIL_BYTES,
     MAX_MESSAGE_CHARS,
     MAX_TEXT_CHARS,
-    Action,
     AgentError,
     ErrorType,
-    Origin,
-    Phase,
-    RetrySafety,
 )
 from lastword.core.protocol import jsonrpc
 from lastword.core.redact.truncate import to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lastword.core.redact.redactor import Redactor
 
@@ -46,8 +43,9 @@ MAX_OTHER_MEMBERS = 64
 STOP_REASON = "stopReason"
 """The mark that a payload carries outside of a typed update, which says nothing more (`PAY-8`)."""
 
-NAMED = frozenset(AgentError.__struct_fields__) - {"extra"}
-"""The members that the contract names."""
+_CLOSED_SETS = {
+    member.name: member.words for member in MEMBERS if member.words and member.name != "type"
+}
 
 
 class AnnouncedRetry(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,33 +69,24 @@ def read_payload(payload: Mapping[str, Any]) -> AgentError:
     error_type = _word(ErrorType, payload.get("type")) or ErrorType.UNKNOWN
     retryable = payload.get("retryable")
     will_help = DEFAULTS[error_type].retryable if retryable is None else retryable is True
-    safety = _word(RetrySafety, payload.get("retry_safety"))
-    action = _word(Action, payload.get("action"))
-    told = _sentence(payload.get("message"))
-    if not told:
-        usual = wording.usual_action(error_type, safety, retryable=will_help)
-        told = wording.own_sentence(error_type, action or usual)
+    words: dict[str, Any] = {
+        name: _word(closed_set, payload.get(name)) for name, closed_set in _CLOSED_SETS.items()
+    }
+    message = _sentence(payload.get("message"))
+    if not message:
+        usual = wording.usual_action(error_type, words["retry_safety"], retryable=will_help)
+        message = wording.own_sentence(error_type, words["action"] or usual)
     return AgentError(
         type=error_type,
-        message=told,
-        detail=_detail(payload.get("detail")),
+        message=message,
         retryable=will_help,
-        retry_after_seconds=_count(payload.get("retry_after_seconds")),
-        reset_at_epoch_ms=_count(payload.get("reset_at_epoch_ms")),
-        source=_text(payload.get("source")),
-        reason=_text(payload.get("reason")),
-        origin=_word(Origin, payload.get("origin")),
-        phase=_word(Phase, payload.get("phase")),
-        retry_safety=safety,
-        action=action,
-        http_status=_whole(payload.get("http_status")),
-        provider_code=_text(payload.get("provider_code")),
-        request_id=_text(payload.get("request_id")),
-        attempts=_count(payload.get("attempts")),
-        exit_code=_whole(payload.get("exit_code")),
-        exit_signal=_text(payload.get("exit_signal")),
-        incident_id=_text(payload.get("incident_id")),
         extra=_well_formed(_other_members(payload)) or None,
+        **{
+            member.name: _READERS[member.form](payload.get(member.name))
+            for member in MEMBERS
+            if member.form in _READERS
+        },
+        **words,
     )
 
 
@@ -126,7 +115,7 @@ def read_retry(update: Mapping[str, Any]) -> AnnouncedRetry:
     )
 
 
-def read_to_tell(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
+def read_to_forward(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
     """Read a payload that is to be passed on, within a sender's bounds and with a sender's care.
 
     Secrets are removed from every text before any of it is cut. Members that the contract does not
@@ -134,7 +123,7 @@ def read_to_tell(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
     reworded.
     """
     others = list(_other_members(payload))[:MAX_OTHER_MEMBERS]
-    kept = [name for name in payload if name in NAMED] + others
+    kept = [name for name in payload if name in BY_NAME] + others
     scrubbed: dict[str, Any] = {}
     for name in kept:
         scrubbed |= redactor.json({name: payload[name]})
@@ -154,7 +143,10 @@ def _other_members(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in payload.items()
-        if isinstance(name, str) and name not in NAMED and name != STOP_REASON and value is not None
+        if isinstance(name, str)
+        and name not in BY_NAME
+        and name != STOP_REASON
+        and value is not None
     }
 
 
@@ -246,3 +238,12 @@ def _number(value: object) -> int | float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if -MAX_WHOLE <= value <= MAX_WHOLE else None
+
+
+_READERS: dict[ValueForm, Callable[[object], Any]] = {
+    ValueForm.DETAIL: _detail,
+    ValueForm.COUNT: _count,
+    ValueForm.WHOLE: _whole,
+    ValueForm.TEXT: _text,
+}
+"""The readers of optional members; a word is read from its closed set."""

@@ -99,7 +99,7 @@ def next_wait(
     """
     if sum(tried) + max(tried) > limits.tries:
         return None
-    asked = asked_seconds(failed, epoch_seconds)
+    asked = requested_wait_seconds(failed, epoch_seconds)
     if not (failed.retryable or (limits.sits_out and only_waits(failed, asked))):
         return None
     if asked is not None and (asked > limits.max_wait_seconds or asked == math.inf):
@@ -119,7 +119,7 @@ def only_waits(failed: Failed, asked: float | None) -> bool:
     return failed.type is ErrorType.BUDGET or asked > MAX_AUTO_WAIT_SECONDS
 
 
-def asked_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
+def requested_wait_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
     """Return the server's wait in seconds, whether given as a wait or as the moment of a reset."""
     if failed.retry_after_seconds is not None or failed.reset_at_epoch_ms is None:
         return failed.retry_after_seconds

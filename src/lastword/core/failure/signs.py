@@ -94,7 +94,7 @@ def may_be_error_by_form(text: str) -> bool:
     return False
 
 
-def asks_about_errors(prompt: str) -> bool:
+def may_request_error_text(prompt: str) -> bool:
     """Return whether an honest answer to this prompt may be an error's text.
 
     A long prompt is not read, and always counts as one.
@@ -127,12 +127,12 @@ def payload_in(carrier: object) -> dict[str, Any] | None:
     return None if advertises else payload
 
 
-def tells_by_air(line: bytes) -> bool:
+def has_air_report(line: bytes) -> bool:
     """Return whether this frame reports something by JetBrains AIR's convention."""
     return wire.AIR.mark in line
 
 
-def may_tell_of_retry(line: bytes) -> bool:
+def may_report_retry(line: bytes) -> bool:
     """Return whether this frame has a member, or a word, that may be about a retry."""
     return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
 
@@ -142,17 +142,17 @@ def names_retry(method: str | None) -> bool:
     return method is not None and "retry" in method.lower()
 
 
-def may_tell_of_state(line: bytes) -> bool:
+def may_report_failed_state(line: bytes) -> bool:
     """Return whether this frame has a word for a state in which something failed."""
     return any(end in line for end in _FAILED_ENDS)
 
 
-def may_tell_of_failure(line: bytes) -> bool:
+def may_report_failure(line: bytes) -> bool:
     """Return whether this frame has a member that may report a failure."""
     return any(mark in line for mark in wire.FAILURE_MARKS)
 
 
-def tells_of_retry(text: str, agent: str) -> bool:
+def is_retry_report(text: str, agent: str) -> bool:
     """Return whether this agent writes such a text only about a retry of its model call."""
     if not text.startswith(wire.RETRY_TEXT_OPENINGS):
         return False

@@ -136,6 +136,7 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     said. `extra` holds, unchanged, what a peer sent besides the members that the contract names.
     """
 
+    # Generated from core/failure/members.py by protocol/generate_payload.py.
     type: ErrorType
     message: str
     detail: dict[str, Any] | None = None
@@ -155,6 +156,7 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exit_code: int | None = None
     exit_signal: str | None = None
     incident_id: str | None = None
+    # End of what is generated.
     extra: dict[str, Any] | None = None
 
     def payload(self) -> dict[str, Any]:

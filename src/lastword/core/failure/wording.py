@@ -26,7 +26,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.redact.redactor import redact_text
-from lastword.core.redact.truncate import ends_to_bytes, telling_lines
+from lastword.core.redact.truncate import ends_to_bytes, informative_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -301,7 +301,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     )
 
 
-def compose_known(
+def compose_from_facts(
     verdict: Verdict,
     facts: TurnFacts | None,
     *,
@@ -371,7 +371,7 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     if verdict.origin is Origin.CLIENT:
         told = WHAT_OF_CLIENT.get(verdict.reason or "") or told
     parts = [told]
-    quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
+    quote = quotable(_informative_part(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]
@@ -383,7 +383,7 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     return " ".join(parts)[:MAX_MESSAGE_CHARS]
 
 
-def _said(verdict: Verdict, text: str) -> str:
+def _informative_part(verdict: Verdict, text: str) -> str:
     """Return the informative part of the evidence."""
     text = telling(text)
     told = innermost(text)
@@ -393,12 +393,12 @@ def _said(verdict: Verdict, text: str) -> str:
             told = text.strip().partition("\n")[0]
         else:
             # Of a traceback, take the line that says what happened, not the frames.
-            told = telling_lines(text) or text
+            told = informative_lines(text) or text
     return told if verdict.retryable else without_retry_advice(told)
 
 
 def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -> str:
-    when = _when(verdict, now) or _told_when(verdict, text)
+    when = _when(verdict, now) or _stated_reset_words(verdict, text)
     if action is Action.WAIT:
         return f"Try again {when}." if when else ADVICE[action]
     if action is Action.TOP_UP and when:
@@ -422,7 +422,7 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
     return ""
 
 
-def _told_when(verdict: Verdict, text: str) -> str:
+def _stated_reset_words(verdict: Verdict, text: str) -> str:
     """Return when a limit resets, if only the failure's own words say so."""
     told = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
     # Only the plain time is used, since the words around it may be anything.
@@ -470,7 +470,7 @@ __all__ = [
     "FORBIDDEN",
     "choose_action",
     "compose",
-    "compose_known",
+    "compose_from_facts",
     "on_one_line",
     "own_sentence",
     "plain_text",

@@ -308,7 +308,7 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest)
 def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     link.initialize_answered(read_agent(jsonrpc.loads(frame.message.result)))
     entry = entries.agent_ready(link)
-    with_air = link.client.air and notices.tells_by_air(link)
+    with_air = link.client.air and notices.has_air_report(link)
     if link.agent.speaks_typed and not with_air:
         return [entry, FORWARD]
     implementation = None if link.agent.speaks_typed else link.options.implementation

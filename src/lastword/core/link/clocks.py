@@ -14,7 +14,7 @@ from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, Move, State
 from lastword.core.protocol import acp
-from lastword.core.redact.truncate import telling_lines
+from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     (turn,) = link.open_turns()
     turn.evidence.count_look()
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
-    if not telling_lines(text):
+    if not informative_lines(text):
         return []
     # Imported at the first line that looks like an error: no part of a healthy turn.
     from lastword.core import classify  # noqa: PLC0415

@@ -305,7 +305,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     said = wording.plain_text(redact(message)) if message else ""
     if said:
         error = msgspec.structs.replace(error, message=said[:MAX_MESSAGE_CHARS])
-    return tries.tell(error, tried)
+    return tries.with_attempts(error, tried)
 
 
 def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:

@@ -323,7 +323,7 @@ def _asks(prompt: bytes) -> bool:
     params = object_of(object_of(jsonrpc.loads(msgspec.Raw(prompt))).get("params"))
     blocks = params.get("prompt")
     texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
-    return signs.asks_about_errors("\n".join(text for text in texts if isinstance(text, str)))
+    return signs.may_request_error_text("\n".join(text for text in texts if isinstance(text, str)))
 
 
 def _of_known_opening(link: Link, text: str) -> Verdict | None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def can_show(link: Link) -> bool:
     """Return whether this client can show such lines at all."""
     client = link.client
-    return client.notices or not link.dialect.notice_needs_capability or tells_by_air(link)
+    return client.notices or not link.dialect.notice_needs_capability or has_air_report(link)
 
 
-def tells_by_air(link: Link) -> bool:
+def has_air_report(link: Link) -> bool:
     """Return whether failures reach this client as JetBrains AIR's `sessionFailure`."""
     if not link.client.air and link.options.fallback != ladder.Rung.AIR:
         return False
@@ -34,7 +34,7 @@ def tells_by_air(link: Link) -> bool:
 
 def reads(link: Link, line: bytes) -> bool:
     """Return whether the client itself reads this frame of the agent's, in AIR's convention."""
-    return tells_by_air(link) and signs.tells_by_air(line)
+    return has_air_report(link) and signs.has_air_report(line)
 
 
 def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
@@ -57,7 +57,7 @@ def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> 
 
 def _warns_by_air(link: Link) -> bool:
     """Return whether warnings go by AIR; a client that shows notices gets those instead."""
-    return tells_by_air(link) and not link.client.notices
+    return has_air_report(link) and not link.client.notices
 
 
 def _notice(session: Session, title: str) -> list[Effect]:

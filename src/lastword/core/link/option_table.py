@@ -8,7 +8,7 @@ nothing that imports anything; not even `typing`, which costs 5 ms.
 from __future__ import annotations
 
 from lastword.core.failure.duration_text import EXAMPLES, seconds_of
-from lastword.core.failure.rungs import ALIASES
+from lastword.core.failure.rungs import ALIASES, RUNGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ OPTIONS = (
     Option(
         "first-update-timeout",
         "seconds",
-        "end a turn that has shown nothing at all after this time; raise it for slow models",
+        "end a turn that has produced no output at all after this time; raise it for slow models",
         900.0,
         project_safe=True,
     ),
@@ -165,7 +165,7 @@ OPTIONS = (
     Option(
         "tool-timeout",
         "seconds",
-        "the same while a tool call is in progress; raise it for builds that take hours",
+        "the same limit while a tool call is in progress; raise it for builds that take hours",
         7200.0,
         project_safe=True,
     ),
@@ -183,28 +183,26 @@ OPTIONS = (
         45.0,
         project_safe=True,
     ),
-    Option("cancel-grace", "seconds", "how long the agent has to confirm the user's cancel", 10.0),
+    Option("cancel-grace", "seconds", "how long the agent may take to confirm a cancel", 10.0),
     Option(
         "stderr-limit",
         "bytes",
         "end the turn of an agent that floods stderr with more than this and sends nothing else",
         16 * MIB,
     ),
-    Option(
-        "line-limit", "bytes", "the longest message that is read, in either direction", 64 * MIB
-    ),
+    Option("line-limit", "bytes", "the longest message to read, in either direction", 64 * MIB),
     Option(
         "fallback",
-        "auto|typed|v2|air|error|error_with_meta|result|text",
-        "how a failure reaches the client; auto goes by what the client says it can take",
+        "|".join(("auto", *RUNGS)),
+        "how a failure reaches the client; auto depends on what the client says it supports",
         "auto",
         aliases=ALIASES,
     ),
     Option(
         "silent-success",
         "error|pass",
-        "how to treat a turn that ends as a success but has shown nothing: make it an error, "
-        "or let it pass",
+        "what to do with a turn that ends as a success without output: make it an error, or let "
+        "it pass",
         "error",
     ),
     Option(
@@ -218,14 +216,14 @@ OPTIONS = (
         "show-retries",
         "auto|off",
         "show a line in the conversation while the agent retries; auto does so for clients that "
-        "have no other way to show it",
+        "cannot show retries otherwise",
         "auto",
         project_safe=True,
     ),
     Option(
         "restart",
         "on-crash|never",
-        "restart a dead agent when it is next needed, and resume its sessions",
+        "restart a crashed agent when it is next needed, and resume its sessions",
         "on-crash",
     ),
     Option(
@@ -237,40 +235,39 @@ OPTIONS = (
     Option(
         "retry-wait-limit",
         "seconds",
-        "do not wait longer than this before such a retry; with 0 there is no limit",
+        "the longest wait before such a retry; if a longer one is needed, do not retry",
         300.0,
     ),
-    Option(
-        "record", "folder", "keep the record in this folder, such as one of a project's own", ""
-    ),
-    Option("no-record", "flag", "keep no record of this run"),
+    Option("record", "folder", "keep the record in this folder", ""),
+    Option("no-record", "flag", "do not record this run"),
     Option(
         "record-text",
         "flag",
-        "record the words of errors too, without secrets; for failures that are not understood",
+        "also record the text of errors, without secrets; for failures that lastword does not "
+        "recognise",
     ),
     Option(
         "report-to",
         "url",
-        "send a report of each failure to this address, without content; for operators",
+        "send a report of each failure, without content, to this address",
         "",
     ),
     Option(
         "report-format",
         "otlp|webhook",
-        "send reports to an OpenTelemetry collector, or to a webhook, signed",
+        "send reports to an OpenTelemetry collector, or signed to a webhook",
         "otlp",
     ),
     Option(
-        "report-secret-file", "file", "the file with the secret that signs a webhook's reports", ""
+        "report-secret-file", "file", "the file with the secret that signs reports to a webhook", ""
     ),
     Option(
         "passthrough",
         "flag",
-        "run the agent as if lastword were not there, to see whether lastword is the cause",
+        "run the agent without lastword, to see whether lastword causes a problem",
     ),
-    Option("verbose", "flag", "say on stderr what lastword sees and does, for a bug report"),
-    Option("config", "file", "read this configuration file in place of the user's own", ""),
+    Option("verbose", "flag", "log to stderr what lastword sees and does, for a bug report"),
+    Option("config", "file", "read this configuration file instead of the user's own", ""),
     Option("no-config", "flag", "read no configuration file, neither the user's nor a project's"),
 )
 FILE_KEYS = frozenset({"config", "no_config"})

@@ -278,9 +278,9 @@ def _answer_entries(
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """Note an update that may report a failure that the turn's answer will not."""
-    if session.turns and signs.may_tell_of_state(frame.line):
+    if session.turns and signs.may_report_failed_state(frame.line):
         _note_state(session, frame)
-    if not session.turns or not signs.may_tell_of_failure(frame.line):
+    if not session.turns or not signs.may_report_failure(frame.line):
         return
     reads = notices.reads(link, frame.line)
     if reads and not link.options.retry:
@@ -299,7 +299,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
 def _note_state(session: Session, frame: Frame) -> None:
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `_note_sign`)
 
-    if agents.says_it_failed(jsonrpc.params_of(frame).get("update")):
+    if agents.has_failed_state(jsonrpc.params_of(frame).get("update")):
         for turn in session.turns:
             turn.evidence.suspect()
 
@@ -308,7 +308,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     """Return whether the agent reported a failure elsewhere than in an answer claiming success."""
     if turn.state not in AT_WORK:
         return False
-    if signs.may_tell_of_failure(frame.line):
+    if signs.may_report_failure(frame.line):
         _note_sign(turn, frame)
     if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
         note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
@@ -418,7 +418,7 @@ def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
     if told is not None and turn.evidence.announced is None:
         from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
 
-        turn.evidence.announce(payload.read_to_tell(told, ending.redactor(link)))
+        turn.evidence.announce(payload.read_to_forward(told, ending.redactor(link)))
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:

@@ -173,7 +173,7 @@ def _may_tell(frame: Frame) -> bool:
     """Return whether a frame may report a retry; asked of many updates that do not."""
     if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
-    return signs.may_tell_of_retry(frame.line)
+    return signs.may_report_retry(frame.line)
 
 
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
@@ -201,7 +201,7 @@ def _with_source(hint: Hint) -> Verdict:
 def is_retry_text(link: Link, text: str | None) -> bool:
     """Return whether this piece of text is the agent's word on a retry or upkeep, not output."""
     told, agent = text or "", link.agent.name
-    return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
+    return bool(text) and (signs.is_retry_report(told, agent) or signs.is_remark(told, agent))
 
 
 def is_retry_by_form(session: Session, text: str | None) -> bool:

@@ -286,7 +286,7 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
 
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    error = payload.read_to_tell(payload.payload_of(update), ending.redactor(link))
+    error = payload.read_to_forward(payload.payload_of(update), ending.redactor(link))
     may_be_none = any(turn.kept is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     for turn in session.turns:
@@ -314,7 +314,7 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
         return False
     from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
 
-    error = payload.read_to_tell(told, ending.redactor(link))
+    error = payload.read_to_forward(told, ending.redactor(link))
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

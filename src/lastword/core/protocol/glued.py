@@ -92,7 +92,7 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
     if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
         return [*found, *behind] if found[1:] or isinstance(last, Frame) else whole
     for number, part in enumerate(found):
-        if isinstance(part, Frame) and _says_json_rpc(part):
+        if isinstance(part, Frame) and _is_json_rpc(part):
             noise = line[: starts[number]]
             if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
                 return whole
@@ -140,13 +140,13 @@ def _is_broken(part: Frame | Malformed) -> bool:
 
 def _ends_in(part: Frame | Malformed, tail: bytes, *, may_quote: bool) -> bool:
     """Return whether the frame in front of other output is one, and no log's quotation."""
-    if not isinstance(part, Frame) or not _says_json_rpc(part):
+    if not isinstance(part, Frame) or not _is_json_rpc(part):
         return False
     is_answer = part.message.method is None
     return is_answer or not may_quote or re.match(_WORDS, tail) is None
 
 
-def _says_json_rpc(part: Frame) -> bool:
+def _is_json_rpc(part: Frame) -> bool:
     """Return whether a frame says itself that it is JSON-RPC, and is a request or an answer."""
     message = part.message
     if message.method is None and message.result is UNSET and message.error is UNSET:

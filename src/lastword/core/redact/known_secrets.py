@@ -30,7 +30,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of variables named like secrets, which no text of ours may contain."""
-    found = [value for name, value in environment.items() if _tells_of_a_secret(name)]
+    found = [value for name, value in environment.items() if _names_a_secret(name)]
     for name, value in environment.items():
         if name.endswith("_HEADERS"):
             found += _in_headers(value)
@@ -43,7 +43,7 @@ def _in_headers(text: str) -> list[str]:
     return [value.rpartition("%20")[2].rpartition(" ")[2] for value in values]
 
 
-def _tells_of_a_secret(name: str) -> bool:
+def _names_a_secret(name: str) -> bool:
     bare = "".join(filter(str.isalnum, name)).upper()
     if any(part in bare for part in SECRET_NAMES):
         return True

@@ -13,7 +13,7 @@ LOG_LINES = 20
 _CUT_MARK = " (cut)"
 _GAP = "\n...\n"
 _WORD_MARKS = " \t\r\n\"',;<>()[]{}"
-_TELLING_SIGNS = (
+_ERROR_SIGNS = (
     "error",
     "exception",
     "fail",
@@ -57,15 +57,15 @@ def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) ->
     return f"{to_word_end(text[:head])}{_GAP}{from_word_start(text[-tail:])}"
 
 
-def telling_lines(log: str) -> str:
+def informative_lines(log: str) -> str:
     """Return the last lines of a log that look like errors; the others mislead."""
-    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _is_telling(line)]
+    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _looks_like_error(line)]
     return "\n".join(lines[-LOG_LINES:])
 
 
-def _is_telling(line: str) -> bool:
+def _looks_like_error(line: str) -> bool:
     lower = line[:400].lower()
-    return any(sign in lower for sign in _TELLING_SIGNS)
+    return any(sign in lower for sign in _ERROR_SIGNS)
 
 
 def to_bytes(text: str, limit: int) -> str:

@@ -151,7 +151,7 @@ TERMINAL = frozenset(
 _EXITS = frozenset({Kind.AGENT_EXITED, Kind.SUPERVISOR_EXITED})
 
 
-def tells_of_cancel(answer: Mapping[str, Any]) -> bool:
+def ended_by_cancel(answer: Mapping[str, Any]) -> bool:
     """Return whether an answer with these facts ended a cancelled turn."""
     return answer.get("stop_reason") == "cancelled" or answer.get("cancelled") is True
 

@@ -160,7 +160,7 @@ def take(story: TurnHistory, entry: Entry) -> None:
             else:
                 story.answer = facts
     elif kind in (Kind.TOOL_STARTED, Kind.TOOL_ENDED):
-        _take_tool(story, entry)
+        _add_tool(story, entry)
     elif kind is Kind.FIRST_PROGRESS:
         # A prompt that is sent again has one in each try.
         story.progress_at = entry.at_seconds if story.progress_at is None else story.progress_at
@@ -178,10 +178,10 @@ def take(story: TurnHistory, entry: Entry) -> None:
         reason = str(facts.get("reason"))
         story.dropped[reason] = story.dropped.get(reason, 0) + 1
     else:
-        _take_surroundings(story, entry)
+        _add_surroundings(story, entry)
 
 
-def _take_surroundings(story: TurnHistory, entry: Entry) -> None:
+def _add_surroundings(story: TurnHistory, entry: Entry) -> None:
     """Take an entry on what happened around the turn rather than in it."""
     facts, kind = entry.facts, entry.kind
     if kind is Kind.ASKED:
@@ -205,7 +205,7 @@ def _take_surroundings(story: TurnHistory, entry: Entry) -> None:
         story.shutdown = str(facts.get("signal"))
 
 
-def _take_tool(story: TurnHistory, entry: Entry) -> None:
+def _add_tool(story: TurnHistory, entry: Entry) -> None:
     call = str(entry.facts.get("call", ""))
     if entry.kind is Kind.TOOL_STARTED:
         tool = str(entry.facts.get("tool", ""))

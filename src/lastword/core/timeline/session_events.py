@@ -1,8 +1,8 @@
 """Events of sessions: one table of what may happen, for the record, the API, metrics and pages.
 
-Owns the kinds' labels, groups and facts, and the check of an entry against them. What needs no
-more than a kind's name or level takes it from `core.timeline.entry`. A fact that is not known is
-left out, so a fact is never `None`.
+Owns the kinds' labels, groups and facts, and the check of an entry against them. Code that needs
+only a kind's name or level imports `core.timeline.entry`. An unknown fact is absent, so a fact is
+never `None`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Group(StrEnum):
 
     FAILURES = "Failures"
     RETRIES = "Failures and retries"
-    """Those that are no failures; the filter shows both."""
+    """Retries and warnings; the filter shows failures too."""
     TURNS = "Turns"
     QUESTIONS = "Tools and questions"
     CONNECTIONS = "Connections"
@@ -65,38 +66,25 @@ class EventSpec(msgspec.Struct, frozen=True):
 _SECONDS = "seconds"
 
 _PEER = {
-    "name": Fact(str, "its name for itself, at most 128 characters"),
+    "name": Fact(str, "the name that it gives itself, at most 128 characters"),
     "version": Fact(str, "its version, at most 128 characters"),
     "protocol_version": Fact(int, "the version of ACP that it asked for, or chose"),
 }
 
+_TYPES = {ValueForm.FLAG: bool, ValueForm.COUNT: int, ValueForm.WHOLE: int, ValueForm.DETAIL: dict}
+"""The JSON types of the payload's members; every other form is a text."""
+
 _FAILURE = {
-    "type": Fact(str, "what went wrong: `core.failure.taxonomy.ErrorType`"),
-    "message": Fact(str, "the agent's own sentence for the user; with --record-text alone"),
-    "detail": Fact(dict, "what the provider or the process said, redacted; with --record-text"),
-    "retryable": Fact(bool, "would the same request help later?"),
-    "retry_after_seconds": Fact(int, "how long to wait, rounded up", _SECONDS),
-    "reset_at_epoch_ms": Fact(int, "when a limit is reset", "milliseconds since 1970 UTC"),
-    "source": Fact(str, "the provider"),
-    "reason": Fact(str, "what exactly, as a word of low cardinality"),
-    "origin": Fact(str, "whose fault: `Origin`"),
-    "phase": Fact(str, "where in the turn: `Phase`"),
-    "retry_safety": Fact(str, "would sending the prompt again do harm? `RetrySafety`"),
-    "action": Fact(str, "what the user can do: `Action`"),
-    "http_status": Fact(int, "the provider's HTTP status"),
-    "provider_code": Fact(str, "the provider's own word for it"),
-    "request_id": Fact(str, "the provider's id of the model call"),
-    "attempts": Fact(int, "how often the model call was tried", "tries"),
-    "exit_code": Fact(int, "the agent's exit status"),
-    "exit_signal": Fact(str, "the signal that ended the agent, by name"),
-    "incident_id": Fact(str, "what a user can quote; begins with the run's id"),
+    member.name: Fact(_TYPES.get(member.form, str), member.description, member.unit)
+    for member in MEMBERS
 }
-"""The members of the payload (`core.failure.taxonomy.AgentError`)."""
+"""The members of the payload. Those that are somebody's own text are recorded with --record-text
+alone."""
 
 _VIEWER = {"viewer": Fact(str, "the gateway's id of a viewer, over all its sockets")}
 _QUESTION = Fact(str, "`permission`, `form`, `file`, `command` or `other`")
 _LOST = {
-    "open_turns": Fact(int, "turns that ended with it; left out where none was open", "turns"),
+    "open_turns": Fact(int, "turns that ended with it; absent if none was open", "turns"),
     "incident_id": _FAILURE["incident_id"],
 }
 
@@ -104,20 +92,20 @@ _METHOD = Fact(str, "the request's, or `other`")
 
 _RUN = {
     Kind.CLIENT_ATTACHED: EventSpec(
-        "The client came",
-        _PEER | {"reads": Fact(list, "what it can be told by: `typed`, `retry`, `notices`, `air`")},
+        "The client connected",
+        _PEER | {"reads": Fact(list, "what it can receive: `typed`, `retry`, `notices`, `air`")},
         groups=(Group.CONNECTIONS,),
     ),
-    Kind.CLIENT_DETACHED: EventSpec("The client said goodbye", {}, groups=(Group.CONNECTIONS,)),
+    Kind.CLIENT_DETACHED: EventSpec("The client disconnected", {}, groups=(Group.CONNECTIONS,)),
     Kind.CLIENT_GONE: EventSpec(
-        "The client is gone", {}, groups=(Group.FAILURES, Group.CONNECTIONS)
+        "The client disappeared", {}, groups=(Group.FAILURES, Group.CONNECTIONS)
     ),
     Kind.SHUTDOWN: EventSpec(
         "lastword was told to stop",
-        {"signal": Fact(str, "the signal that told us to stop, by name")},
+        {"signal": Fact(str, "the signal that stopped lastword, by name")},
     ),
     Kind.AGENT_STARTED: EventSpec(
-        "The agent's process began",
+        "The agent's process started",
         {"program": Fact(str, "the agent's program, its base name alone")},
     ),
     Kind.AGENT_READY: EventSpec("The agent is ready", _PEER),
@@ -127,17 +115,17 @@ _RUN = {
             "exit_code": _FAILURE["exit_code"],
             "exit_signal": _FAILURE["exit_signal"],
             "reason": _FAILURE["reason"],
-            "open_turns": Fact(int, "turns that were open then; left out where none was", "turns"),
+            "open_turns": Fact(int, "turns that were open then; absent if none was", "turns"),
         },
         groups=(Group.FAILURES,),
     ),
     Kind.AGENT_RESTARTED: EventSpec(
         "The agent was restarted",
-        {"attempt": Fact(int, "which life of the agent's begins, from 2")},
+        {"attempt": Fact(int, "the number of the new process, from 2")},
         groups=(Group.RETRIES,),
     ),
     Kind.SESSION_CREATED: EventSpec(
-        "The session began",
+        "The session started",
         {"how": Fact(str, "the method's last part: `new`, `load`, `resume`, …")},
     ),
     Kind.SESSION_RESUMED: EventSpec("The session was restored", {}),
@@ -145,7 +133,7 @@ _RUN = {
         "The session could not be restored",
         {
             "why": Fact(str, "`agent_cannot`, `refused`, `timeout` or `id_taken`"),
-            "said": Fact(str, "what the agent said to that, redacted; with --record-text alone"),
+            "said": Fact(str, "the agent's own words, redacted; only with --record-text"),
         },
         groups=(Group.FAILURES,),
     ),
@@ -163,9 +151,9 @@ _RUN = {
         "Tool starts",
         {
             "call": Fact(str, "the tool call's id, at most 128 characters"),
-            "tool": Fact(str, "its kind, as ACP names it; left out where it has none of those"),
+            "tool": Fact(str, "its kind, as ACP names it; absent for any other"),
             "side_effects": Fact(
-                bool, "may it change something? As a handler in this process says"
+                bool, "may it change something? As its handler in this process declares"
             ),
         },
         groups=(Group.QUESTIONS,),
@@ -195,19 +183,19 @@ _RUN = {
     Kind.USER_ANSWERED: EventSpec(
         "Answer to a question",
         {
-            "outcome": Fact(str, "the kind of the option that was chosen, never its words"),
+            "outcome": Fact(str, "the kind of the chosen option, never its text"),
         },
         groups=(Group.QUESTIONS,),
     ),
     Kind.RETRY: EventSpec(
         "The agent tries again",
         {
-            "type": Fact(str, "what the last try failed of: `ErrorType`"),
-            "attempt": Fact(float, "the number of the try that comes next; the first was 1"),
-            "max_attempts": Fact(float, "how many there will be at most", "tries"),
-            "wait_seconds": Fact(float, "how long from now", _SECONDS),
+            "type": Fact(str, "why the last attempt failed: `ErrorType`"),
+            "attempt": Fact(float, "the number of the next attempt; the first was 1"),
+            "max_attempts": Fact(float, "the most attempts that there will be", "attempts"),
+            "wait_seconds": Fact(float, "the wait until then", _SECONDS),
             "source": Fact(
-                str, "where that was seen: `wire`, `stderr`, `log`, `events` or `journal`"
+                str, "where it was seen: `wire`, `stderr`, `log`, `events` or `journal`"
             ),
         },
         groups=(Group.RETRIES,),
@@ -215,21 +203,21 @@ _RUN = {
     ),
     Kind.SILENCE: EventSpec(
         "Silence",
-        {"silent_seconds": Fact(int, "since when nothing has been seen", _SECONDS)},
+        {"silent_seconds": Fact(int, "the time since the last message", _SECONDS)},
         groups=(Group.RETRIES,),
     ),
     Kind.STDERR: EventSpec(
         "The agent's stderr",
         {
-            "bytes": Fact(int, "what came since it was last told of", "bytes"),
-            "tail": Fact(str, "the end of it, redacted; with --record-text alone"),
+            "bytes": Fact(int, "what came since the last entry", "bytes"),
+            "tail": Fact(str, "the end of it, redacted; only with --record-text"),
         },
     ),
     Kind.CANCEL: EventSpec(
         "Cancel",
         {
-            "by": Fact(str, "whose wish: `core.timeline.entry.By`"),
-            "type": Fact(str, "what the watchdog found: `ErrorType`"),
+            "by": Fact(str, "who wanted it: `core.timeline.entry.By`"),
+            "type": Fact(str, "what the watchdog detected: `ErrorType`"),
             "reason": Fact(str, "which limit, as a word of low cardinality"),
         },
         groups=(Group.TURNS,),
@@ -238,7 +226,7 @@ _RUN = {
     Kind.ANSWER: EventSpec(
         "The turn ends",
         {
-            "stop_reason": Fact(str, "as the client was told; left out where the agent gave none"),
+            "stop_reason": Fact(str, "as the client received it; absent if the agent gave none"),
             "by": Fact(str, "who answered: `agent` or `lastword`"),
             "cancelled": Fact(
                 bool, "the user had cancelled, though the stop reason says otherwise"
@@ -251,28 +239,28 @@ _RUN = {
         "Failure",
         _FAILURE
         | {
-            "by": Fact(str, "`agent`, where it told the client so itself"),
-            "method": Fact(str, "of a request that is no prompt, at most 128 characters"),
+            "by": Fact(str, "`agent`, if it reported the failure itself"),
+            "method": Fact(str, "of a request other than a prompt, at most 128 characters"),
             "rule": Fact(str, "which row of the classifier decided"),
-            "redactions": Fact(dict, "how often each rule took something out, by the rule's name"),
+            "redactions": Fact(dict, "how often each rule removed something, by the rule's name"),
         },
         groups=(Group.FAILURES, Group.TURNS),
         in_log=True,
     ),
     Kind.FRAME_DROPPED: EventSpec(
-        "A message was kept back",
+        "A message was withheld",
         {
-            "side": Fact(str, "whose frame it was: `client` or `agent`"),
-            "reason": Fact(str, "why it was kept back, as a word of low cardinality"),
+            "side": Fact(str, "who sent it: `client` or `agent`"),
+            "reason": Fact(str, "why it was withheld, as a word of low cardinality"),
         },
     ),
     Kind.FRAME_REPAIRED: EventSpec(
-        "A message was mended", {"reason": Fact(str, "what was wrong with it")}
+        "A message was repaired", {"reason": Fact(str, "what was wrong with it")}
     ),
-    Kind.QUARANTINED: EventSpec("The agent still works on a turn that was ended for it", {}),
-    Kind.RELEASED: EventSpec("The agent has finished that turn", {}),
+    Kind.QUARANTINED: EventSpec("The agent is still working on an ended turn", {}),
+    Kind.RELEASED: EventSpec("The agent has finished the ended turn", {}),
     Kind.OMITTED: EventSpec(
-        "Entries left out",
+        "Entries omitted",
         {
             "count": Fact(int, "how many entries are missing", "entries"),
             "kinds": Fact(dict, "how many of each kind"),
@@ -285,18 +273,18 @@ _HOLDER = {
     Kind.SESSION_HELD: EventSpec(
         "The gateway holds the session",
         {
-            "name": Fact(str, "the gateway's id of it, where that is not the agent's"),
+            "name": Fact(str, "the gateway's id of it, if it differs from the agent's"),
         },
     ),
     Kind.QUESTION_DECIDED: EventSpec(
-        "A question was decided",
+        "A question was settled",
         _VIEWER
         | {
             "what": _QUESTION,
             "how": Fact(
                 str,
-                "`answered`, `expired` or `rejected` for want of anybody, `withdrawn` by the "
-                "agent, `lost` with it",
+                "`answered`, `expired` or `rejected` because no viewer was there, `withdrawn` by "
+                "the agent, `lost` with it",
             ),
         },
         groups=(Group.QUESTIONS,),
@@ -311,8 +299,8 @@ _LIFE = {
         _VIEWER
         | {
             "role": Fact(str, "`controller` or `observer`"),
-            "client": Fact(str, "its name for itself, at most 128 characters"),
-            "back": Fact(bool, "it goes on where it was"),
+            "client": Fact(str, "the name that it gives itself, at most 128 characters"),
+            "back": Fact(bool, "it continues where it was"),
         },
         groups=(Group.CONNECTIONS,),
     ),
@@ -326,10 +314,10 @@ _LIFE = {
         groups=(Group.CONNECTIONS,),
     ),
     Kind.VIEWER_LAGS: EventSpec(
-        "A viewer lags",
+        "A viewer is behind",
         _VIEWER
         | {
-            "entries": Fact(int, "how many it has not taken", "entries"),
+            "entries": Fact(int, "how many it has not received", "entries"),
             "bytes": Fact(int, "how large they are", "bytes"),
         },
         groups=(Group.CONNECTIONS,),
@@ -338,17 +326,17 @@ _LIFE = {
         "A viewer has caught up", _VIEWER, groups=(Group.CONNECTIONS,)
     ),
     Kind.GAP_TOLD: EventSpec(
-        "A viewer was told of a gap",
+        "A viewer missed entries",
         _VIEWER
         | {
-            "first": Fact(int, "the number of the first entry that is no more"),
+            "first": Fact(int, "the number of the first entry that is no longer kept"),
             "last": Fact(int, "the number of the last"),
             "reason": Fact(str, "`trimmed`"),
         },
         groups=(Group.CONNECTIONS,),
     ),
     Kind.QUESTION_HELD: EventSpec(
-        "A question is waiting: nobody is there",
+        "A question is waiting for a viewer",
         {"what": _QUESTION},
         groups=(Group.QUESTIONS,),
     ),
@@ -360,7 +348,7 @@ _LIFE = {
     Kind.SESSION_RESTORED: EventSpec(
         "The session was restored",
         {
-            "history": Fact(str, "what the agent knows of the past: `full` or `none`"),
+            "history": Fact(str, "what the agent remembers: `full` or `none`"),
         },
         groups=(Group.CONNECTIONS,),
         word="restored",
@@ -378,7 +366,7 @@ _LIFE = {
         word="agent_ended",
     ),
     Kind.LOG_RESET: EventSpec(
-        "The log begins anew",
+        "The log was started again",
         {
             "reason": Fact(str, "`damaged`, `restored`, `rebooted` or `disk`"),
         },
@@ -395,7 +383,7 @@ _LIFE = {
 
 _LOG = {
     Kind.UPDATE: EventSpec(
-        "The agent says something",
+        "Update from the agent",
         {
             "update": Fact(str, "its kind, or its method, as ACP names it, or `other`"),
             "bytes": Fact(int, "how large its frame is", "bytes"),
@@ -404,7 +392,9 @@ _LOG = {
     Kind.REQUEST: EventSpec("Request", {"method": _METHOD}),
     Kind.RESULT: EventSpec("Answer to a request", {"method": _METHOD}),
     Kind.WAITS: EventSpec(
-        "Told of a wait", {"text": Fact(str, "the line, in our words")}, groups=(Group.RETRIES,)
+        "A wait was announced",
+        {"text": Fact(str, "the line, in lastword's words")},
+        groups=(Group.RETRIES,),
     ),
     Kind.CLIENT_ERROR: EventSpec(
         "A viewer reports an error",
@@ -446,16 +436,16 @@ LOG_KINDS = tuple(
 
 
 def problems_of(entry: Entry) -> list[str]:
-    """Return what this entry says that no entry of its kind may say."""
-    known = FACTS[entry.kind]
-    found = []
+    """Return the facts of this entry that its kind does not allow."""
+    allowed = FACTS[entry.kind]
+    problems = []
     for name, value in entry.facts.items():
-        fact = known.get(name)
+        fact = allowed.get(name)
         if fact is None:
-            found.append(f"{entry.kind.value} has no fact {name!r}")
+            problems.append(f"{entry.kind.value} has no fact {name!r}")
         elif not _is_a(value, fact.of):
-            found.append(f"{entry.kind.value}: {name} is {value!r}, and no {fact.of.__name__}")
-    return found
+            problems.append(f"{entry.kind.value}: {name} is {value!r}, not a {fact.of.__name__}")
+    return problems
 
 
 def _is_a(value: object, of: type) -> bool:

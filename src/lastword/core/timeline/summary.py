@@ -13,9 +13,10 @@ import msgspec
 
 from lastword.core.failure import wording
 from lastword.core.failure.durations import counted, plain_duration
+from lastword.core.failure.members import MEMBERS
 from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.timeline.entry import By, tells_of_cancel
+from lastword.core.timeline.entry import By, ended_by_cancel
 from lastword.core.timeline.history import TurnHistory, histories
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def outcome_of(story: TurnHistory) -> Outcome:
         return Outcome.FAILED
     if story.answer is None:
         return Outcome.OPEN
-    return Outcome.CANCELLED if tells_of_cancel(story.answer) else Outcome.OK
+    return Outcome.CANCELLED if ended_by_cancel(story.answer) else Outcome.OK
 
 
 def tell(story: TurnHistory) -> Summary:
@@ -409,14 +410,7 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
     return tuple(missing)
 
 
-_QUOTED = (
-    ("reason", "More exactly"),
-    ("http_status", "HTTP status"),
-    ("provider_code", "Provider's error code"),
-    ("request_id", "Provider's request"),
-    ("attempts", "Attempts"),
-    ("incident_id", "Incident"),
-)
+_QUOTED = tuple((member.name, member.label) for member in MEMBERS if member.label)
 
 QUOTED = frozenset(label for _, label in _QUOTED)
 """Labels of values that may be somebody else's words."""
@@ -441,7 +435,7 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
         facts.append(("Ended early by", _listed(by)))
     if story.dropped:
         dropped = [f"{count} ({plain(reason)})" for reason, count in sorted(story.dropped.items())]
-        facts.append(("Messages kept back", ", ".join(dropped)))
+        facts.append(("Messages withheld", ", ".join(dropped)))
     if story.stderr_bytes:
         facts.append(("Error output", counted(story.stderr_bytes, "byte")))
     return facts

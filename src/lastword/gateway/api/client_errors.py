@@ -38,7 +38,7 @@ class ReportPace:
         self._clock = clock
         self._by_sender: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
-    def take(self, sender: Hashable) -> int:
+    def wait_seconds(self, sender: Hashable) -> int:
         """Count one report; return the seconds that the sender must wait instead, or 0."""
         now = self._clock()
         times = self._by_sender.setdefault(sender, deque(maxlen=REPORTS))
@@ -62,7 +62,7 @@ class ReportCounts:
         known = event.word in self._by_word or len(self._by_word) < MAX_WORDS
         self._by_word[event.word if known else "other"] += 1
 
-    def told(self) -> dict[str, int]:
+    def by_word(self) -> dict[str, int]:
         """Return the count of each word."""
         return dict(self._by_word)
 
@@ -74,13 +74,13 @@ def read_report(body: bytes) -> ClientEvent:
         ProblemError: It is not a report, or too large.
     """
     if len(body) > MAX_BODY_BYTES:
-        said = f"A report has at most {MAX_BODY_BYTES} bytes."
-        raise ProblemError(413, "too_large", said)
+        message = f"A report has at most {MAX_BODY_BYTES} bytes."
+        raise ProblemError(413, "too_large", message)
     try:
         return msgspec.json.decode(body, type=ClientEvent)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        said = f"This is no report of an error: {str(error)[:200]}."
-        raise ProblemError(400, "bad_request", said) from None
+        message = f"This is not a report of an error: {str(error)[:200]}."
+        raise ProblemError(400, "bad_request", message) from None
 
 
 def facts_of(event: ClientEvent) -> dict[str, Any]:

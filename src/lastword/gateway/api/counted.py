@@ -20,8 +20,8 @@ DIGITS = 6
 
 def closed_of(counts: Counts) -> dict[str, int]:
     """Return how many WebSockets were closed with each close code that occurred."""
-    found = Snapshot(counts=counts, gauges={}).values_of(table.CLOSED)
-    by_label = {tuple(labels_of(key)): int(value) for key, value in found.items()}
+    result = Snapshot(counts=counts, gauges={}).values_of(table.CLOSED)
+    by_label = {tuple(labels_of(key)): int(value) for key, value in result.items()}
     return {
         code: times for (kind, code), times in by_label.items() if kind == "websocket" and times
     }
@@ -29,21 +29,25 @@ def closed_of(counts: Counts) -> dict[str, int]:
 
 def round_trips_of(counts: Counts) -> dict[str, DurationSeen]:
     """Return round trips, by who measured them."""
-    found = Snapshot(counts=counts, gauges={}).distributions_of(table.RTT)
-    return {labels_of(key)[0]: _told(seen) for key, seen in found.items()}
+    result = Snapshot(counts=counts, gauges={}).distributions_of(table.RTT)
+    return {labels_of(key)[0]: _shown(distribution) for key, distribution in result.items()}
 
 
 def attaches_of(counts: Counts) -> dict[str, DurationSeen]:
     """Return successful attaches, by method."""
-    found = Snapshot(counts=counts, gauges={}).distributions_of(table.ATTACH)
-    by_label = {tuple(labels_of(key)): seen for key, seen in found.items()}
-    return {method: _told(seen) for (method, outcome), seen in by_label.items() if outcome == "ok"}
+    result = Snapshot(counts=counts, gauges={}).distributions_of(table.ATTACH)
+    by_label = {tuple(labels_of(key)): distribution for key, distribution in result.items()}
+    return {
+        method: _shown(distribution)
+        for (method, outcome), distribution in by_label.items()
+        if outcome == "ok"
+    }
 
 
-def _told(seen: Distribution) -> DurationSeen:
-    median, most = seen.quantile(0.5), seen.quantile(0.95)
+def _shown(distribution: Distribution) -> DurationSeen:
+    median, most = distribution.quantile(0.5), distribution.quantile(0.95)
     return DurationSeen(
-        count=sum(seen.counts),
+        count=sum(distribution.counts),
         p50_seconds=None if median is None else round(median, DIGITS),
         p95_seconds=None if most is None else round(most, DIGITS),
     )

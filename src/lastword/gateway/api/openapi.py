@@ -40,10 +40,10 @@ _PROBLEMS = {
     401: "A token is missing, wrong, or has expired.",
     403: "The token, the host or the origin does not allow it.",
     404: "There is no such session, or none for this token.",
-    406: "The answer has none of the types that Accept names.",
+    406: "None of the types that Accept names is available.",
     413: "The body is too large.",
-    415: "The body is of another type.",
-    429: "Too much came from here; see Retry-After.",
+    415: "The body is not of the type that this path takes.",
+    429: "Too many requests came from this address; see Retry-After.",
     503: "The session's log cannot be read.",
 }
 
@@ -95,7 +95,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 _FLAG = {"type": "string", "enum": ["0", "1"]}
 _CONTENT = Parameter(
-    "content", "query", _FLAG, "1: with content, which takes a controller's token."
+    "content", "query", _FLAG, "1 to include content, which needs a controller's token."
 )
 _SESSION = Parameter("session_id", "path", {"type": "string", "minLength": 1}, "The session's id.")
 _CURSOR = {
@@ -107,21 +107,23 @@ _CURSOR = {
 }
 _EVENTS = (
     _SESSION,
-    Parameter("after", "query", _CURSOR, "A cursor, EPOCH:SEQ. Without one, the oldest is first."),
+    Parameter(
+        "after", "query", _CURSOR, "A cursor, EPOCH:SEQ. Without one, the oldest event comes first."
+    ),
     Parameter(
         "limit",
         "query",
         {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        "Events at most.",
+        "The maximum number of events.",
     ),
     Parameter(
         "kinds",
         "query",
         {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in EventKind]}},
-        "Only these.",
+        "Only events of these kinds.",
     ),
     _CONTENT,
-    Parameter("Last-Event-ID", "header", _CURSOR, "In the place of after, as EventSource has it."),
+    Parameter("Last-Event-ID", "header", _CURSOR, "The same as after, as EventSource sends it."),
 )
 _DAYS = {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": DEFAULT_DAYS}
 
@@ -130,7 +132,7 @@ OPERATIONS = (
         handler="sessions",
         method="GET",
         path="/v1/sessions",
-        summary="The sessions, those that have ended included.",
+        summary="The sessions, including those that have ended.",
         answer=SessionList,
         parameters=(_CONTENT,),
         problems=(400, 401, 403, 406, 429),
@@ -139,7 +141,7 @@ OPERATIONS = (
         handler="events",
         method="GET",
         path="/v1/sessions/{session_id}/events",
-        summary="A session's log from a cursor on: one part as JSON, or a stream that goes on.",
+        summary="A session's log from a cursor on: one page as JSON, or a stream.",
         answer=EventsPage,
         parameters=_EVENTS,
         problems=(400, 401, 403, 404, 406, 429, 503),
@@ -158,16 +160,16 @@ OPERATIONS = (
         handler="stats",
         method="GET",
         path="/v1/stats",
-        summary="Failures and how long turns take, against the days before.",
+        summary="Failures and durations of turns, compared with the days before.",
         answer=StatsView,
-        parameters=(Parameter("days", "query", _DAYS, "So many."),),
+        parameters=(Parameter("days", "query", _DAYS, "The number of days."),),
         problems=(400, 401, 403, 406, 429),
     ),
     Operation(
         handler="client_event",
         method="POST",
         path="/v1/client-events",
-        summary="An error of a page's or a connector's own. 60 a minute from one address.",
+        summary="Report an error of a page or a connector itself; 60 a minute from one address.",
         answer=ClientEventTaken,
         status=202,
         body=ClientEvent,
@@ -184,7 +186,7 @@ OPERATIONS = (
         handler="health",
         method="GET",
         path="/healthz",
-        summary="Does the front answer? Says nothing of sessions, and needs no token.",
+        summary="Whether the gateway answers. Shows nothing about sessions, and needs no token.",
         answer=Healthy,
         problems=(),
         needs_token=False,
@@ -194,7 +196,7 @@ OPERATIONS = (
         handler="ready",
         method="GET",
         path="/readyz",
-        summary="Could the gateway take one more session now? Needs no token.",
+        summary="Whether the gateway could take another session now. Needs no token.",
         answer=ReadyTold,
         problems=(),
         needs_token=False,
@@ -205,7 +207,7 @@ OPERATIONS = (
         handler="metrics",
         method="GET",
         path="/metrics",
-        summary="Prometheus' text, 0.0.4. A scraper on the gateway's own machine needs no token.",
+        summary="Metrics as Prometheus' text. A scraper on the gateway's machine needs no token.",
         answer=None,
         problems=(401, 403, 429),
         needs_token=False,
@@ -250,19 +252,19 @@ def document(cookie: str) -> bytes:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.handler,
         "summary": operation.summary,
         "responses": _responses(operation),
     }
     if operation.parameters:
-        told["parameters"] = [_parameter(each) for each in operation.parameters]
+        described["parameters"] = [_parameter(each) for each in operation.parameters]
     if operation.body is not None:
         content = {JSON_TYPE: {"schema": _ref(operation.body)}}
-        told["requestBody"] = {"required": True, "content": content}
+        described["requestBody"] = {"required": True, "content": content}
     if not operation.needs_token:
-        told["security"] = [{}, *_TOKENS] if operation.takes_token else []
-    return told
+        described["security"] = [{}, *_TOKENS] if operation.takes_token else []
+    return described
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
@@ -271,22 +273,22 @@ def _responses(operation: Operation) -> dict[str, Any]:
     content: dict[str, Any] = {operation.kind: {"schema": schema}}
     if operation.streams:
         content[EVENTS_TYPE] = {"schema": {"type": "string"}}
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         str(operation.status): {"description": "The answer.", "content": content}
     }
     if operation.unready is not None:
         unready = {JSON_TYPE: {"schema": _ref(operation.unready)}}
-        told["503"] = {"description": "Not now.", "content": unready}
+        described["503"] = {"description": "Not now.", "content": unready}
     for status in operation.problems:
-        told[str(status)] = {
+        described[str(status)] = {
             "description": _PROBLEMS[status],
             "content": {JSON_TYPE: {"schema": _ref(ApiProblem)}},
         }
-    return told
+    return described
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.place,
         "required": parameter.place == "path",
@@ -294,8 +296,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "schema": parameter.schema,
     }
     if parameter.schema["type"] == "array":
-        told |= {"style": "form", "explode": False}
-    return told
+        described |= {"style": "form", "explode": False}
+    return described
 
 
 def _ref(shape: type[msgspec.Struct]) -> dict[str, str]:

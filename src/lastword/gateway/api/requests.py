@@ -38,9 +38,9 @@ class ProblemError(Exception):
     """
 
     def __init__(
-        self, status: int, reason: str, said: str, headers: Mapping[str, str] | None = None
+        self, status: int, reason: str, message: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.status = status
         self.reason = reason
         self.headers: dict[str, str] = dict(headers or {})
@@ -51,11 +51,11 @@ class ProblemError(Exception):
 
 
 def problem(
-    status: int, reason: str, said: str, headers: Mapping[str, str] | None = None
+    status: int, reason: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a refusal as a response."""
     shown = {"cache-control": "no-store"} | dict(headers or {})
-    return Response(encode(ApiProblem(said, reason)), status, shown, JSON_TYPE)
+    return Response(encode(ApiProblem(message, reason)), status, shown, JSON_TYPE)
 
 
 def answer(value: Any, status: int = 200) -> Response:
@@ -68,8 +68,8 @@ def unknown_session() -> ProblemError:
     return ProblemError(404, "session_unknown", "There is no such session on this gateway.")
 
 
-def _bad(said: str) -> ProblemError:
-    return ProblemError(400, "bad_request", said)
+def _bad(message: str) -> ProblemError:
+    return ProblemError(400, "bad_request", message)
 
 
 def accepts(request: Request, *types: str) -> str:
@@ -78,24 +78,24 @@ def accepts(request: Request, *types: str) -> str:
     Raises:
         ProblemError: It accepts none of them.
     """
-    wanted = _taken(request.headers.get("accept", ""))
+    accepted = _accepted_types(request.headers.get("accept", ""))
     for kind in types:
-        if kind in wanted:
+        if kind in accepted:
             return kind
     for kind in types:
-        if not wanted or {"*/*", f"{kind.partition('/')[0]}/*"} & wanted:
+        if not accepted or {"*/*", f"{kind.partition('/')[0]}/*"} & accepted:
             return kind
-    said = f"The answer is {' or '.join(types)}; the request's Accept names neither."
-    raise ProblemError(406, "not_acceptable", said)
+    message = f"The answer is {' or '.join(types)}, which the request does not accept."
+    raise ProblemError(406, "not_acceptable", message)
 
 
-def _taken(header: str) -> set[str]:
-    found = set()
+def _accepted_types(header: str) -> set[str]:
+    types = set()
     for part in header.split(","):
         kind, _, options = part.partition(";")
         if kind.strip() and not re.search(r"\bq=0(\.0*)?\s*$", options):
-            found.add(kind.strip().lower())
-    return found
+            types.add(kind.strip().lower())
+    return types
 
 
 def number(request: Request, name: str, default: int, most: int) -> int:
@@ -113,7 +113,7 @@ def number(request: Request, name: str, default: int, most: int) -> int:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Tell whether a flag of the query is set.
+    """Return whether a flag of the query is set.
 
     Raises:
         ProblemError: It is neither 0 nor 1.
@@ -144,11 +144,11 @@ def event_query(request: Request) -> EventQuery:
 def _cursor(text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
-    found = _CURSOR.fullmatch(text)
-    if not found:
-        said = "after, or Last-Event-ID, is EPOCH:SEQ, as an answer's next has it."
-        raise ProblemError(400, "bad_cursor", said)
-    return found[1], int(found[2])
+    match = _CURSOR.fullmatch(text)
+    if not match:
+        message = "after and Last-Event-ID take EPOCH:SEQ, as in the member next of an answer."
+        raise ProblemError(400, "bad_cursor", message)
+    return match[1], int(match[2])
 
 
 def _kinds(text: str) -> frozenset[EventKind]:

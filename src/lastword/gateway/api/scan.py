@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from lastword.gateway.api.events import event_of
 from lastword.gateway.api.shapes import VERSION, EventGap, EventKind, EventsPage, SessionEvent
-from lastword.gateway.api.telling import event_of
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.viewing.reader import start
 
@@ -93,11 +93,11 @@ class Scan:
         self._scanned += len(entries)
         return self._scanned >= MAX_SCANNED
 
-    def _note_gap(self, found: int) -> None:
+    def _note_gap(self, seq: int) -> None:
         """Note the entries missing before an entry: at most one gap in each page."""
-        wanted = self._pos + 1
-        if found > wanted and self._gap is None:
-            self._gap = EventGap(wanted, found - 1, "trimmed")
+        expected = self._pos + 1
+        if seq > expected and self._gap is None:
+            self._gap = EventGap(expected, seq - 1, "trimmed")
 
     def _take(self, numbered: Numbered) -> bool:
         query = self._query
@@ -118,12 +118,12 @@ class Scan:
 
     @property
     def _is_stale(self) -> bool:
-        """Tell whether the log's numbers change from here on. The next request will report it."""
+        """Return whether the log's numbers change from here on. The next request will report it."""
         return self._log.epoch != self._epoch
 
     @property
     def is_news(self) -> bool:
-        """Tell whether there is something to return without waiting."""
+        """Return whether there is something to return without waiting."""
         told = bool(self._events) or self._gap is not None or self._reset is not None
         return told or self._is_stale or self._log.head > self._pos
 

@@ -14,6 +14,7 @@ from msgspec import UNSET
 from lastword.core.failure.payload import read_payload
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.api.events import MAX_NAME_CHARS, sentence_of
 from lastword.gateway.api.shapes import (
     AgentNamed,
     LastFailure,
@@ -22,7 +23,6 @@ from lastword.gateway.api.shapes import (
     SessionView,
     ViewerCount,
 )
-from lastword.gateway.api.telling import MAX_NAME_CHARS, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway.connecting import failing
+from lastword.gateway.connecting import failures
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
@@ -34,7 +34,7 @@ class AbandonedTurns:
     def answered(self, number: int, frame: Frame) -> bytes | None:
         """Return the notice for the editor when the prompt is answered after all."""
         result = object_of(jsonrpc.loads(frame.message.result))
-        failure = object_of(result.get("_meta")).get("agent_error") or failing.failure_in(
+        failure = object_of(result.get("_meta")).get("agent_error") or failures.failure_in(
             jsonrpc.loads(frame.message.error)
         )
         return self.ended(number, stop_reason=result.get("stopReason"), failure=failure)
@@ -44,4 +44,4 @@ class AbandonedTurns:
         session_id = self._session_of.pop(number, None)
         if session_id is None:
             return None
-        return failing.outcome(session_id, stop_reason=stop_reason, failure=failure)
+        return failures.outcome(session_id, stop_reason=stop_reason, failure=failure)

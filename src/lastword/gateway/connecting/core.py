@@ -17,7 +17,7 @@ from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.connecting import failing, frames
+from lastword.gateway.connecting import failures, frames
 from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
@@ -31,7 +31,7 @@ from lastword.gateway.connecting.effects import (
     ToGateway,
 )
 from lastword.gateway.connecting.outage import Outage
-from lastword.gateway.connecting.places import Item, Items, Place
+from lastword.gateway.connecting.positions import Item, Items, Position
 from lastword.gateway.connecting.probes import Probes
 from lastword.gateway.connecting.questions import Questions
 
@@ -67,7 +67,7 @@ class Connector:
             session: An existing session, which answers the editor's first `session/new`.
         """
         self.client: ClientProfile = ClientProfile()
-        self._wanted_session = session
+        self._chosen_session = session
         self._hello: Frame | None = None
         self._greeting: bytes | None = None
         self._viewer = self._secret = ""
@@ -75,7 +75,7 @@ class Connector:
         self._greets = 0
         self._caught_up = 0
         self._items = Items()
-        self._places: dict[str, Place] = {}
+        self._positions: dict[str, Position] = {}
         self._questions = Questions(self._items)
         self._abandoned = AbandonedTurns()
         self._outage = Outage()
@@ -85,17 +85,17 @@ class Connector:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether too much is waiting for a link to read more from the editor."""
+        """Return whether too much is waiting for a link to read more from the editor."""
         return self._items.unsent_bytes >= WAITING_BYTES
 
     @property
     def session_ids(self) -> tuple[str, ...]:
         """Return the sessions that the editor uses."""
-        return tuple(self._places)
+        return tuple(self._positions)
 
     @property
     def has_open(self) -> bool:
-        """Tell whether the editor is waiting for an answer."""
+        """Return whether the editor is waiting for an answer."""
         return any(item.request is not None for item in self._items)
 
     def tells_at(self) -> float | None:
@@ -104,7 +104,7 @@ class Connector:
 
     def probe(self, now: float) -> list[ConnectEffect]:
         """Ask the gateway for a sign of life, and report the editor's position."""
-        return [ToGateway(line) for line in self._probes.ask(self._places.values(), now)]
+        return [ToGateway(line) for line in self._probes.requests(self._positions.values(), now)]
 
     # The editor.
 
@@ -116,7 +116,7 @@ class Connector:
             return []
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
-            return [ToEditor(failing.not_read(line))]
+            return [ToEditor(failures.unreadable(line))]
         message = frame.message
         if message.method is None:
             return self._flush() if self._questions.answered(frame) else []
@@ -125,7 +125,7 @@ class Connector:
         if message.method == acp.INITIALIZE:
             return self._introduced(frame, message.request_id)
         if self._hello is None:
-            return [ToEditor(jsonrpc.error(message.request_id, failing.INITIALIZE_FIRST))]
+            return [ToEditor(jsonrpc.error(message.request_id, failures.INITIALIZE_FIRST))]
         self._items.add(self._request(frame, message.request_id))
         return [Dial(), *self._flush()]
 
@@ -134,7 +134,7 @@ class Connector:
             return [ToEditor(frames.with_id(self._greeting, request_id))]
         waiting = self._items.get(self._greets)
         if waiting is not None:  # a second one, before the first was answered
-            return [ToEditor(jsonrpc.error(request_id, failing.INITIALIZE_FIRST))]
+            return [ToEditor(jsonrpc.error(request_id, failures.INITIALIZE_FIRST))]
         self.client = read_client(frame.line)
         self._hello = frame
         self._greets = self._items.next_number()
@@ -174,17 +174,17 @@ class Connector:
             return []
         effects: list[ConnectEffect] = []
         for item in self._items.unsent():
-            place = self._places.get(item.session_id or "")
+            position = self._positions.get(item.session_id or "")
             if item.method == acp.INITIALIZE:
                 continue
             if item.method in acp.BRINGS_BACK and item.request is not None:
                 effects += self._bring_back(item)
                 continue
-            if place is not None and not place.attached:
-                if not place.attaching and self._link is LinkState.UP:
-                    effects += self._attach(place)
+            if position is not None and not position.attached:
+                if not position.attaching and self._link is LinkState.UP:
+                    effects += self._attach(position)
                 continue
-            if item.method == "session/new" and self._wanted_session:
+            if item.method == "session/new" and self._chosen_session:
                 effects += self._give_session(item)
                 continue
             effects.append(ToGateway(item.line))
@@ -194,7 +194,7 @@ class Connector:
         return effects
 
     def _is_kept(self, item: Item) -> bool:
-        """Tell whether it may have to be sent again over another link."""
+        """Return whether it may have to be sent again over another link."""
         if item.request is not None or item.answers is not None:
             return True
         if item.method == acp.CANCEL_REQUEST:
@@ -210,29 +210,29 @@ class Connector:
     def _bring_back(self, item: Item) -> list[ConnectEffect]:
         """Take in the editor's own load or resume of a session."""
         session_id = item.session_id or ""
-        place = self._places.setdefault(session_id, Place(session_id))
-        if place.attaching and place.attaching != item.number:
+        position = self._positions.setdefault(session_id, Position(session_id))
+        if position.attaching and position.attaching != item.number:
             return []  # one after the other
-        line = place.bring_back(item)
+        line = position.bring_back(item)
         self._items.sent(item)
         return [ToGateway(line)]
 
     def _give_session(self, item: Item) -> list[ConnectEffect]:
         """Answer the editor's new session with an existing one, after asking for its state."""
-        session_id = self._wanted_session
-        place = self._places.setdefault(session_id, Place(session_id))
-        line = place.look(item)
+        session_id = self._chosen_session
+        position = self._positions.setdefault(session_id, Position(session_id))
+        line = position.look(item)
         self._items.sent(item)
         return [ToGateway(line)]
 
-    def _attach(self, place: Place) -> list[ConnectEffect]:
+    def _attach(self, position: Position) -> list[ConnectEffect]:
         """Attach a session over a new link, at the editor's position."""
         for item in self._items.unsent():
-            is_first = item.method in acp.BRINGS_BACK and item.session_id == place.session_id
+            is_first = item.method in acp.BRINGS_BACK and item.session_id == position.session_id
             if is_first and item.was_sent:
                 return self._bring_back(item)
         number = self._items.next_number()
-        return [ToGateway(place.attach(number, self.client.dialect))]
+        return [ToGateway(position.attach(number, self.client.dialect))]
 
     # The link.
 
@@ -251,22 +251,22 @@ class Connector:
         self._link = LinkState.DOWN
         self._probes.unlink()
         self._outage.begin(now)
-        for place in list(self._places.values()):
-            place.unlink()
-        if self._wanted_session in self._places:
-            del self._places[self._wanted_session]  # nothing of it has been given to the editor
+        for position in list(self._positions.values()):
+            position.unlink()
+        if self._chosen_session in self._positions:
+            del self._positions[self._chosen_session]  # nothing of it has been given to the editor
         self._items.unlink()
 
     def tell(
         self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
     ) -> list[ConnectEffect]:
-        """Tell the users of open turns about a long outage."""
-        if not self._outage.tells(now):
+        """Show a long outage to the users of open turns."""
+        if not self._outage.must_show(now):
             return []
-        stays = failing.stays_in_conversation(self.client)
+        stays = failures.stays_in_conversation(self.client)
         return [
             ToEditor(
-                failing.seeking(
+                failures.search_update(
                     session_id,
                     self.client,
                     line=line,
@@ -276,7 +276,7 @@ class Connector:
                 )
             )
             for session_id in self._turns()
-            if not stays or self._outage.thinks(session_id, now)
+            if not stays or self._outage.may_add_thought(session_id, now)
         ]
 
     def _turns(self) -> list[str]:
@@ -286,18 +286,20 @@ class Connector:
             for item in self._items
             if item.method == acp.PROMPT and item.session_id is not None
         }
-        running = {place.session_id: None for place in self._places.values() if place.running}
+        running = {
+            position.session_id: None for position in self._positions.values() if position.running
+        }
         return list(prompts | running)
 
     def gave_up(self, end: GiveUp) -> list[ConnectEffect]:
         """Fail everything open: the search has ended, until the editor asks again."""
-        error = failing.of_end(end)
+        error = failures.of_end(end)
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
             effects += self._end_turn(session_id, error)
         for item in self._items:
             if item.request is not None:
-                effects.append(ToEditor(jsonrpc.error(item.request, failing.refused(error))))
+                effects.append(ToEditor(jsonrpc.error(item.request, failures.refused(error))))
                 if item.method == acp.INITIALIZE:
                     self._hello = None
                 self._items.done(item)
@@ -316,9 +318,9 @@ class Connector:
             and item.session_id == session_id
             and (item.was_sent or not only_sent)
         ]
-        place = self._places.get(session_id)
-        if place is not None:
-            place.running = False
+        position = self._positions.get(session_id)
+        if position is not None:
+            position.running = False
         elif not prompts:
             return []
         for item in prompts:
@@ -326,7 +328,7 @@ class Connector:
                 self._abandoned.add(item.number, session_id)
             self._items.done(item)
         ids = tuple(item.request for item in prompts if item.request is not None)
-        return [ToEditor(line) for line in failing.ended_turn(error, session_id, ids, self.client)]
+        return [ToEditor(line) for line in failures.ended_turn(error, session_id, ids, self.client)]
 
     def _forget_lesser(self) -> None:
         """Drop what is waiting, except a user's cancels and answers, which still matter."""
@@ -347,20 +349,22 @@ class Connector:
             number = frames.number_in(message.request_id)
             return [] if self._probes.is_answer(number, now) else self._resulted(frame, number)
         if message.method.startswith("_lastword/"):
-            return self._told(frame, message.method)
+            return self._from_session(frame, message.method)
         return self._passed(frame)
 
     def _resulted(self, frame: Frame, number: int) -> list[ConnectEffect]:
         if number == self._greets and self._link is LinkState.GREETING:
             return self._greeted(frame)
-        place = next((each for each in self._places.values() if each.attaching == number), None)
-        if number and place is not None:
-            return self._has_attached(place, frame, number)
+        position = next(
+            (each for each in self._positions.values() if each.attaching == number), None
+        )
+        if number and position is not None:
+            return self._has_attached(position, frame, number)
         item = self._items.get(number)
         if item is not None and item.request is not None:
             return self._has_ended(item, frame)
-        told = self._abandoned.answered(number, frame)
-        return [] if told is None else [ToEditor(told)]
+        outcome = self._abandoned.answered(number, frame)
+        return [] if outcome is None else [ToEditor(outcome)]
 
     def _greeted(self, frame: Frame) -> list[ConnectEffect]:
         item = self._items.get(self._greets)
@@ -381,8 +385,8 @@ class Connector:
             self._items.done(item)
             effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
         self._link = LinkState.ATTACHING
-        for place in list(self._places.values()):
-            effects += self._attach(place)
+        for position in list(self._positions.values()):
+            effects += self._attach(position)
         return effects + self._attached_all()
 
     def _refused_greeting(self, greeting: Item, line: bytes, frame: Frame) -> list[ConnectEffect]:
@@ -407,98 +411,102 @@ class Connector:
         return effects
 
     def _end_forgotten(self, session_id: str) -> list[ConnectEffect]:
-        ended = self._end_turn(session_id, failing.lost_track(), only_sent=True)
+        ended = self._end_turn(session_id, failures.lost_track(), only_sent=True)
         return [*ended, OwnError("gateway_forgot", session_id)]
 
     def _attached_all(self) -> list[ConnectEffect]:
         effects = self._flush()
         if self._link is not LinkState.ATTACHING:
             return effects
-        if any(not place.attached and place.attaching for place in self._places.values()):
+        if any(
+            not position.attached and position.attaching for position in self._positions.values()
+        ):
             return effects
         self._link = LinkState.UP
         self._outage.end()
         return [*effects, *self._flush(), Greeted(self._caught_up)]
 
-    def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
+    def _has_attached(self, position: Position, frame: Frame, number: int) -> list[ConnectEffect]:
         item = self._items.get(number)
         error = object_of(jsonrpc.loads(frame.message.error))
         if error:
-            return self._not_attached(place, item, error)
+            return self._not_attached(position, item, error)
         line, ours = frames.stripped(frame.line, "result")
-        if place.probing and item is not None:
-            return self._has_session(place, item, line)
-        place.has_attached(ours)
+        if position.probing and item is not None:
+            return self._has_session(position, item, line)
+        position.has_attached(ours)
         effects: list[ConnectEffect] = []
-        if place.skipping:
-            place.skipping = False
-            if self._prompts(place.session_id):
-                effects += self._end_forgotten(place.session_id)
+        if position.skipping:
+            position.skipping = False
+            if self._prompts(position.session_id):
+                effects += self._end_forgotten(position.session_id)
         if item is not None:
             self._items.done(item)
             effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
         return effects + self._attached_all()
 
     def _not_attached(
-        self, place: Place, item: Item | None, error: dict[str, Any]
+        self, position: Position, item: Item | None, error: dict[str, Any]
     ) -> list[ConnectEffect]:
         code = error.get("code")
-        if item is None and code == acp.INVALID_PARAMS and place.cursor is not None:
-            place.skip_past()  # a log that has lost its end
-            return self._attach(place)
-        if item is None and failing.reason_of(error) in failing.OF_ONE_SESSION:
-            return self._left_alone(place, error)
+        if item is None and code == acp.INVALID_PARAMS and position.cursor is not None:
+            position.skip_past()  # a log that has lost its end
+            return self._attach(position)
+        if item is None and failures.reason_of(error) in failures.OF_ONE_SESSION:
+            return self._left_alone(position, error)
         if item is None and code != acp.RESOURCE_NOT_FOUND:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
-        del self._places[place.session_id]
+        del self._positions[position.session_id]
         effects: list[ConnectEffect] = []
         if item is None:
-            effects.append(Say(f"session {place.session_id} is no longer on the gateway"))
-            effects.append(OwnError("session_unknown", place.session_id))
+            effects.append(Say(f"session {position.session_id} is no longer on the gateway"))
+            effects.append(OwnError("session_unknown", position.session_id))
         for each in self._items:
-            if each is item or (item is None and each.session_id == place.session_id):
+            if each is item or (item is None and each.session_id == position.session_id):
                 if each.request is not None:
                     effects.append(ToEditor(jsonrpc.error(each.request, error)))
                 self._items.done(each)
         return effects + self._attached_all()
 
-    def _left_alone(self, place: Place, error: dict[str, Any]) -> list[ConnectEffect]:
+    def _left_alone(self, position: Position, error: dict[str, Any]) -> list[ConnectEffect]:
         """Fail what is open in a session that cannot be attached; the others go on.
 
         It is attached again when the editor next uses it.
         """
-        place.unlink()
-        place.running = False
+        position.unlink()
+        position.running = False
         effects: list[ConnectEffect] = []
         for each in self._items:
-            if each.session_id == place.session_id:
+            if each.session_id == position.session_id:
                 if each.request is not None:
                     effects.append(ToEditor(jsonrpc.error(each.request, error)))
                     if each.method == acp.PROMPT and each.was_sent:
-                        self._abandoned.add(each.number, place.session_id)
+                        self._abandoned.add(each.number, position.session_id)
                 self._items.done(each)
         return effects + self._attached_all()
 
-    def _has_session(self, place: Place, item: Item, line: bytes) -> list[ConnectEffect]:
+    def _has_session(self, position: Position, item: Item, line: bytes) -> list[ConnectEffect]:
         """Answer the editor's `session/new` with the existing session, then send its past."""
-        self._wanted_session = ""
-        place.probing = False
+        self._chosen_session = ""
+        position.probing = False
         self._items.done(item)
-        named = frames.with_result(line, "sessionId", place.session_id)
+        named = frames.with_result(line, "sessionId", position.session_id)
         answer = frames.with_id(named, item.request or jsonrpc.NULL_ID)
-        return [ToEditor(answer), *self._attach(place)]
+        return [ToEditor(answer), *self._attach(position)]
 
     def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
         """Note that a request of the editor has been answered."""
         line, ours = frames.stripped(frame.line, "result")
         self._items.done(item)
         if item.method in acp.ENDS_SESSION and isinstance(frame.message.error, msgspec.UnsetType):
-            self._places.pop(item.session_id or "", None)
+            self._positions.pop(item.session_id or "", None)
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
-            place = Place(session_id, folder=frames.folder_of(item.line), attached=True, begun=True)
-            place.begin(ours)
-            self._places[session_id] = place
+            position = Position(
+                session_id, folder=frames.folder_of(item.line), attached=True, begun=True
+            )
+            position.begin(ours)
+            self._positions[session_id] = position
         if item.method == acp.PROMPT and not self._prompts(item.session_id):
             for each in self._items:
                 settled = each.answers is not None or each.method == acp.CANCEL
@@ -509,75 +517,77 @@ class Connector:
                 self._items.done(each)
         return [ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID))]
 
-    def _told(self, frame: Frame, method: str) -> list[ConnectEffect]:
+    def _from_session(self, frame: Frame, method: str) -> list[ConnectEffect]:
         """Take in a notification of the gateway itself."""
         params = jsonrpc.params_of(frame)
-        place = self._places.get(frame.message.session_id or "")
-        if place is None:
+        position = self._positions.get(frame.message.session_id or "")
+        if position is None:
             return []
         ours = object_of(object_of(params.get("_meta")).get(frames.META))
         effects: list[ConnectEffect] = []
         if method == "_lastword/at" and isinstance(ours.get("epoch"), str):
-            return self._begins(place, ours)
-        if method == "_lastword/gap" and not place.probing:
+            return self._begins(position, ours)
+        if method == "_lastword/gap" and not position.probing:
             missing = frames.count_of(params.get("to")) - frames.count_of(params.get("from")) + 1
-            effects = self._notice(place, f"{missing} entries of this session are gone.")
+            effects = self._notice(position, f"{missing} entries of this session are gone.")
         elif method == "_lastword/life" and params.get("word") == "session_ended":
-            if place.attached and not place.attaching:  # and not in its past
-                del self._places[place.session_id]  # the next link would bring it back
-                return self._notice(place, "This session has ended.")
+            if position.attached and not position.attaching:  # and not in its past
+                del self._positions[position.session_id]  # the next link would bring it back
+                return self._notice(position, "This session has ended.")
         elif method == "_lastword/life" and params.get("word") == "log_reset":
             epoch = object_of(params.get("facts")).get("epoch")
-            place.epoch = epoch if isinstance(epoch, str) else place.epoch
+            position.epoch = epoch if isinstance(epoch, str) else position.epoch
         elif method == "_lastword/ended":
             # While nobody of ours was there; what is open is asked for again instead.
-            told = self._abandoned.ended(
+            outcome = self._abandoned.ended(
                 frames.count_of(params.get("request")),
                 stop_reason=params.get("stopReason"),
                 failure=params.get("error"),
             )
-            effects = [] if told is None else [ToEditor(told)]
-        place.move(ours)
+            effects = [] if outcome is None else [ToEditor(outcome)]
+        position.move(ours)
         return effects
 
-    def _begins(self, place: Place, ours: dict[str, Any]) -> list[ConnectEffect]:
+    def _begins(self, position: Position, ours: dict[str, Any]) -> list[ConnectEffect]:
         """Note that the frames of this attach begin here."""
-        if place.probing or not place.attaching:
+        if position.probing or not position.attaching:
             return []
         effects: list[ConnectEffect] = []
-        if place.skipping or (place.epoch and place.epoch != ours["epoch"]):
-            place.skipping = True
-            said = "The gateway lost a part of this session's log. Updates may be missing here."
-            effects = self._notice(place, said)
-        place.begin(ours)
-        place.begun = True
+        if position.skipping or (position.epoch and position.epoch != ours["epoch"]):
+            position.skipping = True
+            title = "The gateway lost a part of this session's log. Updates may be missing here."
+            effects = self._notice(position, title)
+        position.begin(ours)
+        position.begun = True
         return effects
 
-    def _notice(self, place: Place, title: str) -> list[ConnectEffect]:
-        frame = failing.notice(place.session_id, self.client, title)
+    def _notice(self, position: Position, title: str) -> list[ConnectEffect]:
+        frame = failures.notice(position.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:
         """Take in a frame of the agent."""
         message = frame.message
         line, ours = frames.stripped(frame.line, "params")
-        place = self._places.get(message.session_id or "")
-        if place is not None:
-            if place.probing or (place.attaching and not place.begun and not place.attached):
+        position = self._positions.get(message.session_id or "")
+        if position is not None:
+            if position.probing or (
+                position.attaching and not position.begun and not position.attached
+            ):
                 return []
-            if place.is_repeated(ours):
+            if position.is_repeated(ours):
                 return []
-            place.move(ours)
+            position.move(ours)
         if message.method == acp.CANCEL_REQUEST:
             return self._questions.withdrawn(line, frames.cancel_of(frame) or b"")
         if message.request_id is not None:
-            return self._questions.asked(frame, line, message.request_id)
-        if place is not None:
-            if place.skipping:
+            return self._questions.receive(frame, line, message.request_id)
+        if position is not None:
+            if position.skipping:
                 return []
-            if place.attaching:
+            if position.attaching:
                 self._caught_up += 1
             update = message.update
             if update is not None and update.session_update == acp.STATE_UPDATE:
-                place.running = update.state == "running"
+                position.running = update.state == "running"
         return [ToEditor(line)]

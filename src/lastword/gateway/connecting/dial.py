@@ -161,7 +161,7 @@ def ended(error: ConnectionClosed) -> reconnect.Closed:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
+    """Return whether a host is this machine."""
     if host == "localhost":
         return True
     try:

@@ -12,7 +12,7 @@ from lastword.core.protocol import jsonrpc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lastword.gateway.connecting.places import Items, Place
+    from lastword.gateway.connecting.positions import Items, Position
 
 MAX_SESSIONS = 64
 """Sessions that one probe tells of: the gateway keeps the numbers of no more."""
@@ -28,26 +28,26 @@ class Probes:
         """The number of the probe that is measured, and when it was sent."""
         self._rtt_ms: float | None = None
 
-    def ask(self, places: Iterable[Place], now: float) -> list[bytes]:
+    def requests(self, positions: Iterable[Position], now: float) -> list[bytes]:
         """Ping, and report the editor's position in each attached session.
 
         The duration of the last one is reported once, so that it is counted once.
         """
-        attached = [place for place in places if place.attached][:MAX_SESSIONS]
-        told: list[dict[str, Any]] = [
-            {"sessionId": place.session_id, "seq": place.seq} for place in attached
+        attached = [position for position in positions if position.attached][:MAX_SESSIONS]
+        params_of_each: list[dict[str, Any]] = [
+            {"sessionId": position.session_id, "seq": position.seq} for position in attached
         ] or [{}]
         if self._rtt_ms is not None:
-            told[0]["rttMs"], self._rtt_ms = self._rtt_ms, None
-        numbers = [self._items.next_number() for _ in told]
+            params_of_each[0]["rttMs"], self._rtt_ms = self._rtt_ms, None
+        numbers = [self._items.next_number() for _ in params_of_each]
         self._sent = (numbers[0], now)
         return [
             jsonrpc.request(b"%d" % number, "_lastword/ping", params)
-            for number, params in zip(numbers, told, strict=True)
+            for number, params in zip(numbers, params_of_each, strict=True)
         ]
 
     def is_answer(self, number: int, now: float) -> bool:
-        """Tell whether an answer with this number ends the measured probe."""
+        """Return whether an answer with this number ends the measured probe."""
         sent, at = self._sent
         if not number or number != sent:
             return False

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.gateway.connecting.effects import ConnectEffect, ToEditor, ToGateway
-from lastword.gateway.connecting.places import Item
+from lastword.gateway.connecting.positions import Item
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connecting.places import Items
+    from lastword.gateway.connecting.positions import Items
 
 MAX_ANSWERS = 256
 """Answers that are said again over the next link."""
@@ -26,7 +26,7 @@ class Questions:
         self._items = items
         self._open: dict[bytes, str | None] = {}
 
-    def asked(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
+    def receive(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
         """Take in a question: the editor has seen it, has answered it, or is shown it now."""
         answer = self._answer_to(question)
         if answer is not None:
@@ -42,9 +42,9 @@ class Questions:
         if question not in self._open:
             return False
         session_id = self._open.pop(question)
-        kept = [item for item in self._items if item.answers is not None and item.was_sent]
-        if len(kept) >= MAX_ANSWERS:
-            self._items.done(kept[0])
+        repeated = [item for item in self._items if item.answers is not None and item.was_sent]
+        if len(repeated) >= MAX_ANSWERS:
+            self._items.done(repeated[0])
         number = self._items.next_number()
         self._items.add(Item(number, frame.line, session_id=session_id, answers=question))
         return True

@@ -57,7 +57,7 @@ class ConnectReports:
 
     def __init__(self, url: str, tokens: TokenSource) -> None:
         """Report to the gateway of this WebSocket address."""
-        self._places = places_of(url)
+        self._positions = places_of(url)
         """Where they may be taken; the one place, once one has been."""
         self._is_near = is_loopback(urlsplit(url).hostname or "")
         self._tokens = tokens
@@ -78,8 +78,8 @@ class ConnectReports:
         for session_id in list(sessions)[:MAX_SESSIONS] or [""]:
             if len(self._waiting) < MAX_WAITING:
                 about = {"session_id": session_id} if session_id else {}
-                told = {"source": "connect", "word": word} | about | facts
-                self._waiting.append(msgspec.json.encode(told))
+                report = {"source": "connect", "word": word} | about | facts
+                self._waiting.append(msgspec.json.encode(report))
 
     def send(self) -> None:
         """Send what is waiting, in the background: the gateway answers."""
@@ -102,7 +102,7 @@ class ConnectReports:
         return True
 
     def _is_over(self, body: bytes) -> bool:
-        """Tell whether it has been accepted, or refused for good."""
+        """Return whether it has been accepted, or refused for good."""
         try:
             headers = {
                 "authorization": f"Bearer {self._tokens.take()}",
@@ -119,10 +119,10 @@ class ConnectReports:
         Raises:
             PostError: There was no answer.
         """
-        for place in self._places:
-            status = post(place, body, headers, POST_SECONDS, proxied=not self._is_near).status
+        for position in self._positions:
+            status = post(position, body, headers, POST_SECONDS, proxied=not self._is_near).status
             if OK <= status < REDIRECT:
-                self._places = [place]
+                self._positions = [position]
             if status != NOT_FOUND:
                 return status
         return NOT_FOUND

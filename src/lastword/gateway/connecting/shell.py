@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from lastword.client import reconnect
 from lastword.client.reconnect import LinkPhase, Signal
 from lastword.client.reconnect_words import progress_line
-from lastword.gateway.connecting import dial, failing
+from lastword.gateway.connecting import dial, failures
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
     Dial,
@@ -68,7 +68,7 @@ class ConnectShell:
         self._socket: ClientConnection | None = None
         self._outgoing: list[bytes] = []
         self._has_outgoing = asyncio.Event()
-        self._is_taken = asyncio.Event()
+        self._is_superseded = asyncio.Event()
         self._editor_is_slow = False
         self._over = asyncio.Event()
         self._editor: asyncio.StreamWriter | None = None
@@ -118,8 +118,8 @@ class ConnectShell:
                     return
                 self._carry_out(self._connector.from_editor(line.rstrip(b"\r\n"), time.monotonic()))
                 while self._connector.is_full or len(self._outgoing) > 1:
-                    self._is_taken.clear()
-                    await self._is_taken.wait()
+                    self._is_superseded.clear()
+                    await self._is_superseded.wait()
         finally:
             self._over.set()
 
@@ -193,14 +193,14 @@ class ConnectShell:
                 self._carry_out(self._connector.probe(time.monotonic()))
             case reconnect.Show():
                 self._status.show(action.line)
-                self._tell(action.line)
+                self._report(action.line)
             case reconnect.GiveUp():
                 self._note_given_up()
                 self._drop(1000, "")
                 cause = f" ({action.cause})" if action.cause else ""
-                self._status.show(failing.words_of(action) + cause)
+                self._status.show(failures.sentence_of(action) + cause)
                 self._carry_out(self._connector.gave_up(action))
-                self._is_taken.set()
+                self._is_superseded.set()
             case reconnect.WaitUntil():
                 self._arm(action.until)
 
@@ -230,10 +230,10 @@ class ConnectShell:
     def _tells(self) -> None:
         self._teller = None
         if self._state is not None:
-            self._tell(self._state.line or progress_line(self._state, _now()))
+            self._report(self._state.line or progress_line(self._state, _now()))
         self._arm_teller()
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         state = self._state
         if not line or state is None or state.phase is LinkPhase.ATTACHED:
             return
@@ -278,7 +278,7 @@ class ConnectShell:
         self._outgoing.clear()
         self._connector.lost(time.monotonic())
         self._arm_teller()
-        self._is_taken.set()
+        self._is_superseded.set()
 
     async def _connect(self) -> None:
         """Make one attempt, and serve the link if it succeeds."""
@@ -332,7 +332,7 @@ class ConnectShell:
                     await socket.send(self._outgoing[0], text=True)
                     if self._socket is socket and self._outgoing:
                         del self._outgoing[0]
-                    self._is_taken.set()
+                    self._is_superseded.set()
 
 
 async def _close(socket: ClientConnection, code: int, reason: str) -> None:

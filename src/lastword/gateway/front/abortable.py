@@ -7,7 +7,6 @@ that never happens, and its memory and descriptor are never freed.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,9 +14,11 @@ from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from lastword.gateway.front.page_files import GUARDED
+from lastword.gateway.viewing import slow_viewers
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from starlette.types import Message, Receive, Scope, Send
@@ -27,17 +28,11 @@ if TYPE_CHECKING:
 ABORT = "lastword.abort"
 """The entry of the ASGI scope's `extensions` that ends the connection at once."""
 
-STALL_SECONDS = 60.0
-"""A viewer that takes no byte for so long is closed; its position waits for it."""
-
 EVENTS_TYPE = "text/event-stream"
 
 REQUEST_SECONDS = 30.0
 """So long a connection may take until a request's head has come. uvicorn waits without end, and
 whoever opens a thousand connections and says nothing, or half, has all the descriptors."""
-
-ABORT_SECONDS = 5.0
-"""So long a close that was sent may take to reach the other end."""
 
 
 class AbortableProtocol(WebSocketsSansIOProtocol):
@@ -54,12 +49,12 @@ class AbortableProtocol(WebSocketsSansIOProtocol):
         """Send the application's message; after a close, end the connection within a bound."""
         await super().send(message)
         if message["type"] == "websocket.close":
-            self.loop.call_later(ABORT_SECONDS, self.transport.abort)
+            self.loop.call_later(slow_viewers.ABORT_SECONDS, self.transport.abort)
 
     def keepalive_timeout(self) -> None:
         """End the connection: no pong came, so there may be nobody to read the rest."""
         super().keepalive_timeout()
-        self.loop.call_later(ABORT_SECONDS, self.transport.abort)
+        self.loop.call_later(slow_viewers.ABORT_SECONDS, self.transport.abort)
 
 
 def abort_of(scope: Scope) -> Callable[[], None]:
@@ -76,11 +71,11 @@ class AbortableHttp(H11Protocol):
         super().__init__(*args, **options)
         app = self.app
 
-        async def told(scope: Any, receive: Any, send: Any) -> None:
+        async def with_abort(scope: Any, receive: Any, send: Any) -> None:
             extensions = (scope.get("extensions") or {}) | {ABORT: self.transport.abort}
             await app(scope | {"extensions": extensions}, receive, send)
 
-        self.app = told
+        self.app = with_abort
 
         self._waiting: asyncio.TimerHandle | None = None
 
@@ -142,7 +137,7 @@ class EventResponse(StreamingResponse):
         """Send the stream."""
 
         async def while_it_takes(message: Message) -> None:
-            async with asyncio.timeout(STALL_SECONDS):
+            async with slow_viewers.stall_limit():
                 await send(message)
 
         async with contextlib.aclosing(self._events):

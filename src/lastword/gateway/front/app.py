@@ -7,11 +7,8 @@ everything else is the holder's, so a front can be replaced at any moment.
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -21,27 +18,27 @@ from starlette.routing import Route, WebSocketRoute
 
 from lastword._version import __version__
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
 from lastword.gateway.front.doorkeeper import (
     PROTOCOL,
-    Asked,
     Refusal,
+    Requester,
     for_session,
     is_loopback,
     too_many,
 )
+from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.framed_protocol import tell_of_pings
-from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.http import HttpTransport
-from lastword.gateway.front.limits import Rate, RateLimiter, Shares, Slots
-from lastword.gateway.front.page_files import GUARDED
+from lastword.gateway.front.limits import Slots, socket_shares
+from lastword.gateway.front.services import FrontServices
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
-from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewing.attachment import Role
+from lastword.record.paths import store_path
+from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,67 +50,39 @@ if TYPE_CHECKING:
     from lastword.gateway.api.openapi import Operation
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.quality import Quality
     from lastword.gateway.front.tokens import Grant, Keeper
+    from lastword.gateway.settings.gateway import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
-NODE_COOKIE = "lastword_node"
-
-ATTACHES = Rate(per_second=50, burst=500)
-"""How often sessions may be attached and listed over one link of the owner's."""
-
-MIN_GUESTS = 64
-"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
-
-
-class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a front.
-
-    Attributes:
-        root: sessions work in this folder or below it.
-        path: the path of ACP's own transport.
-        node: the value of its cookie, for a proxy in front of several.
-        frame_limit_bytes: the maximum size of a viewer's frame.
-        viewers: the maximum number of viewers of one session.
-        quality: what `/readyz` and `/metrics` look at.
-        record: the file that `lastword run` records to; empty for none.
-    """
-
-    root: str
-    path: str = "/acp"
-    node: str = "local"
-    frame_limit_bytes: int = 16 * 1024 * 1024
-    viewers: int = 64
-    quality: QualityOptions = QualityOptions()
-    record: str = ""
+NODE_COOKIE = "lastword_node=local"
+"""For a proxy in front of several gateways, which keeps a viewer at one of them."""
 
 
 class Front:
     """The application, and the open sockets."""
 
     def __init__(
-        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
+        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, settings: GatewaySettings
     ) -> None:
         """Serve the holders' sessions to those whom the doorkeeper admits."""
+        self._services = FrontServices(holders, keeper, settings)
         self.holders = holders
-        self.keeper = keeper
-        self.root: str = os.path.realpath(options.root)
-        self.greetings: Greetings = Greetings(holders)
-        shares = socket_shares(options.viewers)
-        all_come_back = Rate(per_second=4, burst=4 * shares.of_token)
-        self.guest_pace: RateLimiter = RateLimiter(all_come_back, time.monotonic)
-        """How often sessions may be attached and listed with one guest's token."""
-        self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
+        self.quality: Quality = self._services.quality
         self._doorkeeper = doorkeeper
-        self._path = options.path
+        self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
+        self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
-            self, doorkeeper, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
+            self._services,
+            doorkeeper,
+            frame_limit_bytes=settings.frame_limit_bytes,
+            cookie=self._cookie,
         )
         self._sockets: set[ViewerSocket] = set()
-        self._slots = Slots(shares)
-        self.quality: Quality = Quality(holders, options.quality)
-        self._events = EventsApi(holders, doorkeeper, self.quality.measured, options.record)
+        self._slots = Slots(socket_shares(settings.holder.viewers))
+        record = settings.holder.record_folder and store_path(settings.holder.record_folder)
+        self._events = EventsApi(holders, doorkeeper, self.quality.measured, record)
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,
@@ -150,7 +119,7 @@ class Front:
 
     async def _acp(self, websocket: WebSocket) -> None:
         try:
-            grant = self._doorkeeper.admit(_asked(websocket))
+            grant = self._doorkeeper.admit(_requester(websocket))
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
@@ -160,7 +129,7 @@ class Front:
         """Serve one session by its URL: only here does an unknown session close the socket."""
         session_id = websocket.path_params["session_id"]
         try:
-            grant = self._doorkeeper.admit(_asked(websocket))
+            grant = self._doorkeeper.admit(_requester(websocket))
             for_session(grant, session_id)
             self._look_for(session_id)
         except Refusal as refusal:
@@ -171,20 +140,20 @@ class Front:
     @staticmethod
     async def _nowhere(websocket: WebSocket) -> None:
         """Refuse an upgrade at an unknown path: Starlette's own answer would be 403."""
-        said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
-        await _refuse(websocket, Refusal(404, 4404, "not_found", said))
+        message = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not_found", message))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):
-            said = "There is no such session on this gateway."
-            raise Refusal(404, 4404, "session_unknown", said)
+            message = "There is no such session on this gateway."
+            raise Refusal(404, 4404, "session_unknown", message)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
         slot = self._slots.acquire(grant, _peer(websocket))
         if slot is None:
             await _refuse(websocket, too_many("viewers"))
             return
-        socket = ViewerSocket(self, websocket, grant, session_id)
+        socket = ViewerSocket(self._services, websocket, grant, session_id)
         headers = [
             (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
             (b"set-cookie", self._cookie.encode()),
@@ -203,7 +172,7 @@ class Front:
                 ending.cancel()
             self._slots.release(slot)
             self._sockets.discard(socket)
-            self.quality.measured.closed(socket.met, socket.code, socket.cause)
+            self.quality.measured.close_link(socket.quality, socket.code, socket.cause)
 
     async def _close_in_time(self, socket: ViewerSocket) -> None:
         """Close a socket when the token with which it was opened expires."""
@@ -219,7 +188,7 @@ class Front:
 
         async def answered(request: Request) -> Response:
             try:
-                grant = self._doorkeeper.admit(_asked(request))
+                grant = self._doorkeeper.admit(_requester(request))
                 return await handler(request, grant)  # type: ignore[no-any-return]
             except Refusal as refusal:
                 return _answer_of(refusal)
@@ -233,40 +202,33 @@ class Front:
 
         async def answered(request: Request) -> Response:
             try:
-                self._doorkeeper.look_at_site(_asked(request))
+                self._doorkeeper.look_at_site(_requester(request))
                 return await self._open[name](request)
             except Refusal as refusal:
                 return _answer_of(refusal)
 
         return answered
 
-    async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
-        """Return the sessions that the requester may see."""
-        found: list[dict[str, Any]] = []
-        for status in await self.holders.statuses():
-            found += status.get("sessions", [])
-        return [each for each in found if grant.session in {"", each.get("sessionId")}]
-
     async def _home(self, request: Request) -> Response:
         """Serve the page, or the reason why not."""
         try:
             if "code" in request.query_params:
-                return self._page.log_in(request, _asked(request))
-            self._doorkeeper.admit(_asked(request))
+                return self._page.log_in(request, _requester(request))
+            self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return refused(refusal)
         return self._page.page(request)
 
     async def _settings(self, request: Request) -> Response:
         try:
-            grant = self._doorkeeper.admit(_asked(request))
+            grant = self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return _answer_of(refusal)
         opens = grant.role is Role.CONTROLLER and not grant.session
         return answer(
             PageSettings(
                 path=self._path,
-                root=self.root if opens else "",
+                root=self._services.root if opens else "",
                 role=grant.role.value,
                 version=__version__,
             )
@@ -277,28 +239,22 @@ class Front:
         return answer(Healthy())
 
     async def _metrics(self, request: Request) -> Response:
-        asked = _asked(request)
+        requester = _requester(request)
         try:
-            if self.quality.may_read(asked, is_local=is_loopback(asked.peer)):
-                self._doorkeeper.look_at_place(asked)
+            if self.quality.may_read(requester, is_local=is_loopback(requester.peer)):
+                self._doorkeeper.look_at_place(requester)
             else:
-                for_session(self._doorkeeper.admit(asked), "")
+                for_session(self._doorkeeper.admit(requester), "")
         except Refusal as refusal:
             return _answer_of(refusal)
         return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
         try:
-            grant = self._doorkeeper.admit(_asked(request))
+            grant = self._doorkeeper.admit(_requester(request))
             return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
-
-
-def socket_shares(viewers: int) -> Shares:
-    """Return how many sockets a front takes, for sessions with so many viewers."""
-    of_token = max(viewers, MIN_GUESTS)
-    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
@@ -321,8 +277,8 @@ def _peer(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
 
 
-def _asked(connection: HTTPConnection) -> Asked:
-    return Asked(
+def _requester(connection: HTTPConnection) -> Requester:
+    return Requester(
         peer=_peer(connection),
         headers={key.lower(): value for key, value in connection.headers.items()},
         subprotocols=connection.scope.get("subprotocols", []),
@@ -334,16 +290,16 @@ def _answer_of(refusal: Refusal) -> Response:
     headers = {"retry-after": str(refusal.retry_after)} if refusal.retry_after else {}
     if refusal.status == 401:  # noqa: PLR2004
         headers["www-authenticate"] = 'Bearer realm="lastword"'
-    return problem(refusal.status, refusal.reason, refusal.said, headers)
+    return problem(refusal.status, refusal.reason, refusal.message, headers)
 
 
 async def _not_here(_: Request, error: HTTPException) -> Response:
     """Refuse an unknown path, in the shape of every refusal."""
     if error.status_code == 405:  # noqa: PLR2004
-        said = "This path does not take that method."
-        return problem(405, "method_not_allowed", said, error.headers)
-    said = "There is nothing at this path; /v1/openapi.json lists what there is."
-    return problem(error.status_code, "not_found", said, error.headers)
+        message = "This path does not support that method."
+        return problem(405, "method_not_allowed", message, error.headers)
+    message = "There is nothing at this path. /v1/openapi.json lists the paths."
+    return problem(error.status_code, "not_found", message, error.headers)
 
 
 async def _left(_: Request, __: Exception) -> Response:
@@ -352,8 +308,8 @@ async def _left(_: Request, __: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    said = "The gateway failed at this; its stderr says how. Report it as a bug."
-    return problem(500, "internal", said)
+    message = "The gateway failed to answer this; its stderr has the details. Report it as a bug."
+    return problem(500, "internal", message)
 
 
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
@@ -361,7 +317,7 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
     if "origin" in websocket.headers:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)
-        reason = {"reason": refusal.reason, "message": refusal.said}
+        reason = {"reason": refusal.reason, "message": refusal.message}
         if refusal.retry_after:
             reason["retry"] = refusal.retry_after  # type: ignore[assignment]
         text = jsonrpc.dumps(reason).decode()
@@ -372,4 +328,4 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
 
 
 MAX_REASON = 123
-"""A close frame's reason is so long at most (RFC 6455, 5.5: 125 bytes with the code)."""
+"""The maximum length of a close frame's reason (RFC 6455, 5.5: 125 bytes with the code)."""

@@ -64,7 +64,7 @@ class Delivery:
         self._has_room = asyncio.Event()
 
     def is_waiting(self, lane: str) -> bool:
-        """Tell whether frames of this lane are on their way."""
+        """Return whether frames of this lane are on their way."""
         return lane in self._lanes
 
     def _is_full(self, frame: Frame) -> bool:
@@ -97,7 +97,7 @@ class Delivery:
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether anything is on its way."""
+        """Return whether anything is on its way."""
         return bool(self._lanes)
 
     def cancel(self, frame: Frame, *, even_alone: bool) -> None:
@@ -142,5 +142,5 @@ class Delivery:
 
 
 def is_cancel(frame: Frame) -> bool:
-    """Tell whether a frame cancels a request without naming its session."""
+    """Return whether a frame cancels a request without naming its session."""
     return frame.message.method == acp.CANCEL_REQUEST and frame.message.session_id is None

@@ -1,4 +1,4 @@
-"""The doorkeeper: whether a request to the front is admitted, and otherwise the refusal.
+"""The doorkeeper: admits a request to the front, or refuses it with a reason.
 
 Owns the checks of host, origin, site, token and pace, in this order, and the messages. A browser
 learns the reason from a close code, since it cannot see a failed upgrade; other clients get an
@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lastword.gateway.front.limits import Rate, RateLimiter
 from lastword.gateway.front.tokens import Failures, Grant, TokenError, TokenExpiredError
+from lastword.gateway.viewing.rates import Rate, RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ LOOK_SECONDS = 30.0
 """How often it is looked whether a token has expired."""
 
 NEVER_SECONDS = 400 * 24 * 3600
-"""How long a browser keeps a cookie at most, which is what it is told of a token without an end."""
+"""The longest time for which a browser keeps a cookie; used for a token that does not expire."""
 
 
 class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
@@ -75,17 +75,17 @@ class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what wen
     """
 
     def __init__(
-        self, status: int, code: int, reason: str, said: str, *, retry_after: int = 0
+        self, status: int, code: int, reason: str, message: str, *, retry_after: int = 0
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.status = status
         self.code = code
         self.reason = reason
-        self.said = said
+        self.message = message
         self.retry_after = retry_after
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Requester(msgspec.Struct, frozen=True, kw_only=True):
     """What the doorkeeper knows about a request.
 
     Attributes:
@@ -137,46 +137,46 @@ class Doorkeeper:
         self._of_token = RateLimiter(GUEST_REQUESTS, waits)
         self._of_address = RateLimiter(ADDRESS_REQUESTS, waits)
 
-    def admit(self, asked: Asked) -> Grant:
+    def admit(self, requester: Requester) -> Grant:
         """Admit a request.
 
         Raises:
             Refusal: It is not admitted.
         """
-        self.look_at_place(asked)
-        token, cookie = _token_of(asked), asked.cookies.get(self.cookies.cookie, "")
+        self.look_at_place(requester)
+        token, cookie = _token_of(requester), requester.cookies.get(self.cookies.cookie, "")
         if not token and not cookie:
-            said = "A token is missing. `lastword gateway token` prints one."
-            raise Refusal(401, 4401, "unauthorized", said)
+            message = "A token is missing. `lastword gateway token` prints one."
+            raise Refusal(401, 4401, "unauthorized", message)
         try:
             now = self._clock()
             grant = self._keeper.read(token, now) if token else self.cookies.read(cookie, now)
         except TokenError as error:
-            said = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
-            raise self._refusal(asked, error, said) from None
-        self._keep_pace(grant, asked.peer)
+            message = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
+            raise self._refusal(requester, error, message) from None
+        self._keep_pace(grant, requester.peer)
         return grant
 
-    def follow(self, asked: Asked, code: str) -> Grant:
+    def follow(self, requester: Requester, code: str) -> Grant:
         """Admit somebody by a link, which works once.
 
         Raises:
             Refusal: The link is not valid.
         """
-        self.look_at_place(asked)
+        self.look_at_place(requester)
         if self._links is None:
-            raise Refusal(401, 4401, "unauthorized", "No link leads here.")
+            raise Refusal(401, 4401, "unauthorized", "This gateway has no links to its page.")
         try:
             return self._links.take(code)
         except TokenError as error:
-            raise self._refusal(asked, error, f"{str(error).capitalize()}.") from None
+            raise self._refusal(requester, error, f"{str(error).capitalize()}.") from None
 
     def seconds_left(self, grant: Grant) -> int:
         """Return how long a grant is still valid."""
         return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
 
     def has_expired(self, grant: Grant) -> bool:
-        """Tell whether the token of a request that was admitted has expired since."""
+        """Return whether the token of a request that was admitted has expired since."""
         return bool(grant.expires) and grant.expires <= self._clock()
 
     async def wait_for_end(self, grant: Grant) -> None:
@@ -184,46 +184,48 @@ class Doorkeeper:
         while not self.has_expired(grant):  # noqa: ASYNC110 - a clock tells nobody
             await asyncio.sleep(min(self.seconds_left(grant), LOOK_SECONDS))
 
-    def _refusal(self, asked: Asked, error: TokenError, said: str) -> Refusal:
-        """Return the refusal of a wrong token or link, of which an address may send so many."""
+    def _refusal(self, requester: Requester, error: TokenError, message: str) -> Refusal:
+        """Return the refusal of a wrong token or link; too many from one address have to wait."""
         if isinstance(error, TokenExpiredError):
-            return Refusal(401, 4401, "unauthorized", said)
-        wait = self._failures.wait_seconds(asked.peer)
+            return Refusal(401, 4401, "unauthorized", message)
+        wait = self._failures.wait_seconds(requester.peer)
         if wait:
-            said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
-            return Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
-        self._failures.note(asked.peer)
-        return Refusal(401, 4401, "unauthorized", said)
+            message = f"Too many wrong tokens came from this address. Try again in {wait} seconds."
+            return Refusal(429, 4429, "too_many_failures", message, retry_after=wait)
+        self._failures.note(requester.peer)
+        return Refusal(401, 4401, "unauthorized", message)
 
     def _keep_pace(self, grant: Grant, peer: str) -> None:
         if grant.is_owners:
             return
         wait = self._of_token.wait_seconds(grant) or self._of_address.wait_seconds(peer)
         if wait:
-            said = f"Requests come too fast from here. Send the next in {wait} seconds."
-            raise Refusal(429, 4429, "too_many", said, retry_after=wait)
+            message = f"Too many requests came from this address. Send the next in {wait} seconds."
+            raise Refusal(429, 4429, "too_many", message, retry_after=wait)
 
-    def look_at_place(self, asked: Asked) -> None:
+    def look_at_place(self, requester: Requester) -> None:
         """Check only the host, the origin and the site of a request.
 
         Raises:
             Refusal: A page from another site sent it.
         """
-        self._look_at_host(asked.headers.get("host", ""))
-        origin = asked.headers.get("origin")
+        self._look_at_host(requester.headers.get("host", ""))
+        origin = requester.headers.get("origin")
         if origin is not None:
-            self._look_at_origin(origin, asked.headers.get("host", ""))
+            self._look_at_origin(origin, requester.headers.get("host", ""))
         else:
-            self.look_at_site(asked)
+            self.look_at_site(requester)
 
     @staticmethod
-    def look_at_site(asked: Asked) -> None:
+    def look_at_site(requester: Requester) -> None:
         """Check only that no page of another site has a browser send this without an origin.
 
         Raises:
             Refusal: One has: by a picture, a script, a frame or a form.
         """
-        if asked.headers.get("sec-fetch-site") in OTHER_SITES and not _is_visit(asked.headers):
+        if requester.headers.get("sec-fetch-site") in OTHER_SITES and not _is_visit(
+            requester.headers
+        ):
             raise _other_origin()
 
     def _look_at_host(self, host: str) -> None:
@@ -231,23 +233,23 @@ class Doorkeeper:
         name = _host_name(host)
         if is_loopback(name) or name in self._hosts:
             return
-        said = f"The gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
-        raise Refusal(403, 4403, "host", said)
+        message = f"This gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
+        raise Refusal(403, 4403, "host", message)
 
     def _look_at_origin(self, origin: str, host: str) -> None:
-        wanted = origin.lower().rstrip("/")
-        if _netloc(wanted) == host.lower() or wanted in self._origins:
+        requested = origin.lower().rstrip("/")
+        if _netloc(requested) == host.lower() or requested in self._origins:
             return
         raise _other_origin()
 
 
 def _other_origin() -> Refusal:
-    said = "Pages of another origin may not use the gateway; see --allow-origin."
-    return Refusal(403, 4403, "origin", said)
+    message = "Pages of another origin may not use the gateway; see --allow-origin."
+    return Refusal(403, 4403, "origin", message)
 
 
 def _is_visit(headers: Mapping[str, str]) -> bool:
-    """Tell whether a user has followed a link on a page of another site, as in a chat."""
+    """Return whether a user has followed a link on a page of another site, as in a chat."""
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
         "navigate",
         "document",
@@ -255,14 +257,14 @@ def _is_visit(headers: Mapping[str, str]) -> bool:
 
 
 def is_forwarded(headers: Mapping[str, str]) -> bool:
-    """Tell whether somebody has passed a request on; its address is then not the requester's."""
+    """Return whether somebody has passed a request on; its address is then not the requester's."""
     return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def too_many(what: str) -> Refusal:
     """Return the refusal of a guest for whom there is no place."""
-    said = f"Too many {what} are connected with this token, or from here. Close one of them."
-    return Refusal(429, 4429, "too_many", said, retry_after=PLACE_SECONDS)
+    message = f"Too many {what} with this token or from this address. Close one of them."
+    return Refusal(429, 4429, "too_many", message, retry_after=PLACE_SECONDS)
 
 
 def for_session(grant: Grant, session_id: str) -> None:
@@ -272,16 +274,16 @@ def for_session(grant: Grant, session_id: str) -> None:
         Refusal: It is for another one.
     """
     if grant.session and grant.session != session_id:
-        said = "The token is for another session. `lastword gateway token` prints one for all."
-        raise Refusal(403, 4403, "forbidden", said)
+        message = "The token is for another session. `lastword gateway token` prints one for all."
+        raise Refusal(403, 4403, "forbidden", message)
 
 
-def _token_of(asked: Asked) -> str:
-    header = asked.headers.get("authorization", "")
+def _token_of(requester: Requester) -> str:
+    header = requester.headers.get("authorization", "")
     scheme, _, token = header.partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
-    for offered in asked.subprotocols:
+    for offered in requester.subprotocols:
         if offered.startswith(BEARER_PROTOCOL):
             return offered.removeprefix(BEARER_PROTOCOL)
     return ""
@@ -301,7 +303,7 @@ def _host_name(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Tell whether this is a name or an address of this machine."""
+    """Return whether this is a name or an address of this machine."""
     if name == "localhost":
         return True
     try:

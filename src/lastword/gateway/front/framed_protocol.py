@@ -87,7 +87,7 @@ class FramedProtocol(AbortableProtocol):
 
     @property
     def is_compressed(self) -> bool:
-        """Tell whether the client agreed to compression, which rules out encoded frames."""
+        """Return whether the client agreed to compression, which rules out encoded frames."""
         return bool(self.conn.extensions)
 
 

@@ -42,26 +42,26 @@ class Greetings:
         if dialect.version not in self._by_version:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
-                    await self._look_for(dialect.version)
+                    await self._request_from_agents(dialect.version)
         own = {"name": "lastword gateway", "version": __version__}
         return self._by_version.get(dialect.version) or {
             "protocolVersion": dialect.version,
             dialect.agent_info: own,
         }
 
-    async def _look_for(self, version: int) -> None:
+    async def _request_from_agents(self, version: int) -> None:
         """Ask the running agents, of which any may hang, until one speaks this version."""
-        asked = [asyncio.create_task(self._ask(path)) for path in self._holders.sockets()]
+        requests = [asyncio.create_task(self._request(path)) for path in self._holders.sockets()]
         try:
-            for answered in asyncio.as_completed(asked):
+            for answered in asyncio.as_completed(requests):
                 await answered
                 if version in self._by_version:
                     return
         finally:
-            for task in asked:
+            for task in requests:
                 task.cancel()
 
-    async def _ask(self, path: str) -> None:
+    async def _request(self, path: str) -> None:
         with contextlib.suppress(OSError, StartError):
             upstream = await Upstream.open(path, {"role": Role.OBSERVER.value}, self._holders)
             await upstream.close(1000, cause="left")

@@ -26,7 +26,6 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.holder.own_requests import initialize_params
 from lastword.gateway.log.owner import LogLock, LogOwner, owner_of
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
@@ -35,7 +34,7 @@ from lastword.outbox.own import OwnReports
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.gateway.holder.process import HolderSettings
+    from lastword.gateway.settings.holder import HolderSettings
 
 START_SECONDS = 60.0
 """How long a holder may take until its socket is there; its agent takes longer, and is waited for
@@ -122,7 +121,7 @@ class Holders:
         return path if os.path.exists(path) else None
 
     def is_known(self, session_id: str) -> bool:
-        """Tell whether this session, or its log, exists."""
+        """Return whether this session, or its log, exists."""
         return self.live(session_id) is not None or os.path.exists(self.log_path(session_id))
 
     def log_path(self, session_id: str) -> str:
@@ -277,7 +276,7 @@ class Holders:
 
     def _kind(self, client: Mapping[str, Any]) -> str:
         """Return what a spare must match: the same agent, for the same client."""
-        params = initialize_params(dict(client), client_fs=self._template.client_fs)
+        params = self._template.initialize_params(client)
         started = msgspec.json.encode(self._template) + jsonrpc.dumps(params)
         return hashlib.sha256(started).hexdigest()[:12]
 
@@ -324,7 +323,7 @@ class Holders:
         return path
 
     async def is_silent(self, path: str) -> bool:
-        """Tell whether a holder takes connections and answers none; those who ask at once share it.
+        """Return whether a holder accepts connections but answers none; callers share one look.
 
         Args:
             path: Its socket, or what that was called while it was a spare.
@@ -340,7 +339,7 @@ class Holders:
         return is_silent
 
     def was_silent(self, path: str) -> bool:
-        """Tell whether this holder has answered nothing since it was found to be silent."""
+        """Return whether this holder has answered nothing since it was found to be silent."""
         return _mark(path) in self._silent
 
     def has_answered(self, path: str) -> None:
@@ -421,7 +420,7 @@ def _mark(path: str) -> str:
 
 
 async def answers(path: str) -> bool:
-    """Tell whether somebody listens at this socket, and remove it if not."""
+    """Return whether somebody listens at this socket, and remove it if not."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError:

@@ -22,9 +22,9 @@ from lastword.gateway.viewing.reader import CursorError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from lastword.gateway.front.app import Front
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.limits import Slot
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
 
 CONNECTION = "acp-connection-id"
@@ -33,7 +33,7 @@ LAST_EVENT = "last-event-id"
 JSON_TYPE = "application/json"
 TOO_LARGE: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
-    "message": "The frame is over the gateway's limit.",
+    "message": "The message is larger than the gateway accepts; see --frame-limit.",
 }
 HTTP_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
 """Connections, and as many streams of the events API."""
@@ -45,9 +45,14 @@ class HttpTransport:
     """The connections over HTTP."""
 
     def __init__(
-        self, front: Front, doorkeeper: Doorkeeper, *, frame_limit_bytes: int, cookie: str
+        self,
+        services: FrontServices,
+        doorkeeper: Doorkeeper,
+        *,
+        frame_limit_bytes: int,
+        cookie: str,
     ) -> None:
-        self._front = front
+        self._services = services
         self._doorkeeper = doorkeeper
         self._limit = frame_limit_bytes
         self._cookie = cookie
@@ -59,13 +64,13 @@ class HttpTransport:
         """Answer an admitted request."""
         if request.method == "POST":
             return await self._post(request, grant)
-        known = self._known(request, grant)
-        if isinstance(known, Response):
-            return known
+        connection = self._connection_of(request, grant)
+        if isinstance(connection, Response):
+            return connection
         if request.method == "DELETE":
-            await known.close(1000, "deleted")
+            await connection.close(1000, "deleted")
             return Response(status_code=202)
-        return await self._stream(request, known, grant)
+        return await self._stream(request, connection, grant)
 
     async def close(self, code: int, reason: str) -> None:
         """End every connection."""
@@ -84,17 +89,19 @@ class HttpTransport:
             return Response(error.answer, 400, media_type=JSON_TYPE)
         if frame.message.method == acp.INITIALIZE:
             return await self._open(request, frame, grant)
-        known = self._known(request, grant)
-        if isinstance(known, Response):
-            return known
+        connection = self._connection_of(request, grant)
+        if isinstance(connection, Response):
+            return connection
         named = request.headers.get(SESSION)
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
-            return problem(400, "bad_request", f"{SESSION} names another session than the message.")
-        if frame.message.request_id is not None and known.is_unread:
-            said = "What is answered on this connection is not read. Open its stream."
-            return problem(503, "stream_unread", said, {"retry-after": "5"})
-        await known.post(frame.line)
+            return problem(
+                400, "bad_request", f"{SESSION} and the message name different sessions."
+            )
+        if frame.message.request_id is not None and connection.is_unread:
+            message = "Answers on this connection are not being read. Open its stream."
+            return problem(503, "stream_unread", message, {"retry-after": "5"})
+        await connection.post(frame)
         return Response(status_code=202)
 
     async def _body(self, request: Request) -> bytes | None:
@@ -107,7 +114,7 @@ class HttpTransport:
         return bytes(body)
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
-        connection = ViewerStreams(self._front, grant)
+        connection = ViewerStreams(self._services, grant)
         peer = request.client.host if request.client else ""
         slot = self._slots.acquire(grant, peer, lambda: connection.end(4429, "too_many"))
         answer = None
@@ -136,11 +143,13 @@ class HttpTransport:
 
     def _over(self, connection: ViewerStreams, slot: Slot | None) -> None:
         self._connections.pop(connection.connection_id, None)
-        self._front.quality.measured.closed(connection.met, connection.code, connection.cause)
+        self._services.quality.measured.close_link(
+            connection.quality, connection.code, connection.cause
+        )
         if slot is not None:
             self._slots.release(slot)
 
-    def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
+    def _connection_of(self, request: Request, grant: Grant) -> ViewerStreams | Response:
         """Return the connection that a request names, for a token like the one it began with.
 
         A later one is as good: tokens expire, and a connection is to outlive them.
@@ -148,7 +157,7 @@ class HttpTransport:
         name = request.headers.get(CONNECTION)
         if name is None:
             return problem(
-                400, "bad_request", "Acp-Connection-Id is missing: post initialize first."
+                400, "bad_request", "Acp-Connection-Id is missing. Post initialize first."
             )
         connection = self._connections.get(name)
         if connection is None or connection.is_over.is_set() or not _are_alike(connection, grant):
@@ -161,8 +170,8 @@ class HttpTransport:
         session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
         stream = connection.stream(session_id)
         if stream is None:
-            said = "Too many sessions' streams are open on this connection."
-            return problem(404, "too_many", said)
+            message = "Too many sessions' streams are open on this connection."
+            return problem(404, "too_many", message)
         try:
             if session_id and last:
                 await connection.resume(session_id, last)
@@ -173,8 +182,8 @@ class HttpTransport:
             return problem(404, "connection_unknown", GONE)
         except TimeoutError:
             headers = {"retry-after": "5"}
-            said = "Another stream of this connection is not read."
-            return problem(503, "stream_unread", said, headers)
+            message = "Another stream of this connection is not being read."
+            return problem(503, "stream_unread", message, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
         def is_over() -> bool:

@@ -1,58 +1,24 @@
-"""Limits: how much of a front one token or one address may use, at once and in time.
+"""Slots: how many connections one token or one address may have at once.
 
 Owns two rules. A guest, whose token does not allow everything, has a share of the slots for itself
-and for its address, all guests together have half, and each has a rate. The owner's own tokens
-always get a slot: where none is left, the oldest of those of the token with the most is given up.
+and for its address, and all guests together have half. The owner's own tokens always get a slot:
+where none is left, the oldest of the token that has the most is given up.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from lastword.gateway.front.tokens import Grant
 
-MAX_KEYS = 4096
-"""Tokens and addresses whose rate is kept; those that have been quiet for the longest go first."""
-
-
-class Rate(msgspec.Struct, frozen=True):
-    """How often something may happen.
-
-    Attributes:
-        per_second: in the long run.
-        burst: at once, after a pause.
-    """
-
-    per_second: float
-    burst: float
-
-
-class RateLimiter:
-    """A token bucket for each key."""
-
-    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
-        """Begin with full buckets; the clock gives seconds."""
-        self._rate = rate
-        self._clock = clock
-        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-
-    def wait_seconds(self, key: Hashable) -> int:
-        """Count one event of a key; if it comes too soon, return the seconds to wait instead."""
-        now = self._clock()
-        left, at = self._buckets.pop(key, (self._rate.burst, now))
-        left = min(self._rate.burst, left + max(now - at, 0.0) * self._rate.per_second)
-        is_too_soon = left < 1
-        self._buckets[key] = (left if is_too_soon else left - 1, now)
-        if len(self._buckets) > MAX_KEYS:
-            self._buckets.popitem(last=False)
-        return math.ceil((1 - left) / self._rate.per_second) if is_too_soon else 0
+MIN_GUESTS = 64
+"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +35,12 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     of_guests: int
     of_address: int
     of_token: int
+
+
+def socket_shares(viewers: int) -> Shares:
+    """Return the shares of sockets, for sessions with this many viewers each."""
+    of_token = max(viewers, MIN_GUESTS)
+    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
 
 
 class Slot:

@@ -60,14 +60,14 @@ class Links:
             StoreError: It cannot be stored.
         """
         code = secrets.token_urlsafe(CODE_BYTES)
-        kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
+        waiting_link = WaitingLink(grant, self._clock() + LINK_SECONDS)
         try:
             make_private(self._folder)
             self._forget()
             made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             os.fchmod(made, 0o600)  # whatever the umask
             with os.fdopen(made, "wb") as file:
-                file.write(msgspec.json.encode(kept))
+                file.write(msgspec.json.encode(waiting_link))
         except OSError as error:
             reason = (error.strerror or "failed").lower()
             raise StoreError(f"{self._folder} cannot be used ({reason})") from error
@@ -82,13 +82,13 @@ class Links:
         path = self._path(code[:MAX_CODE_CHARS])
         try:
             with open(path, "rb") as file:
-                kept = msgspec.json.decode(file.read(), type=WaitingLink)
+                waiting_link = msgspec.json.decode(file.read(), type=WaitingLink)
             os.unlink(path)
         except (OSError, msgspec.MsgspecError):
-            raise TokenError("the link has been used, or is none") from None
-        if kept.until <= self._clock():
-            raise TokenError("the link is too old")
-        return kept.grant
+            raise TokenError("the link has been used before, or is not valid") from None
+        if waiting_link.until <= self._clock():
+            raise TokenError("the link has expired")
+        return waiting_link.grant
 
     def _path(self, code: str) -> str:
         return os.path.join(self._folder, self._keeper.link_name(code))

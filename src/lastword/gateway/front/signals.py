@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
 RELOAD = signal.SIGHUP
-TOLD = (RELOAD, signal.SIGTERM, signal.SIGINT)
+HANDLED = (RELOAD, signal.SIGTERM, signal.SIGINT)
 
 
 def hold() -> None:
     """Keep them pending."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
 
 
 class FrontSignals:
@@ -32,7 +32,7 @@ class FrontSignals:
         self._numbers: list[int] = []
         self._came = asyncio.Event()
 
-    def take(self) -> None:
+    def receive(self) -> None:
         """Take them from now on, and those that are pending."""
         loop = asyncio.get_running_loop()
 
@@ -43,13 +43,13 @@ class FrontSignals:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self._came.set)
 
-        for number in TOLD:
+        for number in HANDLED:
             signal.signal(number, note)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
-    def let_go(self) -> None:
+    def restore_defaults(self) -> None:
         """Let the next one end the process, which is ending anyway."""
-        for number in TOLD:
+        for number in HANDLED:
             signal.signal(number, signal.SIG_DFL)
 
     async def wait(self) -> None:
@@ -58,5 +58,5 @@ class FrontSignals:
 
     @property
     def is_reload(self) -> bool:
-        """Tell whether a newer front is to take over: a stop counts for more, whenever it came."""
+        """Return whether a newer front is to take over; a stop at any time takes precedence."""
         return set(self._numbers) == {RELOAD}

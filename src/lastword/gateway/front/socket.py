@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.front.abortable import STALL_SECONDS, abort_of
+from lastword.gateway.front.abortable import abort_of
 from lastword.gateway.front.framed_protocol import frames_of
 from lastword.gateway.front.viewer_link import ViewerLink
-from lastword.gateway.viewing import viewer_frames
+from lastword.gateway.viewing import slow_viewers, viewer_frames
 from lastword.gateway.viewing.websocket_frames import text_frames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
 
 INITIALIZE_SECONDS = 30.0
 """How long a viewer may take to say who it is, as the official server's."""
-
-CLOSE_SECONDS = 2.0
-"""A close waits so long for what is to be sent before it."""
 
 NO_INITIALIZE, STALLED = 1002, 4408
 
@@ -38,8 +35,10 @@ class ViewerSocket(ViewerLink):
 
     transport = "websocket"
 
-    def __init__(self, front: Front, websocket: WebSocket, grant: Grant, only: str) -> None:
-        super().__init__(front, grant, only)
+    def __init__(
+        self, services: FrontServices, websocket: WebSocket, grant: Grant, only: str
+    ) -> None:
+        super().__init__(services, grant, only)
         self._websocket = websocket
         self._ahead: asyncio.Task[bytes | None] | None = None
         """The next frame, waited for while the agent starts: so it is seen that a viewer leaves."""
@@ -52,7 +51,7 @@ class ViewerSocket(ViewerLink):
                 ahead, self._ahead = self._ahead, None
                 line = await (ahead or self._receive())
                 if line is not None:
-                    await self.take(line)
+                    await self.receive(line)
         except TimeoutError:
             await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:
@@ -67,7 +66,7 @@ class ViewerSocket(ViewerLink):
         self.ended(code, reason)
         if self._websocket.application_state is WebSocketState.CONNECTED:
             try:
-                async with asyncio.timeout(CLOSE_SECONDS):
+                async with asyncio.timeout(slow_viewers.CLOSE_SECONDS):
                     await self._websocket.close(code, reason)
             except TimeoutError:  # it takes nothing: not even that it is closed
                 abort_of(self._websocket.scope)()
@@ -88,7 +87,7 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded frames, each of which is one message."""
+        """Return whether it can take encoded frames, each of which is one message."""
         return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:
@@ -115,7 +114,7 @@ class ViewerSocket(ViewerLink):
 
     async def _while_it_takes(self, sending: Awaitable[None]) -> None:
         try:
-            async with asyncio.timeout(STALL_SECONDS):
+            async with slow_viewers.stall_limit():
                 await sending
         except TimeoutError:
             await self.close(STALLED, "stalled")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.front.viewer_link import ViewerLink
+from lastword.gateway.viewing import slow_viewers
 from lastword.gateway.viewing.event_frames import (
     LogPlace,
     StreamEvent,
@@ -27,27 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.front.upstream import Upstream
-
-QUEUED = 256
-"""Frames of a log that wait on a stream at most."""
-
-UNREAD_BYTES = 1024 * 1024
-"""Answers that wait on a connection's streams; beyond it, no request is taken that has one."""
 
 MAX_STREAMS = 64
 """Sessions whose streams are kept for one connection."""
 
-COMMENT_SECONDS = 15.0
-"""A comment is sent so often, as the official servers do: proxies close what is silent."""
-
 RESUME_SECONDS = 10.0
 """How long a stream waits for its holder to go back, which only what nobody reads holds up."""
-
-ALONE_SECONDS = 60.0
-"""A connection that no stream is open for is over after so long."""
 
 ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "authenticate"})
 """Requests that are answered on the connection's stream: no session's may be open before."""
@@ -68,7 +57,7 @@ class SessionEvents:
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
-        while len(self._waiting) >= QUEUED and not self._goes_back:
+        while not slow_viewers.has_room(len(self._waiting)) and not self._goes_back:
             self._has_room.clear()
             await self._has_room.wait()
         self.put_now(event)
@@ -86,7 +75,7 @@ class SessionEvents:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether nothing will ever be read from it again."""
+        """Return whether nothing will ever be read from it again."""
         return self._is_finished and not self._waiting and not self.is_read
 
     def go_back(self) -> None:
@@ -117,24 +106,24 @@ class SessionEvents:
                     yield event.encoded
                 elif self._is_finished:
                     return
-                elif not await self._comes():
+                elif not await self._has_news():
                     yield b": still here\n\n"
         finally:
             if self._reader is reader:
                 self._reader = None
 
-    async def _comes(self) -> bool:
+    async def _has_news(self) -> bool:
         """Wait until something may have come, within a bound."""
         self._has_come.clear()
         try:
-            async with asyncio.timeout(COMMENT_SECONDS):
+            async with asyncio.timeout(slow_viewers.COMMENT_SECONDS):
                 return await self._has_come.wait()
         except TimeoutError:
             return False
 
     @property
     def is_read(self) -> bool:
-        """Tell whether it has a reader."""
+        """Return whether it has a reader."""
         return self._reader is not None
 
 
@@ -143,8 +132,8 @@ class ViewerStreams(ViewerLink):
 
     has_events = True
 
-    def __init__(self, front: Front, grant: Grant) -> None:
-        super().__init__(front, grant)
+    def __init__(self, services: FrontServices, grant: Grant) -> None:
+        super().__init__(services, grant)
         self.is_over: asyncio.Event = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
@@ -152,7 +141,7 @@ class ViewerStreams(ViewerLink):
         """Where sessions begin that are not attached yet: behind an event that was had."""
         self._resumes: dict[int, asyncio.Future[str]] = {}
         self._last_resume = 0
-        self._asked: dict[bytes, str] = {}
+        self._requested: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
     def stream(self, session_id: str) -> SessionEvents | None:
@@ -169,24 +158,22 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_read(self) -> bool:
-        """Tell whether one of its streams is open."""
+        """Return whether one of its streams is open."""
         return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
 
     @property
     def is_unread(self) -> bool:
-        """Tell whether so many answers wait for a reader that no more may come."""
+        """Return whether so many answers wait for a reader that no more may come."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
-        return self._own.unread_bytes + waiting > UNREAD_BYTES
+        return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 
-    async def post(self, line: bytes) -> None:
-        """Take a frame from the viewer; its answer comes on a stream."""
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-            request_id = frame.message.request_id
-            if request_id is not None:
-                own = frame.message.method in ON_CONNECTION
-                self._asked[request_id] = "" if own else frame.message.session_id or ""
-        await self.take(line)
+    async def post(self, frame: Frame) -> None:
+        """Receive a checked frame from the viewer; its answer comes on a stream."""
+        request_id, method = frame.message.request_id, frame.message.method
+        if request_id is not None and method is not None:
+            own = method in ON_CONNECTION
+            self._requested[request_id] = "" if own else frame.message.session_id or ""
+        await self.receive_frame(frame)
 
     def before(self, frame: Frame) -> list[bytes]:
         """Return where an attach begins, and whether it is to be answered first.
@@ -266,7 +253,7 @@ class ViewerStreams(ViewerLink):
         frame = jsonrpc.decode(event.frame)
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
             request_id = frame.message.request_id or b""
-            if not self._asked.pop(request_id, session_id):
+            if not self._requested.pop(request_id, session_id):
                 await self._own.put(StreamEvent(event.frame))
                 return
         await (self.stream(session_id) or self._own).put(event)
@@ -291,7 +278,7 @@ class ViewerStreams(ViewerLink):
         session_id = ""
         if isinstance(frame, jsonrpc.Frame):
             if frame.message.method is None:
-                session_id = self._asked.pop(frame.message.request_id or b"", "")
+                session_id = self._requested.pop(frame.message.request_id or b"", "")
             elif frame.message.method != acp.CANCEL_REQUEST:
                 session_id = frame.message.session_id or ""
             else:
@@ -314,7 +301,7 @@ class ViewerStreams(ViewerLink):
         """Wait until it is closed, or until none of its streams has had a reader for a while."""
         while not self.is_over.is_set():
             try:
-                async with asyncio.timeout(ALONE_SECONDS):
+                async with asyncio.timeout(slow_viewers.ALONE_SECONDS):
                     await self.is_over.wait()
             except TimeoutError:
                 if not self.is_read:

@@ -30,8 +30,7 @@ TOKEN_SECONDS = 12 * 3600
 
 FAILURES = 10
 FAILURES_WITHIN_SECONDS = 60.0
-"""So many wrong tokens of one peer within so long, then its wrong tokens are answered with a wait.
-"""
+"""After this many wrong tokens within this time, a peer has to wait before its next wrong one."""
 
 MAX_PEERS = 4096
 _VERSION = "v1"
@@ -52,7 +51,7 @@ class Grant(msgspec.Struct, frozen=True):
 
     @property
     def is_owners(self) -> bool:
-        """Tell whether it allows everything, as the owner's own tokens do."""
+        """Return whether it allows everything, as the owner's own tokens do."""
         return self.role is Role.CONTROLLER and not self.session
 
 
@@ -107,14 +106,14 @@ class Keeper:
             reason = (error.strerror or "failed").lower()
             raise StoreError(f"{path} cannot be used ({reason})") from error
         if len(key) != KEY_BYTES:
-            raise StoreError(f"{path} holds no key; delete it for a new one")
+            raise StoreError(f"{path} does not contain a key; delete it to get a new one")
         return cls(key)
 
     def token(self, grant: Grant) -> str:
         """Return the token for a grant."""
         session = base64.urlsafe_b64encode(grant.session.encode()).decode().rstrip("=")
-        said = f"{_VERSION}.{grant.role.value}.{session}.{grant.expires}"
-        return f"{said}.{self._mac(b'token', said)}"
+        content = f"{_VERSION}.{grant.role.value}.{session}.{grant.expires}"
+        return f"{content}.{self._mac(b'token', content)}"
 
     def read(self, token: str, now: float) -> Grant:
         """Return what a token allows.
@@ -122,11 +121,11 @@ class Keeper:
         Raises:
             TokenError: It is not valid or has expired; the text says which.
         """
-        said, _, mac = token.rpartition(".")
+        content, _, mac = token.rpartition(".")
         given = mac.encode(errors="surrogatepass")
-        if not hmac.compare_digest(given, self._mac(b"token", said).encode()):
+        if not hmac.compare_digest(given, self._mac(b"token", content).encode()):
             raise TokenError("the token is wrong")
-        _, role, session, expires = said.split(".")
+        _, role, session, expires = content.split(".")
         if int(expires) and int(expires) <= now:
             raise TokenExpiredError("the token has expired")
         padded = session + "=" * (-len(session) % 4)
@@ -137,19 +136,19 @@ class Keeper:
         return self._mac(b"viewer", viewer_id)
 
     def is_secret(self, viewer_id: str, secret: str) -> bool:
-        """Tell whether this is that viewer's secret."""
-        said = secret.encode(errors="surrogatepass")  # of a lone surrogate, which JSON allows
-        return hmac.compare_digest(said, self.secret(viewer_id).encode())
+        """Return whether this is that viewer's secret."""
+        given = secret.encode(errors="surrogatepass")  # of a lone surrogate, which JSON allows
+        return hmac.compare_digest(given, self.secret(viewer_id).encode())
 
     def link_name(self, code: str) -> str:
         """Return the name of the file of a link with this code."""
         return self._digest(b"link", code).hex()[:32]
 
-    def _mac(self, use: bytes, said: str) -> str:
-        return base64.urlsafe_b64encode(self._digest(use, said)).decode().rstrip("=")
+    def _mac(self, use: bytes, content: str) -> str:
+        return base64.urlsafe_b64encode(self._digest(use, content)).decode().rstrip("=")
 
-    def _digest(self, use: bytes, said: str) -> bytes:
-        message = use + b"\0" + said.encode(errors="surrogatepass")
+    def _digest(self, use: bytes, content: str) -> bytes:
+        message = use + b"\0" + content.encode(errors="surrogatepass")
         return hmac.new(self._key, message, hashlib.sha256).digest()
 
 

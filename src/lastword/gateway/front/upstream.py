@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from lastword.gateway import wire
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from lastword.gateway.front.holders import Holders
 
-READ_BYTES = 64 * 1024
 LOOK_SECONDS = 5.0
 """A holder that has something to answer is looked at so often, while nothing comes from it."""
 
@@ -59,7 +59,7 @@ class Upstream:
             StartError: It does not answer.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
-        reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
+        reader, writer = await asyncio.open_unix_connection(path, limit=UNREAD_BY_FRONT_BYTES)
         upstream = cls(path, reader, writer)
         try:
             upstream.send(wire.control(wire.HELLO, **hello))
@@ -76,10 +76,10 @@ class Upstream:
     async def _welcomed(self, holders: Holders) -> wire.Lines | wire.Control | bytes | None:
         first = asyncio.ensure_future(anext(self.items, None))
         try:
-            known = holders.was_silent(self.path)
-            look = AGAIN_SECONDS if known else LOOK_SECONDS
+            was_silent_before = holders.was_silent(self.path)
+            look = AGAIN_SECONDS if was_silent_before else LOOK_SECONDS
             while not (await asyncio.wait((first,), timeout=look))[0]:
-                if known or await holders.is_silent(self.path):
+                if was_silent_before or await holders.is_silent(self.path):
                     holders.avoid(self.path)
                     raise StartError(refusals.holder_silent(), is_silent=True)
             holders.has_answered(self.path)
@@ -89,7 +89,7 @@ class Upstream:
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether it takes a frame at once."""
+        """Return whether it takes a frame at once."""
         transport = self.writer.transport
         return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
 
@@ -111,7 +111,7 @@ class Upstream:
 
     async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
         incoming = wire.Incoming()
-        while data := await self.reader.read(READ_BYTES):
+        while data := await self.reader.read(UNREAD_BY_FRONT_BYTES):
             self._heard = True
             for item in incoming.feed(data):
                 yield item

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front.app import Front
+    from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.quality.links import LinkQuality
 
@@ -71,11 +71,11 @@ class ViewerLink(ABC):
     transport = "http"
     """What a metric calls the way that it came by."""
 
-    def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
+    def __init__(self, services: FrontServices, grant: Grant, only: str = "") -> None:
         """Begin for the holder of this grant; `only` is the session that its URL names, if any."""
         self.connection_id: str = secrets.token_hex(16)
         self.grant = grant
-        self._front = front
+        self._services = services
         self._only = only
         self._client: dict[str, Any] = {}
         self._viewer = ""
@@ -84,7 +84,7 @@ class ViewerLink(ABC):
         self._takes_lines = False
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
-        self._by_ask: dict[str, Upstream] = {}
+        self._by_question: dict[str, Upstream] = {}
         self._delivery = Delivery(self._deliver, self._failed)
         self._opening: dict[str, asyncio.Task[Upstream]] = {}
         """The connections that are being made, by their holder's socket."""
@@ -94,7 +94,7 @@ class ViewerLink(ABC):
         """The front's own requests that holders have not answered."""
         self._unanswered: dict[bytes, _Unanswered] = {}
         """By their ids, such as the one that opens a session."""
-        self.met: LinkQuality = front.quality.measured.opened(self.transport)
+        self.quality: LinkQuality = services.quality.measured.open_link(self.transport)
         """How it is measured."""
         self.code: int = 1006
         self.cause: str = "cut"
@@ -110,7 +110,7 @@ class ViewerLink(ABC):
 
     @property
     def takes_framed(self) -> bool:
-        """Tell whether it can take encoded WebSocket frames."""
+        """Return whether it can take encoded WebSocket frames."""
         return False
 
     async def send_framed(self, frames: bytes) -> None:
@@ -137,33 +137,33 @@ class ViewerLink(ABC):
         await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
 
     async def introduce(self, frame: Frame) -> bytes:
-        """Take `initialize`; return its answer."""
+        """Receive `initialize`; return the answer."""
         self._client = _encodable(jsonrpc.params_of(frame))
-        self._know(object_of(object_of(self._client.get("_meta")).get(META)))
+        self._identify_viewer(object_of(object_of(self._client.get("_meta")).get(META)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         if not self.grant.is_owners:
-            greeting = await self._front.greetings.of(self._client.get("protocolVersion"))
+            greeting = await self._services.greetings.of(self._client.get("protocolVersion"))
             return jsonrpc.result(request_id, self._greeting(greeting))
         try:
             upstream = await self._tried(self._greeter)
         except (StartError, OSError) as error:
-            self._front.quality.readiness.failed()
+            self._services.quality.readiness.failed()
             return jsonrpc.error(request_id, _error_of(error))
         refused = upstream.welcome.get("failed")
-        self._front.quality.readiness.greeted(refused)
+        self._services.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
             return jsonrpc.error(request_id, refused)
         result = object_of(upstream.welcome.get("initialize"))
-        self._front.greetings.note(result)
+        self._services.greetings.note(result)
         return jsonrpc.result(request_id, self._greeting(result))
 
-    def _know(self, ours: dict[str, Any]) -> None:
-        """Return the viewer whose secret was sent, or else a new one."""
+    def _identify_viewer(self, ours: dict[str, Any]) -> None:
+        """Recognize the viewer by its secret, or else make a new one."""
         viewer, secret = ours.get("viewer"), ours.get("secret")
         self._replay = ours.get("replay") == 1
         self._takes_lines = ours.get("lines") == 1
-        known = isinstance(viewer, str) and isinstance(secret, str)
-        if known and self._front.keeper.is_secret(str(viewer), str(secret)):
+        has_secret = isinstance(viewer, str) and isinstance(secret, str)
+        if has_secret and self._services.keeper.is_secret(str(viewer), str(secret)):
             self._viewer, self._is_new = str(viewer), False
         else:
             self._viewer = secrets.token_hex(8)
@@ -195,10 +195,10 @@ class ViewerLink(ABC):
 
     async def _holder_for_greeting(self) -> str:
         if self._only:
-            path = await self._front.holders.of_session(self._only, self._client)
+            path = await self._services.holders.of_session(self._only, self._client)
             if path is not None:
                 return path
-        return await self._front.holders.spare(self._client)
+        return await self._services.holders.spare(self._client)
 
     def _greeting(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return the agent's capabilities, and those that the gateway adds."""
@@ -209,20 +209,24 @@ class ViewerLink(ABC):
             "loadSession": True,
             "sessionCapabilities": can | {"resume": {}, "list": {}, "close": {}},
         }
-        secret = self._front.keeper.secret(self._viewer)
+        secret = self._services.keeper.secret(self._viewer)
         ours = {"replay": 1, "viewer": self._viewer, "secret": secret}
         meta = object_of(result.get("_meta")) | {META: ours}
         return result | {dialect.agent_capabilities: capabilities, "_meta": meta}
 
-    # The way of a frame.
+    # From the viewer to the holders.
 
-    async def take(self, line: bytes) -> None:
-        """Take a frame from the viewer."""
+    async def receive(self, line: bytes) -> None:
+        """Receive a frame from the viewer."""
         try:
             frame = viewer_frames.read(line)
         except viewer_frames.FrameError as error:
             await self.send(error.answer)
-            return
+        else:
+            await self.receive_frame(frame)
+
+    async def receive_frame(self, frame: Frame) -> None:
+        """Receive a frame that has been checked."""
         lane = lane_of(frame)
         if frame.message.method == "session/list":  # asks every holder
             await self._put(lane, frame)
@@ -230,15 +234,15 @@ class ViewerLink(ABC):
         if await self._is_answered_here(frame):
             return
         try:
-            frame = paths.within(frame, self._front.root)
+            frame = paths.within(frame, self._services.root)
         except paths.OutsideRootError as error:
             if (request_id := frame.message.request_id) is not None:
-                root = self._front.root if self._may_open else ""
+                root = self._services.root if self._may_open else ""
                 refused = refusals.outside_root(error.member, root)
                 await self.send(jsonrpc.error(request_id, refused))
             return
-        self.met.asked(frame)
-        known = None if self._delivery.is_waiting(lane) else self._known_way_of(frame)
+        self.quality.request(frame)
+        known = None if self._delivery.is_waiting(lane) else self._connected_holder_of(frame)
         if known is not None and known.is_ready:
             self._hand_over(known, frame)
         else:
@@ -276,9 +280,9 @@ class ViewerLink(ABC):
             StartError: There is none.
             OSError: It is lost.
         """
-        upstream = await self._way_of(frame)
+        upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
-            upstream.watch(self._front.holders)
+            upstream.watch(self._services.holders)
             await upstream.writer.drain()
         if upstream is not None and upstream.writer.is_closing():
             raise ConnectionResetError
@@ -290,7 +294,7 @@ class ViewerLink(ABC):
     async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
         message = frame.message
         if message.request_id is not None and message.method is not None:
-            self.met.failed(message.request_id)
+            self.quality.failed(message.request_id)
             await self.send(jsonrpc.error(message.request_id, error))
 
     def _cancel(self, frame: Frame) -> None:
@@ -308,7 +312,7 @@ class ViewerLink(ABC):
                 each.send(frame.line)
         for each in list(self._upstreams.values()):
             if not each.is_ready and not each.writer.is_closing():
-                each.watch(self._front.holders)
+                each.watch(self._services.holders)
                 with contextlib.suppress(OSError):
                     await each.writer.drain()
                     each.send(frame.line)
@@ -332,21 +336,21 @@ class ViewerLink(ABC):
             upstream.send(control)
         upstream.send(frame.line)
         if upstream.unanswered or not upstream.is_ready:
-            upstream.watch(self._front.holders)
+            upstream.watch(self._services.holders)
 
     async def _is_answered_here(self, frame: Frame) -> bool:
         """Handle a frame that is for no single holder; return whether it was one."""
         method, request_id = frame.message.method, frame.message.request_id
         answer = None
         if method == "_lastword/ping":
-            self.met.probed(frame, self._by_session)
+            self.quality.ping(frame, self._by_session)
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
         elif self._is_too_fast(frame):
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusals.too_fast())
         elif method == "session/list" and request_id is not None:
-            sessions = await self._front.sessions(self.grant)
+            sessions = await self._services.sessions(self.grant)
             # ACP wants a folder of each; where a session works is for controllers.
             controls = self.grant.role is Role.CONTROLLER
             listed = [
@@ -366,8 +370,8 @@ class ViewerLink(ABC):
         if frame.message.method not in _COSTLY:
             return False
         if self.grant.is_owners:
-            return self._front.attach_pace.wait_seconds(self.connection_id) > 0
-        return self._front.guest_pace.wait_seconds(self.grant) > 0
+            return self._services.attach_pace.wait_seconds(self.connection_id) > 0
+        return self._services.guest_pace.wait_seconds(self.grant) > 0
 
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Return why a frame is not passed on."""
@@ -382,21 +386,21 @@ class ViewerLink(ABC):
 
     @property
     def _may_open(self) -> bool:
-        """Tell whether this link may open sessions."""
+        """Return whether this link may open sessions."""
         return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
 
-    def _known_way_of(self, frame: Frame) -> Upstream | None:
+    def _connected_holder_of(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, if it is connected."""
         message = frame.message
         if message.method is None:
-            return self._asker_of(message.request_id)
+            return self._questioner_of(message.request_id)
         return self._by_session.get(message.session_id or "")
 
-    async def _way_of(self, frame: Frame) -> Upstream | None:
+    async def _holder_for(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for."""
         message = frame.message
-        holders = self._front.holders
-        known = self._known_way_of(frame)
+        holders = self._services.holders
+        known = self._connected_holder_of(frame)
         if message.method is None:
             return known
         if message.session_id is not None:
@@ -407,7 +411,7 @@ class ViewerLink(ABC):
                 known = await self._upstream(path)
                 self._by_session[message.session_id] = known
                 # Its questions may have come over an earlier socket, and are answered over this.
-                self._by_ask[session_key(message.session_id)] = known
+                self._by_question[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
             key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
@@ -423,20 +427,20 @@ class ViewerLink(ABC):
 
     async def _holder_of(self, session_id: str) -> str | None:
         """Return the socket of a session's holder, which an observer does not have started."""
-        holders = self._front.holders
+        holders = self._services.holders
         if self.grant.role is Role.CONTROLLER:
             return await holders.of_session(session_id, self._client)
         path = holders.live(session_id)
         return path if path is not None and await answers(path) else None
 
     def _no_holder(self, session_id: str) -> dict[str, Any]:
-        if self.grant.role is Role.OBSERVER and self._front.holders.is_known(session_id):
+        if self.grant.role is Role.OBSERVER and self._services.holders.is_known(session_id):
             return refusals.agent_not_running()
         return refusals.unknown_session(session_id)
 
-    def _asker_of(self, request_id: bytes | None) -> Upstream | None:
+    def _questioner_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
-        return self._by_ask.get(read_ask_id(request_id)[0])
+        return self._by_question.get(read_ask_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
         real = _real(path)
@@ -463,9 +467,10 @@ class ViewerLink(ABC):
             "new": self._is_new,
             "events": self.has_events,
             "framed": self.takes_framed,
+            "checked": True,
             "initialize": self._client,
         }
-        upstream = await Upstream.open(real, hello, self._front.holders)
+        upstream = await Upstream.open(real, hello, self._services.holders)
         self._upstreams[real] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream
@@ -535,13 +540,16 @@ class ViewerLink(ABC):
 
     def _leave_session(self, session_id: str, upstream: Upstream) -> None:
         """Forget that this holder has a session, which another may have by now."""
-        for ways, name in ((self._by_session, session_id), (self._by_ask, session_key(session_id))):
+        for ways, name in (
+            (self._by_session, session_id),
+            (self._by_question, session_key(session_id)),
+        ):
             if ways.get(name) is upstream:
                 del ways[name]
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
-        self.met.passed(line)
+        self.quality.holder_sent(line)
         if upstream.unanswered and b'"method"' not in line[:64]:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
@@ -553,17 +561,19 @@ class ViewerLink(ABC):
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-                self._by_ask[read_ask_id(frame.message.request_id)[0]] = upstream
+                self._by_question[read_ask_id(frame.message.request_id)[0]] = upstream
 
     def _answered(self, upstream: Upstream, frame: Frame) -> None:
-        asked = self._unanswered.get(frame.message.request_id or b"")
-        if asked is None or asked.upstream is not upstream:
+        request = self._unanswered.get(frame.message.request_id or b"")
+        if request is None or request.upstream is not upstream:
             return
         del self._unanswered[frame.message.request_id or b""]
-        if asked.closes and frame.message.error is UNSET:
-            self._leave_session(asked.closes, upstream)  # who asks for it again has it brought back
+        if request.closes and frame.message.error is UNSET:
+            self._leave_session(
+                request.closes, upstream
+            )  # who asks for it again has it brought back
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-        if asked.opens and isinstance(session_id, str):
+        if request.opens and isinstance(session_id, str):
             self._by_session[session_id] = upstream
 
 

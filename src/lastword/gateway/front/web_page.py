@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from lastword.gateway.front.page_files import SAFE, TYPES, page_files
+from lastword.web.files import SAFE, TYPES, gateway_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
 
-    from lastword.gateway.front.doorkeeper import Asked, Doorkeeper, Refusal
-    from lastword.gateway.front.page_files import PageFile
+    from lastword.gateway.front.doorkeeper import Doorkeeper, Refusal, Requester
+    from lastword.web.files import PageFile
 
 
 class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class WebPage:
 
     async def asset(self, request: Request) -> Response:
         """`GET /page/{name}`."""
-        kept = page_files().get(request.path_params["name"])
+        kept = gateway_files().get(request.path_params["name"])
         suffix = Path(request.path_params["name"]).suffix
         if kept is None or suffix not in TYPES:
             return Response("There is no such file.\n", 404, SAFE, "text/plain")
@@ -61,9 +61,9 @@ class WebPage:
     def page(self, request: Request) -> Response:
         """`GET /`, for an admitted user."""
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
-        return _packed(request, page_files()["index.html"], 200, headers, "text/html")
+        return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    def log_in(self, request: Request, asked: Asked) -> Response:
+    def log_in(self, request: Request, asked: Requester) -> Response:
         """`GET /?code=…`: follow a link.
 
         Raises:
@@ -86,7 +86,7 @@ class WebPage:
 
 def refused(refusal: Refusal) -> Response:
     """Return a refusal as a page of text."""
-    said, how = refusal.said, ""
+    said, how = refusal.message, ""
     if refusal.status == 401:  # noqa: PLR2004
         said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
     body = _REFUSED.format(said=html.escape(said), how=how)

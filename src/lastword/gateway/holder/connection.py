@@ -16,22 +16,24 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.api import answering
+from lastword.gateway.holder import answering
 from lastword.gateway.holder.session import pump
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.render import META, Form
+from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.viewing.attachment import Attachment
     from lastword.gateway.viewing.reader import Pulled, Reset
 
-HIGH_WATER_BYTES = 64 * 1024
 MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
 CLOSE_SECONDS = 2.0
@@ -151,6 +153,7 @@ class FrontLink:
         """Who it is for, once its front has said so."""
         self.form: Form = Form.LINES
         """How its viewer is sent what others are sent too."""
+        self._read: Callable[[bytes], Frame] = viewer_frames.read
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
@@ -159,7 +162,7 @@ class FrontLink:
         """The next line, waited for while the agent starts."""
         self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
-        writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+        writer.transport.set_write_buffer_limits(UNREAD_BY_FRONT_BYTES)
 
     async def close(self) -> None:
         """Close it, with what was written to it sent."""
@@ -216,7 +219,7 @@ class FrontLink:
         if self.viewer is NOBODY:
             return
         try:
-            frame = viewer_frames.read(line)
+            frame = self._read(line)
         except viewer_frames.FrameError as error:
             self.send(error.answer)
             return
@@ -234,6 +237,9 @@ class FrontLink:
         if word == wire.HELLO:
             failed = await self._ready()
             self.viewer = _viewer(facts)
+            # As trustworthy as the role that the hello names: only our own user can connect.
+            if facts.get("checked") is True:
+                self._read = viewer_frames.read_checked
             self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {
                 "version": wire.VERSION,
@@ -248,7 +254,7 @@ class FrontLink:
             sessions = [session.describe() for session in self._holder.sessions.values()]
             ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
             facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
-            quality = self._holder.quality.told(self._holder.sessions.values())
+            quality = self._holder.quality.report(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word in answering.ANSWERED:
             self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])

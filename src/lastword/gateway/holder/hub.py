@@ -442,7 +442,7 @@ class Hub:
             ToAgent(refusals.cancelled_answer(ask.method, ask.agent_id))
             for ask in self._asks.values()
         ]
-        self._end_open(refusals.closed_answer, now_ms)
+        self._end_open(lambda number, opened: refusals.closed_answer(number, opened.method), now_ms)
         return [*answers]
 
     def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from lastword._version import __version__
-from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.viewing.request_ids import number_of
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-
-EXTENSION: dict[str, Any] = {"version": 1, "retry": True}
 
 
 class RequestFailedError(Exception):
@@ -86,33 +83,3 @@ class OwnRequests:
             if not future.done():
                 future.set_exception(RequestFailedError(error))
         self._waiting.clear()
-
-
-def initialize_params(client: dict[str, Any], *, client_fs: bool = False) -> dict[str, Any]:
-    """Return the holder's `initialize` params: the client's, plus what lastword reads.
-
-    The agent works with files on the gateway's machine, so the client's file system and terminals
-    are left out unless they are asked for.
-    """
-    dialect = acp.dialect(client.get("protocolVersion"))
-    capabilities = dict(object_of(client.get(dialect.client_capabilities)))
-    if not client_fs:
-        capabilities.pop("fs", None)
-        capabilities.pop("terminal", None)
-    meta = {
-        key: value
-        for key, value in object_of(capabilities.get("_meta")).items()
-        if key != "agent_error"
-    }
-    capabilities["_meta"] = meta | {"agent_error": EXTENSION}
-    # Whoever looks later may show notices; the first one's word is not theirs.
-    capabilities["session"] = object_of(capabilities.get("session")) | {"notices": {}}
-    return {
-        "protocolVersion": dialect.version,
-        dialect.client_capabilities: capabilities,
-        dialect.client_info: {
-            "name": "lastword-gateway",
-            "title": "lastword gateway",
-            "version": __version__,
-        },
-    }

@@ -5,7 +5,7 @@ Owns how many are logged in an hour, and the count of those that are not. Sans-I
 
 from __future__ import annotations
 
-from lastword.gateway.front.limits import Rate, RateLimiter
+from lastword.gateway.viewing.rates import Rate, RateLimiter
 
 PER_HOUR = 240
 """Entries about the viewers of one role, or of clients' own errors: as many as the record keeps of

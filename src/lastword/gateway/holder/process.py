@@ -27,24 +27,24 @@ from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.connection import FrontLink
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
-from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError, initialize_params
+from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
+from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
 from lastword.gateway.quality import table
-from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own import OwnReports
-from lastword.outbox.target import Wish
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.log.owner import LogLock
+    from lastword.gateway.settings.holder import HolderSettings
 
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
@@ -61,50 +61,6 @@ made and then lost, and a viewer of each would be told that there is no agent.""
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session waits for one, once no front is there."""
-
-
-class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a holder.
-
-    Attributes:
-        name: the name of its socket, and of its files beside it.
-        run_folder: the folder of the sockets; for its user alone.
-        address: the URL of the gateway that starts it.
-        log_folder: the folder of the logs; for its user alone.
-        record_folder: the folder of the record; empty for none.
-        command: the agent's command.
-        options: the options of `lastword run`.
-        client: the `initialize` params of the client that it is started for.
-        session: the session whose log it takes over; empty for a new agent without one.
-        root: sessions work in this folder or below it.
-        log_limit_bytes: the maximum size of a log.
-        unattended_seconds: how long a question waits for a viewer; `None` for not at all.
-        client_fs: the agent may use the client's file system and terminals.
-        viewers: the maximum number of viewers attached to one session.
-        idle_close_seconds: when to end a session without viewers in which no turn is running.
-        detach_grace_seconds: when to end a session without viewers, turn or not; 0 for never.
-        state_folder: the folder of the outbox.
-        report: where failures are reported.
-    """
-
-    name: str
-    run_folder: str
-    log_folder: str
-    address: str = ""
-    record_folder: str = ""
-    command: list[str]
-    options: list[str] = []
-    client: dict[str, Any] = {}
-    session: str = ""
-    root: str = ""
-    log_limit_bytes: int = 64 * 1024 * 1024
-    unattended_seconds: float | None = 24 * 3600.0
-    client_fs: bool = False
-    viewers: int = 64
-    idle_close_seconds: float = 7 * 24 * 3600.0
-    detach_grace_seconds: float = 0.0
-    state_folder: str = ""
-    report: Wish = Wish()
 
 
 def now_ms() -> int:
@@ -204,7 +160,7 @@ class Holder:
 
     async def _start(self) -> None:
         """Initialize the agent, and restore the session that it is started for."""
-        params = initialize_params(self.settings.client, client_fs=self.settings.client_fs)
+        params = self.settings.initialize_params(self.settings.client)
         try:
             self.initialized = await self.conversation.request(acp.INITIALIZE, params)
         except RequestFailedError as failed:
@@ -354,7 +310,7 @@ class Holder:
         if owner is not None:
             owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
-            self.agent.read_on(wanted=False)
+            self.agent.pause(paused=True)
 
     def _without_reserved_names(self, frame: Frame) -> Frame | None:
         """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
@@ -519,7 +475,7 @@ class Holder:
             session.tick(now)
             behind = behind or session.log.is_behind
             due = min(due, session.next_tick())
-        self.agent.read_on(wanted=not behind)
+        self.agent.pause(paused=behind)
         self.record.flush()
         if not self.sessions and not self._links:
             due = min(due, self._alone_since + SPARE_SECONDS)

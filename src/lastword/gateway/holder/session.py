@@ -26,14 +26,14 @@ from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.holder.hub import Hub, Retell, ToAgent
 from lastword.gateway.holder.own_requests import RequestFailedError
+from lastword.gateway.holder.quality import CountedLog
 from lastword.gateway.log.owner import LogLock, LogOwnedError
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
 from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.lag import LagMeter
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
+from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.connection import AttachedSession
     from lastword.gateway.holder.hub import HubEffect
     from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.log.entries import Gap
-    from lastword.gateway.quality.held import HolderQuality
     from lastword.gateway.viewing.attachment import Attachment, Viewer
 
 TRIM_EVERY = 1024
@@ -52,9 +52,6 @@ TRIM_EVERY = 1024
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
-
-LOOK_AT_LAG_SECONDS = 1.0
-"""How often it is looked who is how far behind."""
 
 
 class HeldSession:

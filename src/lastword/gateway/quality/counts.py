@@ -1,7 +1,7 @@
 """Counts: how often something happened and how long it took, as values that can be added.
 
-Owns the counters and histograms of one process, and their serialised form. They are only numbers;
-they do not say whom they are about.
+Owns the counters and histograms of one process, and the report in which a holder sends or leaves
+its own. They are only numbers, and name nobody.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from bisect import bisect_left
 import msgspec
 
 from lastword.gateway.quality.table import BY_NAME, SEPARATOR, Metric, MetricKind, metric_of
+
+LEFT = ".counts"
+"""How the name of the file ends that a holder leaves behind in the run folder."""
 
 
 class Distribution(msgspec.Struct):
@@ -31,7 +34,7 @@ class Distribution(msgspec.Struct):
         """Return a histogram without values."""
         return cls(bounds, [0] * (len(bounds) + 1))
 
-    def see(self, value: float) -> None:
+    def observe(self, value: float) -> None:
         """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
@@ -50,7 +53,7 @@ class Distribution(msgspec.Struct):
             below, lower = below + count, bound
         return lower if rank else None
 
-    def add(self, other: Distribution) -> None:
+    def include(self, other: Distribution) -> None:
         """Add another one's values; its bounds may be those of another version."""
         for bound, count in zip((*other.bounds, float("inf")), other.counts, strict=False):
             self.counts[bisect_left(self.bounds, bound)] += count
@@ -71,10 +74,10 @@ class Counts(msgspec.Struct, kw_only=True):
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
         """Add one value to a histogram."""
         key = metric.key(*labels)
-        seen = self.distributions.get(key)
-        if seen is None:
-            seen = self.distributions[key] = Distribution.empty(metric.bounds)
-        seen.see(value)
+        distribution = self.distributions.get(key)
+        if distribution is None:
+            distribution = self.distributions[key] = Distribution.empty(metric.bounds)
+        distribution.observe(value)
 
     def include(self, other: Counts) -> None:
         """Add another process' counts. Series unknown to this version are left out."""
@@ -82,13 +85,27 @@ class Counts(msgspec.Struct, kw_only=True):
             metric = metric_of(key)
             if metric is not None and metric.kind is MetricKind.COUNTER and value > 0:
                 self.add(metric, value, *labels_of(key))
-        for key, seen in other.distributions.items():
+        for key, distribution in other.distributions.items():
             metric = metric_of(key)
             if metric is not None and metric.kind is MetricKind.HISTOGRAM:
                 ours = self.distributions.setdefault(
                     metric.key(*labels_of(key)), Distribution.empty(metric.bounds)
                 )
-                ours.add(seen)
+                ours.include(distribution)
+
+
+class QualityReport(msgspec.Struct, kw_only=True):
+    """What a holder reports beside its status, or leaves behind when it ends.
+
+    Attributes:
+        id: identifies the holder's process; never used again.
+        counts: what has happened since its start.
+        gauges: the state of its sessions.
+    """
+
+    id: str
+    counts: Counts
+    gauges: dict[str, float] = {}
 
 
 def labels_of(key: str) -> list[str]:
@@ -110,14 +127,14 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     def values_of(self, metric: Metric) -> dict[str, float]:
         """Return the series of a counter or a gauge, including those that are still 0."""
         source = self.gauges if metric.kind is MetricKind.GAUGE else self.counts.counters
-        found = dict.fromkeys(metric.zeros(), 0.0)
-        return found | {key: value for key, value in source.items() if _is_of(key, metric)}
+        series = dict.fromkeys(metric.zeros(), 0.0)
+        return series | {key: value for key, value in source.items() if _is_of(key, metric)}
 
     def distributions_of(self, metric: Metric) -> dict[str, Distribution]:
         """Return the series of a histogram, including those without values."""
-        found = {key: Distribution.empty(metric.bounds) for key in metric.zeros()}
-        seen = self.counts.distributions
-        return found | {key: value for key, value in seen.items() if _is_of(key, metric)}
+        series = {key: Distribution.empty(metric.bounds) for key in metric.zeros()}
+        own = self.counts.distributions
+        return series | {key: value for key, value in own.items() if _is_of(key, metric)}
 
 
 def _is_of(key: str, metric: Metric) -> bool:

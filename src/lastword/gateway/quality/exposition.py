@@ -33,8 +33,8 @@ def exposition(snapshot: Snapshot) -> str:
             f"# HELP {metric.exposed} {metric.help}",
             f"# TYPE {metric.exposed} {metric.kind.value}",
         ]
-        told = _buckets if metric.kind is MetricKind.HISTOGRAM else _values
-        lines += told(metric, snapshot)
+        lines_of = _buckets if metric.kind is MetricKind.HISTOGRAM else _values
+        lines += lines_of(metric, snapshot)
     return "\n".join(lines) + "\n"
 
 
@@ -44,20 +44,20 @@ def _values(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _buckets(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
-    for key, seen in snapshot.distributions_of(metric).items():
+    for key, distribution in snapshot.distributions_of(metric).items():
         ends = [*map(number, metric.bounds), "+Inf"]
-        for end, count in zip(ends, accumulate(seen.counts), strict=True):
+        for end, count in zip(ends, accumulate(distribution.counts), strict=True):
             yield f"{metric.exposed}_bucket{_labels(metric, key, le=end)} {count}"
         labels = _labels(metric, key)
-        yield f"{metric.exposed}_sum{labels} {number(seen.total)}"
-        yield f"{metric.exposed}_count{labels} {sum(seen.counts)}"
+        yield f"{metric.exposed}_sum{labels} {number(distribution.total)}"
+        yield f"{metric.exposed}_count{labels} {sum(distribution.counts)}"
 
 
 def _labels(metric: Metric, key: str, **more: str) -> str:
     names = [label.name for label in metric.labels]
     pairs = [*zip(names, labels_of(key), strict=True), *more.items()]
-    told = ",".join(f'{name}="{escaped(value)}"' for name, value in pairs)
-    return f"{{{told}}}" if told else ""
+    text = ",".join(f'{name}="{escaped(value)}"' for name, value in pairs)
+    return f"{{{text}}}" if text else ""
 
 
 def escaped(text: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.front_counts import FrontCounts
 
 MAX_ATTACHING = 64
 MAX_SESSIONS = 64
@@ -34,7 +34,7 @@ class LinkQuality:
         """For each request that attaches its method, and when it came."""
         self._acknowledged: dict[str, int] = {}
 
-    def asked(self, frame: Frame) -> None:
+    def request(self, frame: Frame) -> None:
         """Note a frame from the viewer that is passed on."""
         method, request_id = frame.message.method, frame.message.request_id
         if request_id is None or method not in ATTACHES:
@@ -42,7 +42,7 @@ class LinkQuality:
         if len(self._attaching) < MAX_ATTACHING:
             self._attaching[request_id] = (method, time.perf_counter())
 
-    def passed(self, line: bytes) -> None:
+    def holder_sent(self, line: bytes) -> None:
         """Note a line from a holder for the viewer."""
         if not self._attaching or b'"method"' in line[:ENVELOPE_BYTES]:
             return
@@ -61,7 +61,7 @@ class LinkQuality:
             seconds = time.perf_counter() - began
             self._measured.observe(table.ATTACH, seconds, method, outcome)
 
-    def probed(self, frame: Frame, sessions: Iterable[str]) -> None:
+    def ping(self, frame: Frame, sessions: Iterable[str]) -> None:
         """Take in `_lastword/ping`: the viewer's position, and the duration of its last ping.
 
         The position belongs to the session that it names, or to the only one of `sessions`, to
@@ -71,11 +71,11 @@ class LinkQuality:
         rtt, seq = params.get("rttMs"), params.get("seq")
         if isinstance(rtt, (int, float)) and not isinstance(rtt, bool) and 0 <= rtt <= MAX_RTT_MS:
             self._measured.observe(table.RTT, rtt / 1000, "viewer")
-        known = list(sessions)
+        attached = list(sessions)
         named = params.get("sessionId")
-        session = named if isinstance(named, str) else known[0] if len(known) == 1 else ""
+        session = named if isinstance(named, str) else attached[0] if len(attached) == 1 else ""
         has_room = session in self._acknowledged or len(self._acknowledged) < MAX_SESSIONS
-        if session in known and has_room and isinstance(seq, int) and not isinstance(seq, bool):
+        if session in attached and has_room and isinstance(seq, int) and not isinstance(seq, bool):
             self._acknowledged[session] = seq
 
     def unacknowledged(self, heads: Mapping[str, int]) -> int:

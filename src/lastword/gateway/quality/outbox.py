@@ -29,7 +29,7 @@ COUNTED = {SENT: (table.REPORTS_SENT, ()), REFUSED: (table.REPORTS_REFUSED, ())}
 BUSY_SECONDS = 0.05
 
 
-class OutboxSeen:
+class OutboxMetrics:
     """The outbox of a state folder, as of the last successful read."""
 
     def __init__(self, folder: str) -> None:
@@ -38,9 +38,9 @@ class OutboxSeen:
         self.counts: Counts = Counts()
         self._path = os.path.join(folder, NAME) if folder else ""
         self._last: dict[str, int] = {}
-        """The file's counts at the last look, from which they grow, or begin anew."""
+        """The file's counts at the last read, from which they grow; a new file begins at 0."""
 
-    def look(self) -> None:
+    def read(self) -> None:
         """Read it again; if that fails, the old values stay."""
         if not os.path.exists(self._path):
             self.gauges, self._last = {}, {}

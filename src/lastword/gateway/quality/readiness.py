@@ -111,7 +111,7 @@ class Readiness:
 
 
 def _is_writable(folder: str) -> bool:
-    """Tell whether the folder can be written to. A full disk has the rights, but no space."""
+    """Return whether the folder can be written to. A full disk has the rights, but no space."""
     try:
         make_folder(folder)
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:

@@ -91,28 +91,32 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 _SUFFIXES = {"s": "_seconds", "By": "_bytes"}
 
 
-def _counter(name: str, unit: str, told: str, *labels: Label) -> Metric:
+def _counter(name: str, unit: str, description: str, *labels: Label) -> Metric:
     return Metric(
         name=f"lastword.gateway.{name}",
         kind=MetricKind.COUNTER,
         unit=unit,
-        help=told,
+        help=description,
         labels=labels,
     )
 
 
-def _gauge(name: str, unit: str, told: str, *labels: Label) -> Metric:
+def _gauge(name: str, unit: str, description: str, *labels: Label) -> Metric:
     return Metric(
-        name=f"lastword.gateway.{name}", kind=MetricKind.GAUGE, unit=unit, help=told, labels=labels
+        name=f"lastword.gateway.{name}",
+        kind=MetricKind.GAUGE,
+        unit=unit,
+        help=description,
+        labels=labels,
     )
 
 
-def _histogram(name: str, told: str, bounds: tuple[float, ...], *labels: Label) -> Metric:
+def _histogram(name: str, description: str, bounds: tuple[float, ...], *labels: Label) -> Metric:
     return Metric(
         name=f"lastword.gateway.{name}",
         kind=MetricKind.HISTOGRAM,
         unit="s",
-        help=told,
+        help=description,
         labels=labels,
         bounds=bounds,
     )
@@ -143,7 +147,7 @@ RTT = _histogram(
     Label("source", ("websocket", "viewer")),
 )
 PINGS_MISSED = _counter(
-    "pings.missed", "{ping}", "WebSocket pings that no pong came to in time; the socket is closed."
+    "pings.missed", "{ping}", "WebSocket pings without a pong in time; the socket is then closed."
 )
 CONNECTIONS = _gauge("connections", "{connection}", "Viewers' open connections.", TRANSPORT)
 CLOSED = _counter(
@@ -156,12 +160,12 @@ CLOSED = _counter(
 ENDED = _counter(
     "connections.ended",
     "{connection}",
-    "Viewers' connections that ended, by why, in the words of events and of the record.",
+    "Viewers' connections that ended, by cause, in the words of events and of the record.",
     Label("cause", tuple(sorted({*CAUSES.values(), *CAUSE_OF_CODE.values()}))),
 )
 ATTACH = _histogram(
     "attach.duration",
-    "From a request that opens, loads or resumes a session to its answer.",
+    "Time from a request that opens, loads or resumes a session to its answer.",
     REACHES,
     Label("method", ("session/new", "session/load", "session/resume")),
     Label("outcome", ("ok", "error")),
@@ -169,49 +173,51 @@ ATTACH = _histogram(
 UNACKNOWLEDGED = _gauge(
     "entries.unacknowledged",
     "{entry}",
-    "Entries that viewers which acknowledge have not yet said they have, summed over viewers.",
+    "Entries not yet acknowledged, summed over the viewers that acknowledge them.",
 )
 HOLDERS = _gauge(
     "holders",
     "{process}",
-    "Processes that hold an agent, by whether they answer.",
+    "Processes that run an agent, by whether they answer.",
     Label("state", ("answering", "silent")),
 )
-STARTED = _gauge("start_time", "s", "When this front began, in seconds since 1970 UTC.")
+STARTED = _gauge("start_time", "s", "When this front started, in seconds since 1970 UTC.")
 
 # The holders'.
 
 ENTRIES = _counter("log.entries", "{entry}", "Entries that were committed to sessions' logs.")
 WRITTEN = _counter("log.written", "By", "Bytes of entries that were committed.")
 COMMIT = _histogram(
-    "log.commit.duration", "Time to commit what came in one read; it is sent after.", COMMITS
+    "log.commit.duration",
+    "Time to commit the entries of one read, which are sent after it.",
+    COMMITS,
 )
 LOG_SIZE = _gauge("log.size", "By", "Bytes of entries that the logs of open sessions keep.")
 DELIVERED = _counter(
-    "entries.delivered", "{entry}", "Entries that were handed to viewers' connections."
+    "entries.delivered", "{entry}", "Entries that were sent to viewers' connections."
 )
 REPLAYED = _counter(
-    "entries.replayed", "{entry}", "Those of them that were older than the viewer's attach."
+    "entries.replayed", "{entry}", "Delivered entries that were older than the viewer's attach."
 )
 GAP_REASON = Label("reason", ("trimmed",))
-GAPS = _counter("gaps", "{gap}", "Gaps that viewers were told, by why.", GAP_REASON)
+GAPS = _counter("gaps", "{gap}", "Gaps that were sent to viewers, by reason.", GAP_REASON)
 MISSED = _counter("entries.missed", "{entry}", "Entries in those gaps.", GAP_REASON)
 RECONNECTS = _counter(
     "reconnects",
     "{reconnect}",
-    "Viewers that came back to a session, by the close code that they had left with.",
+    "Viewers that reconnected to a session, by the close code of their last connection.",
     CODES,
 )
 ASKED = _counter("questions.asked", "{question}", "Questions that agents asked.")
 SETTLED = _counter(
     "questions.settled",
     "{question}",
-    "Questions that are over, by who decided.",
+    "Questions that were settled, by who decided.",
     Label("outcome", ("viewer", "policy", "withdrawn", "lost")),
 )
 OPEN_QUESTIONS = _gauge("questions.open", "{question}", "Questions that nobody has answered.")
 TURNS = _counter(
-    "turns", "{turn}", "Turns that ended, by how.", Label("outcome", ("answered", "failed"))
+    "turns", "{turn}", "Turns that ended, by outcome.", Label("outcome", ("answered", "failed"))
 )
 ERRORS = _counter(
     "errors",
@@ -222,24 +228,29 @@ ERRORS = _counter(
 EVENTS = _counter(
     "events",
     "{event}",
-    "What befell sessions.",
+    "Events of sessions, by kind.",
     Label("event", tuple(word for kind, word in WORDS.items() if kind in RECORDED)),
 )
 RESERVED = _counter(
     "frames.reserved",
     "{frame}",
-    "Agents' frames with names that are the gateway's own, which are removed, by the kind of name.",
+    "Agents' frames with names reserved for the gateway, which are removed, by kind of name.",
     Label("used", ("method", "meta")),
 )
 SESSIONS = _gauge(
     "sessions", "{session}", "Open sessions.", Label("state", ("idle", "running", "waiting"))
 )
 VIEWERS = _gauge(
-    "viewers", "{viewer}", "Viewers at sessions.", Label("role", ("controller", "observer"))
+    "viewers",
+    "{viewer}",
+    "Viewers that are attached to sessions.",
+    Label("role", ("controller", "observer")),
 )
 LAG = _gauge("lag.entries", "{entry}", "Entries that viewers are behind, summed over viewers.")
-LAG_MOST = _gauge("lag.entries.max", "{entry}", "Entries that the furthest one is behind.")
-LAG_SIZE = _gauge("lag.size", "By", "Bytes that viewers are behind, summed over viewers, about.")
+LAG_MOST = _gauge("lag.entries.max", "{entry}", "Entries that the slowest viewer is behind.")
+LAG_SIZE = _gauge(
+    "lag.size", "By", "Approximate bytes that viewers are behind, summed over viewers."
+)
 
 # The outbox'.
 
@@ -249,17 +260,17 @@ REPORTS = _gauge(
     "Error reports in the outbox, by whether they will be tried again.",
     Label("state", ("waiting", "dead")),
 )
-REPORTS_SENT = _counter("outbox.sent", "{report}", "Error reports that arrived.")
+REPORTS_SENT = _counter("outbox.sent", "{report}", "Error reports that were delivered.")
 REPORTS_REFUSED = _counter(
     "outbox.refused", "{report}", "Error reports that were refused for good: dead letters."
 )
 REPORTS_DROPPED = _counter(
     "outbox.dropped",
     "{report}",
-    "Error reports that were let go of, by why.",
+    "Error reports that were dropped, by reason.",
     Label("reason", ("full", "old", "unwritten", "damaged")),
 )
-OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest report that waits; 0 for none.")
+OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest waiting report; 0 if there is none.")
 
 METRICS = (
     *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ENDED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),

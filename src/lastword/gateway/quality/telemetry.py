@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lastword.gateway.quality.counts import Snapshot
-    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.front_counts import FrontCounts
     from lastword.gateway.quality.table import Metric
     from lastword.otel.gateway_meters import GatewayMeters
 
@@ -29,7 +29,7 @@ COMMIT_TIME = "lastword.gateway.log.commit.time"
 
 def instruments() -> tuple[Instrument, ...]:
     """Return the metrics that are reported."""
-    told = [
+    listed = [
         Instrument(
             name=metric.name,
             kind=InstrumentKind(metric.kind.value),
@@ -40,19 +40,23 @@ def instruments() -> tuple[Instrument, ...]:
         for metric in table.METRICS
         if metric is not table.COMMIT and metric.name not in names.COUNTERS
     ]
-    for name, unit, said in (
+    for name, unit, description in (
         (COMMITS, "{commit}", "Commits to sessions' logs."),
-        (COMMIT_TIME, "s", "Time that they took together."),
+        (COMMIT_TIME, "s", "Total time of commits to sessions' logs."),
     ):
-        told.append(Instrument(name=name, kind=InstrumentKind.COUNTER, unit=unit, description=said))
-    return tuple(told)
+        listed.append(
+            Instrument(name=name, kind=InstrumentKind.COUNTER, unit=unit, description=description)
+        )
+    return tuple(listed)
 
 
 def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
     """Return the values of an instrument that is read."""
     if name in {COMMITS, COMMIT_TIME}:
-        for seen in snapshot.distributions_of(table.COMMIT).values():
-            yield InstrumentReading(sum(seen.counts) if name == COMMITS else seen.total, {})
+        for distribution in snapshot.distributions_of(table.COMMIT).values():
+            yield InstrumentReading(
+                sum(distribution.counts) if name == COMMITS else distribution.total, {}
+            )
         return
     metric = table.BY_NAME[name]
     for key, value in snapshot.values_of(metric).items():
@@ -72,7 +76,7 @@ def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMet
     meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
     if meters is not None:
         record = meters.record
-        measured.tell(
+        measured.listen(
             lambda metric, value, labels: record(
                 metric.name, value, attributes_of(metric, list(labels))
             )

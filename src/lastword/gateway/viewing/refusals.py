@@ -5,23 +5,21 @@ Owns the messages. Each says what to do.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lastword.client.link_words import BY_NAME
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
-    from lastword.gateway.holder.hub import OpenIn
     from lastword.gateway.log.owner import LogOwner
-
-"""ACP's own code for a resource that is not there."""
-
 
 RESERVED: dict[str, Any] = {
     "code": acp.METHOD_NOT_FOUND,
-    "message": "Methods below _lastword/ are the gateway's own.",
+    "message": "Methods that begin with _lastword/ are the gateway's own.",
 }
 _CLOSED: dict[str, Any] = {
     "code": acp.REQUEST_CANCELLED,
@@ -29,80 +27,112 @@ _CLOSED: dict[str, Any] = {
 }
 
 
-def _refused(reason: str, message: str, action: Action) -> dict[str, Any]:
+def _refused(
+    word: str, message: str = "", *, retry_safety: RetrySafety = RetrySafety.NEVER
+) -> dict[str, Any]:
+    """Return the error object of a word, with its own sentences where no message is given."""
+    row = BY_NAME[word]
     error = AgentError(
-        type=ErrorType.INVALID_REQUEST,
-        message=message,
+        type=ErrorType(row.type),
+        message=message or f"{row.sentence} {row.advice}",
         retryable=False,
-        reason=reason,
+        reason=word,
         origin=Origin.LASTWORD,
         phase=Phase.BEFORE_REQUEST,
-        retry_safety=RetrySafety.NEVER,
-        action=action,
+        retry_safety=retry_safety,
+        action=Action(row.action),
     )
     return error_object(error)
 
 
-def observes() -> dict[str, Any]:
-    """Refuse an observer what only a controller may do."""
-    said = "This connection may watch the session and not steer it. Use a controller's token."
-    return _refused("observer", said, Action.FIX_CONFIGURATION)
+def _failed(
+    kind: ErrorType, reason: str, message: str, action: Action, **facts: Any
+) -> dict[str, Any]:
+    """Return the error object of a failure of the agent's process."""
+    error = AgentError(
+        type=kind,
+        message=message,
+        retryable=True,
+        reason=reason,
+        origin=Origin.PROCESS,
+        retry_safety=RetrySafety.ASK,
+        action=action,
+        **facts,
+    )
+    return error_object(error)
 
 
-def one_session() -> dict[str, Any]:
-    """Refuse the bearer of a token for one session what concerns others, or the whole agent."""
-    said = "This token is for one session alone. Use a token for all sessions."
-    return _refused("one_session", said, Action.FIX_CONFIGURATION)
+observes = partial(_refused, "observer")
+"""Refuse an observer what only a controller may do."""
 
+one_session = partial(_refused, "one_session")
+"""Refuse the bearer of a token for one session what concerns others, or the whole agent."""
 
-def too_many_sessions() -> dict[str, Any]:
-    """Refuse another session in an agent that has as many as it may."""
-    said = "This agent has as many sessions as it may. Close one of them."
-    return _refused("too_many_sessions", said, Action.WAIT)
+too_many_sessions = partial(_refused, "too_many_sessions")
+"""Refuse another session in an agent that has as many as it may have."""
 
+turn_open = partial(_refused, "turn_open")
+"""Refuse a prompt while another viewer's turn is running."""
 
-def turn_open() -> dict[str, Any]:
-    """Refuse a prompt while another viewer's turn is running."""
-    said = "Another window's turn is running in this session. Wait for its end, or cancel it."
-    return _refused("turn_open", said, Action.WAIT)
+too_many_viewers = partial(_refused, "too_many_viewers")
+"""Refuse a viewer of a session that has as many as it may have."""
+
+too_fast = partial(
+    _refused,
+    "too_many_requests",
+    "Requests of this kind come too fast over this connection. Wait a moment.",
+)
+"""Refuse a request of a kind that comes too often."""
+
+too_much_waits = partial(
+    _refused,
+    "too_many_requests",
+    "Too much from this connection is waiting for its agents. Send it again later.",
+)
+"""Refuse a viewer from whom too much waits for agents."""
+
+agent_not_running = partial(
+    _refused,
+    "observer",
+    "No agent is running for this session. It is available again once a controller opens it.",
+)
+"""Refuse an observer a session whose agent would have to be started."""
+
+no_log = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
+"""Refuse because a session's log cannot be written, so its operator has to act."""
+
+holder_lost = partial(
+    _failed,
+    ErrorType.AGENT_CRASH,
+    "holder_died",
+    "The process with this session's agent has just ended. Send it again.",
+    Action.RETRY,
+)
+"""Refuse what was sent to a holder that ended at that moment."""
+
+holder_silent = partial(
+    _failed,
+    ErrorType.TIMEOUT,
+    "holder_silent",
+    "The process with this session's agent does not answer. Try again later, or end it: "
+    "`lastword gateway status` shows its number.",
+    Action.RETRY,
+)
+"""Refuse what was sent to a holder that does not answer."""
 
 
 def too_many_open(limit: int) -> dict[str, Any]:
     """Refuse a viewer with too many open requests."""
-    said = f"{limit} requests of this connection wait for their answers. Wait for one of them."
-    return _refused("too_many_requests", said, Action.WAIT)
-
-
-def too_fast() -> dict[str, Any]:
-    """Refuse a request of a kind that comes too often."""
-    said = "Requests of this kind come too fast over this connection. Wait a moment."
-    return _refused("too_many_requests", said, Action.WAIT)
-
-
-def agent_not_running() -> dict[str, Any]:
-    """Refuse an observer a session whose agent would have to be started."""
-    said = "No agent runs for this session. It is there again once a controller opens it."
-    return _refused("observer", said, Action.WAIT)
-
-
-def too_much_waits() -> dict[str, Any]:
-    """Refuse a viewer of whom too much waits for agents."""
-    said = "Too much of this connection waits for its agents. Send it again later."
-    return _refused("too_many_requests", said, Action.WAIT)
-
-
-def too_many_viewers() -> dict[str, Any]:
-    """Refuse a viewer of a session that has as many as it may."""
-    said = "As many viewers are at this session as there may be. Close one, or see --viewers."
-    return _refused("too_many_viewers", said, Action.WAIT)
+    message = f"{limit} requests of this connection are waiting for answers. Wait for one of them."
+    return _refused("too_many_requests", message)
 
 
 def unknown_session(session_id: str) -> dict[str, Any]:
     """Refuse a session that does not exist. Clients know the code."""
-    said = "This session does not exist on the gateway. List the sessions, or start a new one."
+    message = "This session does not exist on the gateway. List the sessions, or start a new one."
     return {
         "code": acp.RESOURCE_NOT_FOUND,
-        "message": said,
+        "message": message,
         "data": {"sessionId": session_id[:200]},
     }
 
@@ -115,79 +145,35 @@ def outside_root(member: str, root: str) -> dict[str, Any]:
         root: The root; empty for a viewer that may not know it.
     """
     below = f"below {root}" if root else "below the gateway's root"
-    said = f"Sessions of this gateway work {below}; {member} is not there. See --root."
-    return _refused("outside_root", said, Action.FIX_CONFIGURATION) | {"code": acp.INVALID_PARAMS}
+    message = f"Sessions of this gateway work {below}; {member} is outside. See --root."
+    return _refused("outside_root", message) | {"code": acp.INVALID_PARAMS}
 
 
 def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
     """Refuse a session whose log another gateway's process writes."""
     port = owner.address.rpartition(":")[2]
     ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
-    said = (
+    message = (
         f"This session belongs to another gateway of yours, {owner.address or 'on this machine'}"
         f" (process {owner.pid}). Connect to that one, or end its agents with {ends}."
     )
-    error = _refused("session_elsewhere", said, Action.FIX_CONFIGURATION)
+    error = _refused("session_elsewhere", message)
     error["data"]["gateway"] = {"pid": owner.pid, "address": owner.address}
     return error
 
 
 def too_many_agents(limit: int) -> dict[str, Any]:
     """Refuse another agent beyond the limit."""
-    said = f"The gateway is full: {limit} agents run already. Close a session, or see --sessions."
-    return _refused("too_many_agents", said, Action.WAIT)
+    message = (
+        f"The gateway is full: {limit} agents are running. Close a session, or see --sessions."
+    )
+    return _refused("too_many_agents", message)
 
 
 def not_started(reason: str) -> dict[str, Any]:
     """Refuse because a holder, and so its agent, could not be started."""
-    said = "The agent could not be started; the gateway's stderr says why. Try again after that."
-    return _failed(ErrorType.AGENT_CRASH, reason, said, Action.RESTART, Phase.STARTUP)
-
-
-def holder_lost() -> dict[str, Any]:
-    """Refuse what a holder was sent that ended at that moment."""
-    said = "The process with this session's agent has just ended. Send it again."
-    return _failed(ErrorType.AGENT_CRASH, "holder_died", said, Action.RETRY, None)
-
-
-def holder_silent() -> dict[str, Any]:
-    """Refuse what a holder was sent that does not answer."""
-    said = (
-        "The process with this session's agent does not answer. Try again later, or end it: "
-        "`lastword gateway status` has its number."
-    )
-    return _failed(ErrorType.TIMEOUT, "holder_silent", said, Action.RETRY, None)
-
-
-def _failed(
-    kind: ErrorType, reason: str, message: str, action: Action, phase: Phase | None
-) -> dict[str, Any]:
-    error = AgentError(
-        type=kind,
-        message=message,
-        retryable=True,
-        reason=reason,
-        origin=Origin.PROCESS,
-        phase=phase,
-        retry_safety=RetrySafety.ASK,
-        action=action,
-    )
-    return error_object(error)
-
-
-def no_log() -> dict[str, Any]:
-    """Refuse because a session's log cannot be written, so its operator has to act."""
-    error = AgentError(
-        type=ErrorType.INTERNAL,
-        message="The gateway cannot write this session's log. Its disk may be full.",
-        retryable=False,
-        reason="log_unwritable",
-        origin=Origin.LASTWORD,
-        phase=Phase.BEFORE_REQUEST,
-        retry_safety=RetrySafety.AUTO,
-        action=Action.REPORT,
-    )
-    return error_object(error)
+    message = "The agent could not be started; the gateway's stderr says why. Try again after that."
+    return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RESTART, phase=Phase.STARTUP)
 
 
 def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
@@ -197,25 +183,18 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
         advice: A sentence on what to do.
         incident: The incident's id, where the end is recorded under one.
     """
-    error = AgentError(
-        type=ErrorType.AGENT_CRASH,
-        message=f"The agent's process ended unexpectedly. {advice}",
-        retryable=True,
-        reason="holder_died",
-        origin=Origin.PROCESS,
-        retry_safety=RetrySafety.ASK,
-        action=Action.RETRY,
-        incident_id=incident,
+    message = f"The agent's process ended unexpectedly. {advice}"
+    return _failed(
+        ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
     )
-    return error_object(error)
 
 
-def answer_of_nobody(method: str, asked: bytes) -> bytes:
+def answer_of_nobody(method: str, question: bytes) -> bytes:
     """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:
-        return jsonrpc.result(b"0", {"outcome": _rejection(asked)})
-    said = "No viewer of this session is there to do this. Go on without it."
-    return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": said})
+        return jsonrpc.result(b"0", {"outcome": _rejection(question)})
+    message = "No viewer of this session is connected to do this. Go on without it."
+    return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": message})
 
 
 def cancelled_answer(method: str, request_id: bytes) -> bytes:
@@ -225,18 +204,18 @@ def cancelled_answer(method: str, request_id: bytes) -> bytes:
     return jsonrpc.error(request_id, _CLOSED)
 
 
-def closed_answer(request_id: bytes, opened: OpenIn) -> bytes:
+def closed_answer(request_id: bytes, method: str) -> bytes:
     """Return the answer to a viewer's request that was open when its session was closed."""
-    if opened.method == acp.PROMPT:
+    if method == acp.PROMPT:
         return jsonrpc.result(request_id, {"stopReason": acp.CANCELLED})
-    if opened.method in acp.ENDS_SESSION:
+    if method in acp.ENDS_SESSION:
         return jsonrpc.result(request_id, {})
     return jsonrpc.error(request_id, _CLOSED)
 
 
-def _rejection(asked: bytes) -> dict[str, Any]:
+def _rejection(question: bytes) -> dict[str, Any]:
     """Return the option that rejects once, if there is one."""
-    params = object_of(object_of(jsonrpc.loads(asked)).get("params"))
+    params = object_of(object_of(jsonrpc.loads(question)).get("params"))
     options = params.get("options")
     for option in options if isinstance(options, list) else ():
         members = object_of(option)

@@ -15,7 +15,7 @@ from lastword.gateway import wire
 
 NOT_JSON: dict[str, Any] = {
     "code": acp.PARSE_ERROR,
-    "message": "This frame is no JSON-RPC message.",
+    "message": "This is not a JSON-RPC message.",
 }
 BATCH: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
@@ -55,9 +55,7 @@ def read(text: bytes) -> jsonrpc.Frame:
     Raises:
         FrameError: It is not one message, or readers could disagree on what it says.
     """
-    frame = jsonrpc.decode(text)
-    if not isinstance(frame, jsonrpc.Frame):
-        raise FrameError(BATCH if text.lstrip()[:1] == b"[" else NOT_JSON)
+    frame = read_checked(text)
     line = wire.one_line(frame.line)
     try:
         _look_at_members(frame)
@@ -67,6 +65,18 @@ def read(text: bytes) -> jsonrpc.Frame:
     except ValueError:  # as of a number of thousands of digits
         raise FrameError(NOT_JSON) from None
     return frame if line is frame.line else jsonrpc.Frame(line, frame.message, frame.shallow)
+
+
+def read_checked(line: bytes) -> jsonrpc.Frame:
+    """Return a message that the front has read before, and that nobody has changed since.
+
+    Raises:
+        FrameError: It is not one message.
+    """
+    frame = jsonrpc.decode(line)
+    if not isinstance(frame, jsonrpc.Frame):
+        raise FrameError(BATCH if line.lstrip()[:1] == b"[" else NOT_JSON)
+    return frame
 
 
 class _MemberError(Exception):

@@ -1,4 +1,4 @@
-"""A correct agent on stdin and stdout, in which others replace one answer by a fault.
+"""A correct agent on stdin and stdout, of which others replace one answer by a fault.
 
 Owns framing, which method answers which message, a healthy answer to each, and the end of the
 process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real
@@ -34,21 +34,21 @@ class Output:
 
     def __init__(self, fd: int = STDOUT) -> None:
         self._fd = fd
-        # A signal's handler may write in the midst of another's frame, as with no lock at all.
+        # Re-entrant: a signal's handler may write in the middle of a frame.
         self._lock = threading.RLock()
         self._numbers = itertools.count()
 
     def write(self, data: bytes) -> None:
-        """Write bytes, all of them."""
+        """Write all bytes."""
         with self._lock:
             write_all(self._fd, data)
 
     def freeze(self) -> None:
-        """From now on nothing can be written, and whoever waits for that waits for ever."""
+        """Block every further write for ever."""
         self._lock.acquire()
 
     def when_free(self) -> None:
-        """Wait until what is being written is written."""
+        """Wait until no write is in progress."""
         with self._lock:
             pass
 
@@ -60,8 +60,8 @@ class Output:
         """Write a `session/update`."""
         self.frame(method="session/update", params={"sessionId": session_id, "update": update})
 
-    def ask(self, session_id: str, method: str, params: Json) -> int:
-        """Write a request; gives its id."""
+    def request(self, session_id: str, method: str, params: Json) -> int:
+        """Write a request; return its id."""
         number = next(self._numbers)
         self.frame(id=number, method=method, params={"sessionId": session_id, **params})
         return number
@@ -72,14 +72,14 @@ class PlainAgent:
 
     Attributes:
         wire: stdout.
-        requests: What answers the request of each method, given its id and its params. An entry
-            may be replaced by whatever does it wrong; a method without one is refused.
-        notifications: The same for notifications, given their params; without one nothing is done.
+        requests: The handler of each method's requests, called with id and params. An entry may be
+            replaced by a faulty one; a method without a handler is refused.
+        notifications: The same for notifications, called with params; others are ignored.
         session_id: The session of the latest prompt.
-        unanswered: The prompts that no answer has ended yet, each with its session.
+        unanswered: The prompts without an answer yet, each with its session.
     """
 
-    says = "Here is the answer."
+    reply = "Here is the answer."
     info: Json | None = None
     capabilities: Json | None = None
 
@@ -99,7 +99,7 @@ class PlainAgent:
     def run(self) -> None:
         """Serve until the end of input."""
         while (message := self.receive()) is not None:
-            self.take(message)
+            self.handle(message)
 
     # --- what comes
 
@@ -115,28 +115,28 @@ class PlainAgent:
             try:
                 message = json.loads(line)
             except (ValueError, RecursionError):
-                error = {"code": PARSE_ERROR, "message": "The line is no valid JSON."}
+                error = {"code": PARSE_ERROR, "message": "The line is not valid JSON."}
                 self.wire.frame(id=None, error=error)
                 continue
             if isinstance(message, dict):
                 yield message
         self.wire.when_free()
 
-    def take(self, message: Json) -> None:
-        """Do with a message what its method says."""
+    def handle(self, message: Json) -> None:
+        """Handle a message by its method."""
         method, params = message.get("method"), message.get("params")
         members = params if isinstance(params, dict) else {}
         if not isinstance(method, str):
-            self.take_answer(message)
+            self.handle_answer(message)
         elif "id" in message:
-            self.take_request(message["id"], method, members)
+            self.handle_request(message["id"], method, members)
         elif method in self.notifications:
             self.notifications[method](members)
 
-    def take_answer(self, message: Json) -> None:
-        """Take the client's answer to what was asked."""
+    def handle_answer(self, message: Json) -> None:
+        """Handle the client's answer to a request."""
 
-    def take_request(self, request_id: object, method: str, params: Json) -> None:
+    def handle_request(self, request_id: object, method: str, params: Json) -> None:
         """Answer a request."""
         if method in self.requests:
             self.requests[method](request_id, params)
@@ -149,8 +149,8 @@ class PlainAgent:
     def initialize(self, request_id: object, _params: Json) -> None:
         """Greet the client."""
         own = {"agentInfo": self.info, "agentCapabilities": self.capabilities}
-        told = {key: value for key, value in own.items() if value is not None}
-        self.wire.frame(id=request_id, result={"protocolVersion": 1, **told})
+        members = {key: value for key, value in own.items() if value is not None}
+        self.wire.frame(id=request_id, result={"protocolVersion": 1, **members})
 
     def new_session(self, request_id: object, _params: Json) -> None:
         """Open a session."""
@@ -159,11 +159,11 @@ class PlainAgent:
         self.wire.frame(id=request_id, result={"sessionId": name})
 
     def name_session(self, number: int) -> str:
-        """Return what a session is called."""
+        """Return a session's id."""
         return f"s{number}"
 
     def prompt(self, request_id: object, params: Json) -> None:
-        """Take a turn."""
+        """Run a turn."""
         self.begin_turn(request_id, params)
         self.serve(request_id)
 
@@ -174,13 +174,13 @@ class PlainAgent:
                 self.end_turn(request_id, "cancelled")
 
     def begin_turn(self, request_id: object, params: Json) -> None:
-        """Keep what the rest of a turn needs to know."""
+        """Store the session and the id of a turn."""
         self.session_id = session_of(params)
         self.unanswered.append((request_id, self.session_id))
 
     def serve(self, request_id: object) -> None:
-        """Do what a turn is for."""
-        self.say(self.says)
+        """Answer the prompt."""
+        self.say(self.reply)
         self.end_turn(request_id)
 
     def say(self, text: str) -> None:
@@ -196,7 +196,7 @@ class PlainAgent:
         self.answer(request_id, result={"stopReason": stop_reason})
 
     def answer(self, request_id: object, **result_or_error: Any) -> None:
-        """Answer a request, which is then answered."""
+        """Answer a request, and mark it as answered."""
         self.unanswered = [each for each in self.unanswered if each[0] != request_id]
         self.wire.frame(id=request_id, **result_or_error)
 
@@ -208,31 +208,31 @@ def session_of(params: Json) -> str:
 
 
 def text_of(params: Json) -> str:
-    """Return what a prompt's blocks of text say."""
+    """Return the text of a prompt's blocks."""
     prompt = params.get("prompt")
     blocks = prompt if isinstance(prompt, list) else []
     texts = [block.get("text") for block in blocks if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-# --- what befalls a process
+# --- processes
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of it, whatever the reader takes at a time."""
+    """Write all of it, however little the reader accepts at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def hang() -> NoReturn:
-    """Do nothing any more; signals do what they do to any process."""
+    """Do nothing any more; signals work as in any process."""
     while True:
         time.sleep(FOR_EVER_SECONDS)
 
 
 def die(number: int) -> NoReturn:
-    """Get a signal, and do nothing any more where that does not end it."""
+    """Send this process a signal, and hang if that does not end it."""
     os.kill(os.getpid(), number)
     hang()
 
@@ -245,11 +245,11 @@ def start_child(
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> int:
-    """Start a process that stays for so long, with our stdout and stderr unless others are given.
+    """Start a process that runs for this long, with our stdout and stderr unless others are given.
 
     Args:
         seconds: How long.
-        apart: Is it in a session of its own, so that it outlives us and our group?
+        apart: Whether it is in its own session, so that it outlives us and our group.
         stdin: Its stdin, `None` for ours.
         stdout: Its stdout.
         stderr: Its stderr.
@@ -264,5 +264,5 @@ def start_child(
         stderr=stderr,
         start_new_session=apart,
     )
-    child.returncode = 0  # nobody waits for it, and nothing is to be said of that
+    child.returncode = 0  # nobody waits for it: no warning about that
     return child.pid

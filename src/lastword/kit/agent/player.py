@@ -26,23 +26,23 @@ from lastword.kit.agent.plain import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.kit.agent.script import Ask, Fail, Repeat, RetryStep, Steps, Tool
+    from lastword.kit.agent.script import ClientRequest, Fail, Repeat, RetryStep, Steps, Tool
     from lastword.kit.agent.wire import Wire
 
 
-class Cancelled(Exception):  # noqa: N818  (no error: the user's wish)
+class Cancelled(Exception):  # noqa: N818  (the user's choice, not an error)
     """The user cancelled the turn."""
 
 
 class Answers:
-    """The client's answers to what the agent asked, by the number of the question."""
+    """The client's answers to the agent's requests, by the number of the request."""
 
     def __init__(self) -> None:
         self._came: set[object] = set()
         self._changed = threading.Condition()
 
     def put(self, number: object) -> None:
-        """Take an answer in; what it says is of no account here."""
+        """Note that an answer came; its content does not matter."""
         with self._changed:
             self._came.add(number)
             self._changed.notify_all()
@@ -66,8 +66,8 @@ class PlayedTurn:
         answers: The client's answers.
         session_id: The prompt's session.
         prompt: The prompt's id.
-        message_id: What version 2 calls the agent's message.
-        cancelled: Set once the user cancelled it, if it minds.
+        message_id: The id of the agent's message, in version 2.
+        cancelled: Set once the user cancelled it, unless it ignores that.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class PlayedTurn:
         self.cancelled: threading.Event = threading.Event()
 
     def cancel(self) -> None:
-        """Take in that the user cancels it."""
+        """Note that the user cancels it."""
         self.cancelled.set()
         self.answers.wake()
 
@@ -135,13 +135,13 @@ def _update(turn: PlayedTurn, update: dict[str, Any]) -> None:
     turn.wire.update(turn.session_id, update)
 
 
-def _ask(turn: PlayedTurn, ask: Ask) -> None:
-    number = turn.wire.ask(turn.session_id, ask.method, ask.params)
-    if ask.wait:
+def _request(turn: PlayedTurn, request: ClientRequest) -> None:
+    number = turn.wire.request(turn.session_id, request.method, request.params)
+    if request.wait:
         turn.answers.wait(number, turn.cancelled.is_set)
 
 
-def _ask_permission(turn: PlayedTurn, title: str) -> None:
+def _request_permission(turn: PlayedTurn, title: str) -> None:
     number = turn.wire.permission(turn.session_id, title)
     turn.answers.wait(number, turn.cancelled.is_set)
 
@@ -215,8 +215,8 @@ _DOES: dict[str, Callable[[PlayedTurn, Any], None]] = {
     "think": _think,
     "tool": _tool,
     "update": _update,
-    "ask": _ask,
-    "ask_permission": _ask_permission,
+    "ask": _request,
+    "ask_permission": _request_permission,
     "wait": PlayedTurn.pause,
     "silence": lambda turn, _: turn.pause(FOR_EVER_SECONDS),
     "retry": _retry,

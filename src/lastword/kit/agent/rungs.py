@@ -11,20 +11,10 @@ from typing import Any
 
 from lastword.core.failure import ladder
 from lastword.core.failure.ladder import Ending, Rung
-from lastword.core.failure.rungs import earlier_names
+from lastword.core.failure.rungs import RUNGS, earlier_names
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
-
-ABOUT = {
-    "typed": "to a client that negotiated agent_error",
-    "v2": "to a client of protocol version 2; --fallback cannot force it",
-    "error_with_meta": "to every other client of version 1: the default",
-    "result": "by configuration only: to a client that accepts the stop reason error",
-    "error": "to a client that makes noise about any update",
-    "text": "by configuration only: to a client that shows nothing but text",
-    "air": "to a client that advertised JetBrains AIR's sessionFailure",
-}
 
 EXAMPLE = AgentError(
     type=ErrorType.RATE_LIMIT,
@@ -55,7 +45,7 @@ def listed() -> list[dict[str, Any]]:
         {
             "rung": rung.value,
             "aliases": earlier_names(rung.value),
-            "when": ABOUT.get(rung.value, ""),
+            "when": RUNGS[rung],
             "frames": frames(rung),
         }
         for rung in Rung

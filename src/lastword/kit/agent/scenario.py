@@ -1,7 +1,7 @@
 """One scenario: its script, its description, and what a good client does with it.
 
-Owns the value. The advice is not written twice: it is taken from what `lastword.client.view`
-shows for the failure. The table of scenarios is in `kit.agent.scenarios`.
+Owns the value. The advice is derived from what `lastword.client.view` shows for the failure. The
+table of scenarios is in `kit.agent.scenarios`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ENDS_WELL = "show the turn as any other"
 
-# The agent is started again by itself, so that nobody has to: as `wording.choose_action` has it,
-# which takes 70 ms to import. The process tests hold it to what is sent.
+# The agent is restarted automatically. As in `wording.choose_action`, which takes 70 ms to import;
+# the process tests compare it with what is sent.
 _AFTER_A_RESTART = {
     RetrySafety.AUTO: Action.RETRY,
     RetrySafety.OFFER_CONTINUE: Action.CONTINUE,
@@ -36,8 +36,8 @@ _AFTER_A_RESTART = {
 }
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client is told of a failure once lastword is in front, or within.
+class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The failure that a client gets with lastword in front of, or within, the agent.
 
     Attributes:
         type: What failed.
@@ -46,9 +46,9 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
             `never`.
         phase: How far the turn had come.
         wait_seconds: The wait that the provider asked for.
-        resets: Is there a moment at which a limit ends?
-        reason: The short word for why.
-        action: What helps, where neither the type nor `retry_safety` says so.
+        resets: Whether a limit ends at a known time.
+        reason: The short word for the cause.
+        action: What helps, if neither the type nor `retry_safety` implies it.
     """
 
     type: ErrorType
@@ -62,7 +62,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> AgentError:
-        """The failure as far as this tells it."""
+        """The failure as a payload without a message."""
         retryable = DEFAULTS[self.type].retryable if self.retryable is None else self.retryable
         safety = self.retry_safety or (RetrySafety.AUTO if retryable else RetrySafety.NEVER)
         restarts = retryable and DEFAULTS[self.type].action is Action.RESTART
@@ -82,59 +82,59 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario.
 
     Attributes:
-        name: What it is called by.
+        name: Its name.
         sees: What a client sees, in one line: of a wire fault, without lastword in front.
         script: What the agent does.
-        told: The failure that the client gets, `None` where the turn succeeds.
+        failure: The failure that the client gets, `None` if the turn succeeds.
         then: What a good client does, beside what follows from the failure.
-        bare: Is it about what an agent without lastword does to a client?
-        told_v2: The same as `told` in protocol version 2, where it differs: there no answer of a
-            prompt's ends a turn.
+        bare: Whether it is about an agent without lastword.
+        failure_v2: The same in protocol version 2, if it differs: there the answer to a prompt does
+            not end a turn.
     """
 
     name: str
     sees: str
     script: Script
-    told: Told | None = None
+    failure: ExpectedFailure | None = None
     then: str = ""
     bare: bool = False
-    told_v2: Told | UnsetType | None = UNSET
+    failure_v2: ExpectedFailure | UnsetType | None = UNSET
 
-    def told_in(self, version: int) -> Told | None:
+    def failure_in(self, version: int) -> ExpectedFailure | None:
         """Return the failure that a client of this protocol version gets."""
         same = version == acp.V1.version
-        return self.told if same or isinstance(self.told_v2, UnsetType) else self.told_v2
+        return self.failure if same or isinstance(self.failure_v2, UnsetType) else self.failure_v2
 
     @property
     def error_type(self) -> ErrorType | None:
         """The type of the failure."""
-        return self.told.type if self.told else None
+        return self.failure.type if self.failure else None
 
     @property
     def per_turn(self) -> bool:
-        """Can a prompt ask for it, or does it befall the process from its start?"""
+        """Whether a prompt can request it; otherwise it concerns the whole process."""
         script = self.script
         return not (script.starts or script.run or script.login) and script.sessions == "resume"
 
     @property
     def advice(self) -> str:
-        """What a good client does with it."""
+        """The advice for authors of clients."""
         # The reader's models take over 100 ms to load, which an agent's start does not need.
         from lastword.client.display import view  # noqa: PLC0415
 
-        if self.told is None or self.told.type is ErrorType.CANCELLED:
+        if self.failure is None or self.failure.type is ErrorType.CANCELLED:
             return self.then or ENDS_WELL
-        error = self.told.error
-        shown = advice_for(view(error, now=0), resets=self.told.resets)
+        error = self.failure.error
+        shown = advice_for(view(error, now=0), resets=self.failure.resets)
         return f"{shown}; {self.then}" if self.then else shown
 
     def listed(self) -> dict[str, Any]:
         """Return the scenario for a machine; `client` is an older name of `advice`."""
-        told, second = self.told, self.told_in(acp.V2.version)
+        failure, second = self.failure, self.failure_in(acp.V2.version)
         return {
             "name": self.name,
-            "error_type": told.type.value if told else None,
-            "error": _plain(told) if told else None,
+            "error_type": failure.type.value if failure else None,
+            "error": _plain(failure) if failure else None,
             "error_in_version_2": _plain(second) if second else None,
             "sees": self.sees,
             "advice": self.advice,
@@ -145,8 +145,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _plain(told: Told) -> dict[str, Any]:
-    return {key: value for key, value in told.error.payload().items() if key != "message"}
+def _plain(failure: ExpectedFailure) -> dict[str, Any]:
+    return {key: value for key, value in failure.error.payload().items() if key != "message"}
 
 
 def advice_for(shown: ErrorView, *, resets: bool = False) -> str:

@@ -13,11 +13,11 @@ from msgspec import UNSET, UnsetType
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What every part of a script is: a value, and strict about its members."""
+    """A part of a script: a value that refuses unknown members."""
 
 
 class Tool(_Part, frozen=True, kw_only=True):
-    """A tool call, or what became of one.
+    """A tool call, or the end of one.
 
     Attributes:
         title: What the user reads; without it, the call is one that was shown before.
@@ -33,13 +33,13 @@ class Tool(_Part, frozen=True, kw_only=True):
     id: str = "call_1"
 
 
-class Ask(_Part, frozen=True, kw_only=True):
+class ClientRequest(_Part, frozen=True, kw_only=True):
     """A request to the client.
 
     Attributes:
         method: Such as `session/request_permission` or `terminal/create`.
         params: Without the session, which is put in.
-        wait: Does the turn go on only once the client has answered?
+        wait: Whether the turn waits for the client's answer.
     """
 
     method: str
@@ -48,7 +48,7 @@ class Ask(_Part, frozen=True, kw_only=True):
 
 
 class Fail(_Part, frozen=True, kw_only=True):
-    """How the turn fails: one of the first four says it.
+    """The failure of a turn: exactly one of the first four members.
 
     Attributes:
         http: The status that the model provider answered, in the way agents pass it on.
@@ -58,8 +58,7 @@ class Fail(_Part, frozen=True, kw_only=True):
         message: With `http`: what the provider said.
         code: With `http`: the provider's own word for it.
         headers: With `http`: the answer's headers, such as `retry-after`.
-        refused: Protocol version 2: the prompt is refused with it instead of taken in. To be the
-            turn's first step.
+        refused: In protocol version 2, the prompt is rejected. Must be the turn's first step.
     """
 
     http: int | None = None
@@ -89,7 +88,7 @@ class RetryStep(_Part, frozen=True, kw_only=True):
 
 
 class Repeat(_Part, frozen=True, kw_only=True):
-    """Steps again and again; `times` 0 is for ever."""
+    """Repeated steps; `times` 0 is for ever."""
 
     steps: tuple[Step, ...]
     times: int = 0
@@ -105,21 +104,21 @@ class Step(_Part, frozen=True, kw_only=True):
         update: Any `session/update`, as it goes over the wire.
         ask: A request to the client.
         ask_permission: A permission dialog with this title; the turn waits for its answer.
-        wait: Seconds without a word. A cancel ends it.
-        silence: No word until the user cancels.
+        wait: Seconds of silence. A cancel ends it.
+        silence: Silence until the user cancels.
         retry: The agent says that it tries its model call again.
-        repeat: Steps again and again.
+        repeat: Repeated steps.
         fail: The turn ends with a failure.
         result: The turn ends: a stop reason, or a whole result.
         raw: A line on stdout: a text as it is, anything else as JSON. `$id` and `$session` in it
             are the prompt's id and its session.
         bytes: Bytes on stdout, in hexadecimal, without a line end.
-        fill: So many bytes of text in one frame.
+        fill: This many bytes of text in one frame.
         stderr: A text on stderr, with a line end.
         exit: The process exits with this status.
         kill: The process gets this signal, such as `SIGKILL`.
         hang: The process reads and writes nothing more.
-        child: A process that holds stdout and stderr open, for so many seconds.
+        child: A process that holds stdout and stderr open for this many seconds.
         close: `stdout` or `stdin` is closed.
     """
 
@@ -127,7 +126,7 @@ class Step(_Part, frozen=True, kw_only=True):
     think: str | UnsetType = UNSET
     tool: Tool | UnsetType = UNSET
     update: dict[str, Any] | UnsetType = UNSET
-    ask: Ask | UnsetType = UNSET
+    ask: ClientRequest | UnsetType = UNSET
     ask_permission: str | UnsetType = UNSET
     wait: float | UnsetType = UNSET
     silence: bool | UnsetType = UNSET
@@ -147,7 +146,7 @@ class Step(_Part, frozen=True, kw_only=True):
 
     @property
     def action(self) -> tuple[str, Any]:
-        """What it does: the one member that is there, and its value."""
+        """Its one member that is set, as name and value."""
         return next((name, value) for name in STEPS if (value := getattr(self, name)) is not UNSET)
 
 
@@ -165,9 +164,9 @@ class Script(_Part, frozen=True, kw_only=True):
         starts: What each start of the process does before it reads anything; the last one repeats.
         on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` goes on with
             it, and steps are played in its place.
-        sessions: What becomes of a session when the process was started again: `resume` and `load`
+        sessions: What happens to a session when the process is restarted: `resume` and `load`
             bring it back by that method, `lost` does not.
-        login: Does the agent offer a way to log in?
+        login: Whether the agent offers a login.
         run: Options of `lastword run` in front, such as `{"idle-timeout": 5}`.
         sees: What the client sees, in a sentence.
     """
@@ -184,8 +183,8 @@ class Script(_Part, frozen=True, kw_only=True):
         """Return the steps of a turn, from 0."""
         return self.turns[min(number, len(self.turns) - 1)]
 
-    def takes_in(self, number: int) -> bool:
-        """Does a turn begin with taking the prompt in, rather than with its refusal?"""
+    def accepts_prompt(self, number: int) -> bool:
+        """Return whether a turn accepts its prompt, rather than rejecting it."""
         fail = self.turn(number)[0].fail if self.turn(number) else UNSET
         return not (isinstance(fail, Fail) and fail.refused)
 

@@ -35,7 +35,7 @@ def load(path: str) -> Script:
     """Read a scenario file.
 
     Raises:
-        ScriptError: It cannot be read, or is no scenario.
+        ScriptError: It cannot be read, or is not a scenario.
     """
     file = Path(path)
     try:
@@ -47,7 +47,7 @@ def load(path: str) -> Script:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ScriptError(f"{path}: the file is no UTF-8 (byte {error.start})") from error
+        raise ScriptError(f"{path}: the file is not UTF-8 (byte {error.start})") from error
     read = _yaml if file.suffix.lower() in YAML_SUFFIXES else _json
     try:
         return script_of(read(text))
@@ -59,9 +59,11 @@ def _json(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ScriptError(f"no valid JSON: {error}. A YAML file ends in .yaml") from error
+        raise ScriptError(
+            f"invalid JSON: {error}. The name of a YAML file ends in .yaml"
+        ) from error
     except RecursionError as error:
-        raise ScriptError("nested too deep") from error
+        raise ScriptError("nested too deeply") from error
 
 
 def _yaml(text: str) -> object:
@@ -73,40 +75,40 @@ def _yaml(text: str) -> object:
         from lastword._installation import command_for  # noqa: PLC0415
 
         raise ScriptError(
-            f"for YAML the package PyYAML is needed: {command_for('yaml')}; or write JSON"
+            f"YAML needs the package PyYAML: {command_for('yaml')}; or use JSON"
         ) from error
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise ScriptError(f"no valid YAML: {said}") from error
+        message = " ".join(str(error).split())
+        raise ScriptError(f"invalid YAML: {message}") from error
 
 
 def script_of(value: object) -> Script:
     """Read a script from plain values.
 
     Raises:
-        ScriptError: It is none.
+        ScriptError: It is not a script.
     """
     try:
         script = msgspec.convert(value, Script)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ScriptError(_explained(str(error))) from error
     if not script.turns:
-        raise ScriptError("turns is empty: a scenario has one turn at least")
+        raise ScriptError("turns is empty: a scenario needs at least one turn")
     for place, steps in _lists(script):
         _check(steps, place)
     return script
 
 
 def _lists(script: Script) -> list[tuple[str, Steps]]:
-    found = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
-    found += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
-    return found if isinstance(script.on_cancel, str) else [*found, ("on_cancel", script.on_cancel)]
+    lists = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
+    lists += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
+    return lists if isinstance(script.on_cancel, str) else [*lists, ("on_cancel", script.on_cancel)]
 
 
 def _check(steps: Steps, place: str) -> None:
-    """Raises ScriptError for what the types alone do not say."""
+    """Raise ScriptError for problems that the types do not cover."""
     for number, step in enumerate(steps, 1):
         where = f"{place}, step {number}"
         named = [name for name in STEPS if getattr(step, name) is not UNSET]
@@ -118,18 +120,18 @@ def _check(steps: Steps, place: str) -> None:
         if problem:
             raise ScriptError(f"{where}, {name}: {problem}")
         if place.startswith("start ") and name in ENDS_TURN:
-            raise ScriptError(f"{where}, {name}: at a start there is no turn that could end")
+            raise ScriptError(f"{where}, {name}: a start has no turn to end")
         if isinstance(value, Repeat):
             _check(value.steps, f"{where}, repeat")
 
 
 def _of_fail(fail: Fail) -> str:
-    said = [
+    ways = [
         *(name for name in ("http", "exception", "agent_error") if getattr(fail, name) is not None),
         *(["error"] if fail.error is not UNSET else []),
     ]
-    if len(said) != 1:
-        return "say by one of http, exception, error and agent_error how it fails"
+    if len(ways) != 1:
+        return "it needs exactly one of http, exception, error and agent_error"
     if fail.agent_error is None:
         return ""
     lacks = [key for key in ("type", "message", "retryable") if key not in fail.agent_error]
@@ -150,7 +152,7 @@ def _of_bytes(text: str) -> str:
 def _of_repeat(repeat: Repeat) -> str:
     if not repeat.steps:
         return "there are no steps to repeat"
-    return "times counts from 1 up, or is 0 for ever" if repeat.times < 0 else ""
+    return "times is at least 1, or 0 for ever" if repeat.times < 0 else ""
 
 
 def _of_seconds(seconds: float) -> str:
@@ -158,11 +160,11 @@ def _of_seconds(seconds: float) -> str:
 
 
 def _of_flag(value: bool) -> str:  # noqa: FBT001  (a step's value)
-    return "" if value else "it is true, or not there"
+    return "" if value else "it can only be true"
 
 
 def _of_fill(count: int) -> str:
-    return "" if 0 <= count <= MAX_FILL_BYTES else f"a number of bytes, to {MAX_FILL_BYTES}"
+    return "" if 0 <= count <= MAX_FILL_BYTES else f"it takes at most {MAX_FILL_BYTES} bytes"
 
 
 _PROBLEMS: dict[str, Any] = {
@@ -177,7 +179,7 @@ _PROBLEMS: dict[str, Any] = {
     "fill": _of_fill,
     "exit": lambda code: "" if 0 <= code <= 255 else "a status is from 0 to 255",  # noqa: PLR2004
     "kill": lambda name: "" if name in signal.Signals.__members__ else "such as SIGKILL or SIGTERM",
-    "update": lambda update: "" if update.get("sessionUpdate") else "it lacks sessionUpdate",
+    "update": lambda update: "" if update.get("sessionUpdate") else "sessionUpdate is missing",
 }
 
 _PLACE = re.compile(r" - at `\$(?P<path>[^`]*)`$")
@@ -185,11 +187,11 @@ _INDEXED = re.compile(r"^\.(?P<list>turns|starts|on_cancel)(?P<indices>(?:\[\d+\
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>[^`]*)`")
 
 
-def _explained(said: str) -> str:
+def _explained(message: str) -> str:
     """Return what msgspec found, in words that name the turn and the step."""
-    found = _PLACE.search(said)
-    path = found["path"] if found else ""
-    what = said[: found.start()] if found else said
+    match = _PLACE.search(message)
+    path = match["path"] if match else ""
+    what = message[: match.start()] if match else message
     place = _INDEXED.match(path)
     where = path.lstrip(".")
     names: tuple[str, ...] = () if place and place["rest"] else _members_at(place)
@@ -204,7 +206,7 @@ def _explained(said: str) -> str:
     unknown = _UNKNOWN.match(what)
     if unknown:
         like = difflib.get_close_matches(unknown["name"], names, n=2)
-        hint = f"; like it: {', '.join(like)}" if like else ""
+        hint = f"; did you mean {' or '.join(like)}?" if like else ""
         listed = f". There are: {', '.join(names)}" if names and not like else ""
         what = f'there is no "{unknown["name"]}" here{hint}{listed}'
     return f"{where}: {what}" if where else what

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 LIST = "session/list"
 
-_ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
+_SCENARIO_REQUEST = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
 
-LIFE, TAKEN = b"L", b"T"
+LIFE, TURN = b"L", b"T"
 
 
 class Lives:
-    """What outlives the process: how often it was started, and how many turns it took.
+    """What outlives the process: how often it was started, and how many turns it ran.
 
     One byte each, in a file that whoever starts it again keeps open; without one, every life is
     the first.
@@ -43,12 +43,12 @@ class Lives:
         self._fd = fd
         past = b"" if fd is None else os.pread(fd, 1 << 20, 0)
         self.number: int = past.count(LIFE) + 1
-        self._turns = past.count(TAKEN)
+        self._turns = past.count(TURN)
         self._note(LIFE)
 
     def next_turn(self) -> int:
         """Return the number of the turn that begins, from 0."""
-        self._note(TAKEN)
+        self._note(TURN)
         self._turns += 1
         return self._turns - 1
 
@@ -73,22 +73,22 @@ class ScriptedAgent(PlainAgent):
         self.requests.update(dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree))
 
     def run(self) -> None:
-        """Live: play the start, and read the client's lines until there are no more."""
+        """Play the start, and read the client's lines until there are no more."""
         PlayedTurn(self.wire, self._answers).play(self._script.start(self._lives.number))
         super().run()
 
-    def take_answer(self, message: dict[str, Any]) -> None:
-        """Let the turn go on that waits for it."""
+    def handle_answer(self, message: dict[str, Any]) -> None:
+        """Wake the turn that waits for it."""
         if isinstance(number := message.get("id"), int):
             self._answers.put(number)
 
-    def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+    def handle_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
         """Answer a request, or say what is wrong with it."""
         if problem := self._problem_with(method, params):
             error = {"code": acp.INVALID_PARAMS, "message": problem}
             self.wire.frame(id=request_id, error=error)
             return
-        super().take_request(request_id, method, params)
+        super().handle_request(request_id, method, params)
 
     def initialize(self, request_id: object, params: dict[str, Any]) -> None:
         """Greet the client in its own dialect."""
@@ -118,7 +118,7 @@ class ScriptedAgent(PlainAgent):
         super().new_session(request_id, params)
 
     def prompt(self, request_id: object, params: dict[str, Any]) -> None:
-        """Take a turn: a thread of its own plays it."""
+        """Run a turn in its own thread."""
         self._prompts += 1
         number = self._lives.next_turn()
         turn = PlayedTurn(
@@ -128,13 +128,13 @@ class ScriptedAgent(PlainAgent):
             prompt=request_id,
             message_id=f"message-{self._prompts}",
         )
-        asked = _ASKED_FOR.search(text_of(params))
+        match = _SCENARIO_REQUEST.search(text_of(params))
         script = self._script
-        if asked is not None:
-            script, number = _named(asked[1]), 0
+        if match is not None:
+            script, number = _named(match[1]), 0
         if script.on_cancel != "ignore":
             self._open.append(turn)
-        if script.takes_in(number):
+        if script.accepts_prompt(number):
             self.wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
         threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
 
@@ -156,7 +156,7 @@ class ScriptedAgent(PlainAgent):
 
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
-            error = {"code": acp.INVALID_PARAMS, "message": "nothing is known of that session"}
+            error = {"code": acp.INVALID_PARAMS, "message": "unknown session"}
             self.wire.frame(id=request_id, error=error)
             return
         if self.wire.dialect.turn_ends_by_state:
@@ -193,10 +193,10 @@ def _named(name: str) -> Script:
     if scenario is None:
         problem = f"In the scripted agent {unknown(name)}. `lastword agent --list` names them all."
     elif not scenario.per_turn:
-        problem = f"{name} befalls the whole process: start `lastword agent {name}`."
+        problem = f"{name} concerns the whole process: start `lastword agent {name}`."
     else:
         return scenario.script
-    # Said outright: the name of a scenario in it would be read as what failed.
+    # Typed: the name of a scenario in the message could be read as the type of failure.
     payload = {"type": "invalid_request", "message": problem, "retryable": False}
     data = {"details": problem, "agent_error": payload}
     error = {"code": acp.INTERNAL_ERROR, "message": problem, "data": data}
@@ -204,6 +204,6 @@ def _named(name: str) -> Script:
 
 
 def _speaks_typed(script: Script) -> bool:
-    """Does a step tell of a failure in the words of the `agent_error` extension?"""
-    told = msgspec.to_builtins([script.turns, script.on_cancel])
-    return "'agent_error'" in repr(told)
+    """Return whether a step fails with a payload of the `agent_error` extension."""
+    steps = msgspec.to_builtins([script.turns, script.on_cancel])
+    return "'agent_error'" in repr(steps)

@@ -48,8 +48,8 @@ class Wire(Output):
             "toolCallId": tool.id,
             "status": tool.status,
         }
-        told = {"title": tool.title, "kind": tool.kind} if is_new else {}
-        self.update(session_id, update | told)
+        data = {"title": tool.title, "kind": tool.kind} if is_new else {}
+        self.update(session_id, update | data)
 
     def permission(self, session_id: str, title: str) -> int:
         """Ask the user; gives the request's id."""
@@ -59,18 +59,18 @@ class Wire(Output):
             params: dict[str, Any] = {"title": title, "options": options}
         else:
             params = {"toolCall": call, "options": options}
-        return self.ask(session_id, acp.PERMISSION, params)
+        return self.request(session_id, acp.PERMISSION, params)
 
     def retry(self, session_id: str, retry: RetryStep) -> None:
-        """Say that the model call is made again, as opencode does."""
-        told = {"attempt": retry.attempt, "message": retry.message, "statusCode": retry.http}
+        """Announce that the model call is retried, as opencode does."""
+        data = {"attempt": retry.attempt, "message": retry.message, "statusCode": retry.http}
         if retry.wait:
-            told |= {"responseHeaders": {"retry-after": str(round(retry.wait))}}
-        meta = {"opencode/retry": told}
+            data |= {"responseHeaders": {"retry-after": str(round(retry.wait))}}
+        meta = {"opencode/retry": data}
         self.update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
 
     def accept(self, prompt: object, session_id: str, message_id: str) -> None:
-        """Version 2 answers a prompt when it is taken in, and says that work has begun."""
+        """Accept a prompt: version 2 answers it at once, and announces that work has begun."""
         if self.dialect.turn_ends_by_state:
             self.frame(id=prompt, result={"messageId": message_id})
             self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})
@@ -87,8 +87,8 @@ class Wire(Output):
         """End a turn that failed."""
         error = error_of(fail)
         if fail.agent_error is not None:
-            kind, told = self.dialect.error_kind, fail.agent_error
-            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": told}
+            kind, data = self.dialect.error_kind, fail.agent_error
+            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": data}
             self.update(session_id, typed)
         if self.dialect.turn_ends_by_state and not fail.refused:
             self.end(prompt, session_id, {"stopReason": acp.STOP_ERROR, "error": error})
@@ -128,7 +128,7 @@ def error_of(fail: Fail) -> Any:
     if fail.http is None:
         return fail.error
     body = {"message": fail.message, **({"code": fail.code} if fail.code else {})}
-    told: dict[str, Any] = {"statusCode": fail.http, "error": body}
+    data = {"statusCode": fail.http, "error": body}
     if fail.headers:
-        told["responseHeaders"] = dict(fail.headers)
-    return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": told}
+        data["responseHeaders"] = dict(fail.headers)
+    return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 from lastword._version import __version__
 from lastword.core.redact.printable import printable
 from lastword.kit.check.checks import CHECKS, CheckVerdict
-from lastword.kit.check.pointing import is_in_front
+from lastword.kit.check.hooks import is_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def told(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
+def report(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
     """Return everything, for `--json`.
 
     `agent`, `lastword` and `seconds` are older names of `command`, `lastword_version` and
@@ -138,7 +138,7 @@ def _clean(text: str) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put data into a file so that nobody ever reads half of it.
+    """Write a file atomically.
 
     Raises:
         OSError: It cannot be written; what was there before is untouched.

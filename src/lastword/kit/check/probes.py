@@ -22,7 +22,7 @@ from lastword.kit.provider.server import ProviderScenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.check.transcript import WaitLimits
     from lastword.kit.peer import PeerEvent, StrictClient
 
@@ -42,10 +42,10 @@ CONSENTING: dict[str, Any] = {
 MALFORMED: dict[str, Any] = {"_meta": {"agent_error": {"version": "1"}}}
 
 LASTING_SECONDS = 1.0
-"""A turn that takes so long by itself can be disturbed well before its end."""
+"""A turn that takes this long can be disturbed well before its end."""
 
 SETTLE_SECONDS = 0.25
-"""What an agent dies of it may die of a little later, and answer what came meanwhile."""
+"""An agent may die a little later, and still answer in between."""
 
 JUNK: dict[str, tuple[bytes, ...]] = {
     "text": (b"Hello, are you there?\n",),
@@ -53,7 +53,7 @@ JUNK: dict[str, tuple[bytes, ...]] = {
     "blank": (b"\n", b"   \n", b"\r\n"),
     "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
 }
-"""Lines that are no messages, by kind; each is sent alone, so that it is known what it does."""
+"""Lines that are not messages, by kind; each is sent alone, so that its effect is known."""
 
 FAILURES = (
     ProviderScenario.UNAUTHORIZED,
@@ -71,9 +71,9 @@ class Played:
     """An act that is over.
 
     Attributes:
-        transcript: What was seen, also of an act that did not come to its point.
-        unreached: Why it did not.
-        not_applicable: Why there was none.
+        transcript: What was observed, even if the act was not completed.
+        unreached: Why it was not completed.
+        not_applicable: Why it does not apply.
     """
 
     transcript: Transcript
@@ -154,33 +154,33 @@ def _params(talk: Conversation) -> None:
     bad: dict[str, tuple[str, object]] = {
         "session/new without a cwd": ("session/new", {}),
         "session/new whose params are text": ("session/new", "text"),
-        "a prompt that is no list": ("session/prompt", {"sessionId": session, "prompt": 7}),
+        "a prompt that is not a list": ("session/prompt", {"sessionId": session, "prompt": 7}),
         "a prompt to no session": ("session/prompt", {"sessionId": "no-such", "prompt": block}),
     }
     if not session:
-        del bad["a prompt that is no list"]
-    asked: dict[str, PeerEvent | None] = {}
+        del bad["a prompt that is not a list"]
+    answers: dict[str, PeerEvent | None] = {}
     for what, (method, params) in bad.items():
         begin = len(talk.peer.events)
         request_id = talk.peer.request(method, params)
-        asked[what] = talk.answer_to(request_id, QUIET_SECONDS)
-        if asked[what] is None and isinstance(params, str):
+        answers[what] = talk.answer_to(request_id, QUIET_SECONDS)
+        if answers[what] is None and isinstance(params, str):
             # No request of JSON-RPC has such params, so its refusal may have no id.
-            asked[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
-        if asked[what] is None:
-            asked[what] = talk.answer_to(request_id, PROBE_SECONDS)
-    talk.transcript.notes["asked"] = asked
+            answers[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
+        if answers[what] is None:
+            answers[what] = talk.answer_to(request_id, PROBE_SECONDS)
+    talk.transcript.notes["bad_params"] = answers
     _note_life(talk)
 
 
 def _refuses(event: PeerEvent) -> bool:
-    """Is it an error that answers nobody?"""
+    """Return whether it is an error without an id."""
     frame = event.frame or {}
     return event.is_answer and frame.get("id", ...) is None and "error" in frame
 
 
 def _early(talk: Conversation) -> None:
-    early = talk.ask_for_session()
+    early = talk.request_session()
     talk.transcript.notes["early"] = talk.answer_to(early, PROBE_SECONDS)
     talk.initialize()
     talk.transcript.notes["alive"] = True
@@ -270,18 +270,18 @@ def _sessions(talk: Conversation) -> None:
 def _open_turn(
     talk: Conversation, scenario: ProviderScenario = ProviderScenario.HANG_AFTER_TEXT
 ) -> None:
-    """Come to a turn that is open and has been heard of."""
+    """Open a turn, and wait for a sign of it."""
     if not talk.hooks.can_play(scenario):
         _open_own_turn(talk)
         return
     turn = talk.prompt(talk.new_session(), scenario)
     if scenario is ProviderScenario.HANG and talk.hooks.calls_provider:
-        if not talk.was_asked(talk.limits.answer_seconds):
+        if not talk.was_called(talk.limits.answer_seconds):
             raise UnreachedError("the agent did not call the provider that it was pointed to")
         return
     if not talk.wait_for_update(turn, talk.limits.answer_seconds):
-        asked = talk.hooks.calls_provider and talk.was_asked(0)
-        if not asked or talk.has_ended(turn):
+        called = talk.hooks.calls_provider and talk.was_called(0)
+        if not called or talk.has_ended(turn):
             raise UnreachedError(
                 "no turn stayed open: the agent ended it before it could be disturbed; "
                 "point it to the kit's provider (--preset, --provider-env)"
@@ -289,7 +289,7 @@ def _open_turn(
 
 
 def _open_own_turn(talk: Conversation) -> None:
-    """Come to the middle of a turn as the agent takes it by itself, if that lasts."""
+    """Get to the middle of the agent's own turn, if that takes long enough."""
     alone = talk.healthy_turn(talk.new_session())
     if alone.answer is None:
         raise UnreachedError("its turns do not end by themselves")
@@ -321,11 +321,11 @@ def _cancel_in_question(talk: Conversation) -> None:
     talk.initialize()
     talk.peer.ponders = True
     session = talk.new_session()
-    text = talk.hooks.prompt_that_asks
+    text = talk.hooks.permission_prompt
     turn = talk.prompt(session, ProviderScenario.HEALTHY_TOOL, text)
     if not talk.wait_for_question(turn, talk.limits.answer_seconds):
         raise UnreachedError(
-            "the agent asked for no permission; give it a prompt at which it does (--prompt)"
+            "the agent requested no permission; give it a prompt for which it does (--prompt)"
         )
     talk.cancel(turn)
     talk.peer.leave_dialogs()
@@ -390,7 +390,7 @@ def _crash(talk: Conversation) -> None:
             os.kill(pid, signal.SIGKILL)
     turn = talk.transcript.turns[-1]
     if talk.finish(turn) is not None:
-        talk.transcript.notes["again"] = talk.answer_to(talk.ask_for_session())
+        talk.transcript.notes["again"] = talk.answer_to(talk.request_session())
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -418,8 +418,8 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
 
 
 def _note_life(talk: Conversation) -> None:
-    """Does the agent still answer what every agent can, and is there a moment later?"""
-    request_id = talk.ask_for_session()
+    """Note whether the agent still answers, and is still there a moment later."""
+    request_id = talk.request_session()
     notes = talk.transcript.notes
     notes["life"] = request_id
     notes["alive"] = talk.answer_to(request_id) is not None

@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import StrictClient
 
 WORKERS = 2
-"""Agents at once: more would slow each other down on a small machine, and be judged for it."""
+"""Agents at once: more would slow each other down on a small machine, and fail for that."""
 
 
 PLAYS = 5
-"""How often is played what fails at one time and passes at another."""
+"""How often an act is played that fails only sometimes."""
 
 REPLAYED_SECONDS = 20.0
-"""Acts that take longer are played once: what is waited for so long comes by no race."""
+"""Acts that take longer are played once: a race does not last that long."""
 
 FEW_ACTS = 2
-"""A check of more acts than that looks at each for itself."""
+"""A check of more acts than this looks at each separately."""
 
 
 class UnknownCheckError(Exception):
-    """A name that is no check's; says which there are."""
+    """A name of an unknown check; the text says which there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """What is checked, and how.
+    """The settings of a run.
 
     Attributes:
         command: The agent's.
@@ -69,20 +69,22 @@ def chosen(words: Iterable[str]) -> list[Check]:
     Raises:
         UnknownCheckError: One of them is neither.
     """
-    wanted = [word.strip() for word in words if word.strip()]
-    for word in wanted:
+    names = [word.strip() for word in words if word.strip()]
+    for word in names:
         if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
             raise UnknownCheckError(_unknown(word))
     rows = CHECKS.values()
-    return [row for row in rows if not wanted or {row.name, row.requirement} & set(wanted)]
+    return [row for row in rows if not names or {row.name, row.requirement} & set(names)]
 
 
 def _unknown(word: str) -> str:
-    """Return the sentence for a word that is no check's."""
-    known = {name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)}
-    like = difflib.get_close_matches(word.lower(), known, n=1)
-    asked = f". Did you mean {known[like[0]]}?" if like else ";"
-    return f"there is no check {word!r}{asked} `lastword check --list` lists them all"
+    """Return the sentence for an unknown check."""
+    choices = {
+        name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)
+    }
+    like = difflib.get_close_matches(word.lower(), choices, n=1)
+    hint = f". Did you mean {choices[like[0]]}?" if like else ";"
+    return f"there is no check {word!r}{hint} `lastword check --list` lists them all"
 
 
 class CheckRun:
@@ -122,7 +124,7 @@ class CheckRun:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _give_up(self) -> None:
-        """End the agents that run, so that nobody has to wait for their acts."""
+        """End the agents that run, so that their acts end at once."""
         self._given_up = True
         self._pool.shutdown(wait=False, cancel_futures=True)
         for peer in list(self._peers):
@@ -134,7 +136,7 @@ class CheckRun:
             peer.kill()
 
     def is_over(self, check: Check) -> bool:
-        """Are all acts of a check over?"""
+        """Return whether all acts of a check are over."""
         return all(self._acts[name].done() for name in check.acts)
 
     def wait(self) -> None:
@@ -161,7 +163,7 @@ class CheckRun:
             failed += check.find(acts).verdict is CheckVerdict.FAIL
             if number == 1 and failed > 1:
                 return first
-        # Once, and never again, may as well be this machine's doing.
+        # A single failure may be due to this machine.
         verdict = CheckVerdict.FAIL if failed > 1 else CheckVerdict.WARN
         often = f"{failed} of {self._settings.plays} times"
         return replace(first, verdict=verdict, evidence=f"{often}: {first.evidence}")
@@ -212,7 +214,7 @@ def findings(
     Args:
         settings: What is checked, and how.
         checks: Which.
-        at: Is told the acts that are being played, whenever another begins.
+        at: Called with the acts that are being played, whenever one begins.
     """
     left = list(checks)
     with CheckRun(settings, checks, at) as run:

@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Weight(IntEnum):
-    """How much a departure says."""
+    """The severity of a departure."""
 
     UNKNOWN = 0
     """A word out of a set that a later version of the schema may have."""
@@ -79,10 +79,10 @@ class OfficialSchema:
         return self._walk({"ref": name}, value, "")
 
     def _walk(self, schema: Schema, value: Any, path: str) -> list[Departure]:
-        found = self._departures(schema, value, path)
+        departures = self._departures(schema, value, path)
         if schema.get("lenient"):
-            return [Departure(d.path, d.what, min(d.weight, Weight.LENIENT)) for d in found]
-        return found
+            return [Departure(d.path, d.what, min(d.weight, Weight.LENIENT)) for d in departures]
+        return departures
 
     def _departures(self, schema: Schema, value: Any, path: str) -> list[Departure]:
         if "ref" in schema:
@@ -92,32 +92,32 @@ class OfficialSchema:
         words = [schema["const"]] if "const" in schema else schema.get("enum")
         if words is not None and value not in words:
             return [Departure(path, f"is {_short(value)}, not {_short(words[0])}", Weight.UNKNOWN)]
-        found = _bounds(schema, value, path)
+        departures = _bounds(schema, value, path)
         if isinstance(value, dict):
-            found += self._members(schema, value, path)
+            departures += self._members(schema, value, path)
         if isinstance(value, list) and "items" in schema:
             for number, item in enumerate(value):
-                found += self._walk(schema["items"], item, f"{path}[{number}]")
+                departures += self._walk(schema["items"], item, f"{path}[{number}]")
         for part in schema.get("allOf", ()):
-            found += self._walk(part, value, path)
+            departures += self._walk(part, value, path)
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                found += self._one_of(schema[key], value, path)
+                departures += self._one_of(schema[key], value, path)
         if "not" in schema and not self._walk(schema["not"], value, path):
-            found.append(Departure(path, "is what it must not be"))
-        return found
+            departures.append(Departure(path, "has a value that is excluded"))
+        return departures
 
     def _members(self, schema: Schema, value: dict[str, Any], path: str) -> list[Departure]:
         properties = schema.get("properties", {})
         missing = [name for name in schema.get("required", ()) if name not in value]
-        found = [Departure(f"{path}.{name}", "is missing") for name in missing]
+        departures = [Departure(f"{path}.{name}", "is missing") for name in missing]
         others = schema.get("additionalProperties")
         for name, member in value.items():
             if name in properties:
-                found += self._walk(properties[name], member, f"{path}.{name}")
+                departures += self._walk(properties[name], member, f"{path}.{name}")
             elif isinstance(others, dict):
-                found += self._walk(others, member, f"{path}.{name}")
-        return found
+                departures += self._walk(others, member, f"{path}.{name}")
+        return departures
 
     def _one_of(self, branches: list[Schema], value: Any, path: str) -> list[Departure]:
         """Return what stands in the way of the branch that comes nearest."""
@@ -128,10 +128,12 @@ class OfficialSchema:
         named = [_has_constants(branch, value) for branch in branches]
         if True in named:
             return tried[named.index(True)]
-        unnamed = [found for name, found in zip(named, tried, strict=True) if name is None]
+        unnamed = [
+            departures for name, departures in zip(named, tried, strict=True) if name is None
+        ]
         if unnamed:
             return min(unnamed, key=len)
-        unknown = [d for found in tried for d in found if d.weight is Weight.UNKNOWN]
+        unknown = [d for departures in tried for d in departures if d.weight is Weight.UNKNOWN]
         if not unknown:
             return tried[0]
         given = unknown[0].what.partition(", not ")[0]

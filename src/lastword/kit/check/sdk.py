@@ -48,9 +48,9 @@ def built_on(mark: str) -> Sdk | None:
             words = (Path("/proc") / str(pid) / "cmdline").read_bytes().decode().split("\0")
             program = str((Path("/proc") / str(pid) / "exe").resolve())
             folder = str((Path("/proc") / str(pid) / "cwd").resolve())
-            found = _shown_by(program, tuple(words), folder)
-            if found is not None:
-                return found
+            match = _shown_by(program, tuple(words), folder)
+            if match is not None:
+                return match
     return None
 
 
@@ -58,8 +58,8 @@ def blame(check: str, sdk: Sdk) -> str:
     """Return whose fault a finding is, by what is known of the SDK; empty where nothing is."""
     for row in sdks.ROWS:
         if row.sdk == sdk.name and check in row.checks:
-            seen = "" if row.version == sdk.version else f", seen in {row.version}"
-            return f"the SDK, {sdk.name} {sdk.version}: it {row.does}{seen}"
+            where = "" if row.version == sdk.version else f", seen in {row.version}"
+            return f"the SDK, {sdk.name} {sdk.version}: it {row.does}{where}"
     return ""
 
 
@@ -69,9 +69,9 @@ def _shown_by(program: str, words: tuple[str, ...], folder: str) -> Sdk | None:
     files = [Path(folder, word) for word in words[1:] if word and not word.startswith("-")]
     files = [path.resolve() for path in files[:8] if path.is_file()]
     if kind.startswith("node"):
-        return next((found for path in files if (found := _of_node(path))), None)
+        return next((match for path in files if (match := _of_node(path))), None)
     if kind.startswith("python"):
-        return next((found for path in files if (found := _of_python(path, words[0]))), None)
+        return next((match for path in files if (match := _of_python(path, words[0]))), None)
     if kind == "java":
         jar = _JAR.search(" ".join(words))
         return Sdk(sdks.KOTLIN, jar[1]) if jar else None
@@ -117,7 +117,7 @@ def _of_binary(path: Path) -> Sdk | None:
     """Return what stands in a compiled program: its dependencies, or where its sources were."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for name, pattern in ((sdks.GO, _GO), (sdks.RUST, _RUST)):
-            found = pattern.search(data)
-            if found:
-                return Sdk(name, found[1].decode())
+            match = pattern.search(data)
+            if match:
+                return Sdk(name, match[1].decode())
     return None

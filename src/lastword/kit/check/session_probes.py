@@ -41,15 +41,15 @@ OPTIONAL = tuple(_CAPABILITIES)
 
 def advertises(welcome: Frame, method: str) -> bool:
     """Return whether an agent said that it has a method."""
-    said = capabilities(welcome)
+    own = capabilities(welcome)
     if acp.dialect(welcome.get("protocolVersion")) is acp.V2:
-        sessions = said.get("session")
+        sessions = own.get("session")
         if method == DELETE:
             return isinstance(sessions, dict) and sessions.get("delete") is not None
         return method != acp.LOAD and sessions is not None  # the rest comes with sessions
     if method == acp.LOAD:
-        return said.get("loadSession") is True
-    sessions = said.get("sessionCapabilities")
+        return own.get("loadSession") is True
+    sessions = own.get("sessionCapabilities")
     return isinstance(sessions, dict) and sessions.get(_CAPABILITIES[method]) is not None
 
 
@@ -58,7 +58,7 @@ def _need(talk: Conversation, method: str) -> None:
         raise NotApplicableError(f"it does not advertise {method}")
 
 
-def _ask(talk: Conversation, method: str, params: Frame, seconds: float | None = None) -> Any:
+def _request(talk: Conversation, method: str, params: Frame, seconds: float | None = None) -> Any:
     """Ask, and note the answer under the method's name; return its result, if there is one."""
     request_id = talk.peer.request(method, params)
     answer = talk.answer_to(request_id, seconds)
@@ -83,7 +83,7 @@ def _optional(talk: Conversation) -> None:
     for method in OPTIONAL:
         if advertises(talk.transcript.welcome, method):
             continue
-        _ask(talk, method, _params(talk, method, session), PROBE_SECONDS)
+        _request(talk, method, _params(talk, method, session), PROBE_SECONDS)
         if talk.transcript.notes[method] is None:
             break  # one that hangs is enough
 
@@ -130,7 +130,7 @@ def _list(talk: Conversation) -> None:
     listed: list[object] = []
     params: Frame = {}
     for _ in range(MAX_PAGES):
-        result = _ask(talk, LIST, params)
+        result = _request(talk, LIST, params)
         if not isinstance(result, dict) or not isinstance(result.get("sessions"), list):
             return
         listed += [each.get("sessionId") for each in result["sessions"] if isinstance(each, dict)]
@@ -154,7 +154,7 @@ def _returning(method: str) -> Callable[[Conversation], None]:
         talk.restart()
         talk.initialize()
         begin = len(talk.peer.events)
-        result = _ask(talk, method, _params(talk, method, session))
+        result = _request(talk, method, _params(talk, method, session))
         if notes[method] is None or "error" in (notes[method].frame or {}):
             return
         notes["result"] = result
@@ -182,11 +182,11 @@ def _close(talk: Conversation) -> None:
     if talk.hooks.can_play(ProviderScenario.HANG_AFTER_TEXT):
         turn = talk.prompt(session, ProviderScenario.HANG_AFTER_TEXT)
         turn.cancelled = talk.wait_for_update(turn, talk.limits.answer_seconds)
-    _ask(talk, acp.CLOSE, {"sessionId": session})
+    _request(talk, acp.CLOSE, {"sessionId": session})
     if turn is not None and turn.cancelled:
         talk.transcript.notes["closed_turn"] = turn
         talk.finish(turn, PROBE_SECONDS)
-    talk.transcript.notes["again"] = talk.answer_to(talk.ask_for_session())
+    talk.transcript.notes["again"] = talk.answer_to(talk.request_session())
 
 
 SESSION_ACTS: dict[str, Callable[[Conversation], None]] = {

@@ -1,4 +1,4 @@
-"""A conversation with a fresh agent that has a provider and a home directory of its own.
+"""A conversation with a new agent process that has its own provider and home directory.
 
 Owns the agent's life in one act, its sessions and turns, and the waits. A conversation that
 cannot reach its point raises `UnreachedError`. It does not own bytes and processes (`kit.peer`),
@@ -28,22 +28,22 @@ from lastword.kit.provider.target import API_KEY, Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import Frame, PeerEvent
 
 INFO = {"name": "lastword-check", "version": "1"}
 FUTURE_VERSION = 99
 """A protocol version that no agent speaks."""
 
-ECHOED = "the agent repeats any protocol version that it is asked for; it speaks version 1"
+ECHOED = "the agent repeats any requested protocol version; it speaks version 1"
 OTHER_VERSION = {
-    1: "the agent speaks protocol version 2 alone; for that there is --protocol 2",
+    1: "the agent only speaks protocol version 2; check it with --protocol 2",
     2: "the agent speaks protocol version 1; check it without --protocol 2",
 }
 """What is said of an agent that does not speak the version that is checked."""
 
 QUIET_SECONDS = 0.3
-"""How long what follows an answer is waited for."""
+"""How long to wait for what follows an answer."""
 
 
 class Conversation:
@@ -142,7 +142,7 @@ class Conversation:
         """Wait until something holds, the agent's output ends, or the time has passed."""
         return self.peer.wait(done, seconds)
 
-    def was_asked(self, seconds: float) -> bool:
+    def was_called(self, seconds: float) -> bool:
         """Return whether the agent calls the provider within a time."""
         return self.wait(seconds, lambda: bool(self.provider.calls))
 
@@ -170,10 +170,12 @@ class Conversation:
             UnreachedError: It does not answer well.
             NotApplicableError: It does not speak the version that is checked.
         """
-        wanted = self.hooks.protocol if version is None else version
-        asked = self.peer.initialize(capabilities, version=wanted, info=INFO, dialect=self.dialect)
-        answer = self.answer_to(asked)
-        self.transcript.notes |= {"wanted": wanted, "initialized": answer}
+        requested = self.hooks.protocol if version is None else version
+        request_id = self.peer.initialize(
+            capabilities, version=requested, info=INFO, dialect=self.dialect
+        )
+        answer = self.answer_to(request_id)
+        self.transcript.notes |= {"requested_version": requested, "initialized": answer}
         result = (answer.frame or {}).get("result") if answer else None
         if not isinstance(result, dict):
             if answer is not None and self._speaks_another():
@@ -188,14 +190,14 @@ class Conversation:
         return result
 
     def _refuse_echo(self) -> None:
-        """Refuse an agent that repeats any version that it is asked for: it has no such thing.
+        """Refuse an agent that repeats any requested version.
 
         Raises:
             NotApplicableError: It is one.
         """
         self.restart()
-        asked = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
-        answer = self.answer_to(asked)
+        request_id = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
+        answer = self.answer_to(request_id)
         result = (answer.frame or {}).get("result") if answer else None
         if isinstance(result, dict) and result.get("protocolVersion") == FUTURE_VERSION:
             raise NotApplicableError(ECHOED)
@@ -203,7 +205,7 @@ class Conversation:
         self.answer_to(self.peer.initialize(version=self.hooks.protocol, info=INFO))
 
     def _speaks_another(self) -> bool:
-        """Does the agent refuse version 1 because version 2 is all that it speaks?"""
+        """Return whether the agent refuses version 1 because it only speaks version 2."""
         if self.dialect is not acp.V1:
             return False  # who speaks 1 alone answers 2 with 1
         self.restart()
@@ -221,7 +223,7 @@ class Conversation:
         Raises:
             UnreachedError: The agent opens none.
         """
-        answer = self.answer_to(self.ask_for_session())
+        answer = self.answer_to(self.request_session())
         self.transcript.notes["session_answer"] = answer
         frame = (answer.frame or {}) if answer else {}
         result = frame.get("result")
@@ -230,12 +232,12 @@ class Conversation:
         error = frame.get("error")
         if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
             raise UnreachedError(
-                "the agent wants a login before it opens a session; give it one by --preset, "
+                "the agent requires a login before it opens a session; provide one by --preset, "
                 "--provider-env or --keep-home"
             )
         raise UnreachedError(f"the agent opened no session{self.why()}")
 
-    def ask_for_session(self) -> object:
+    def request_session(self) -> object:
         """Ask for a session, and return the request's id."""
         return self.peer.new_session(str(self.cwd))
 
@@ -278,7 +280,7 @@ class Conversation:
         return turn.answer
 
     def healthy_turn(self, session: str) -> ObservedTurn:
-        """Take a turn as it should be.
+        """Run a healthy turn.
 
         Raises:
             UnreachedError: It failed, and nothing was said of a model for the agent to call.
@@ -293,42 +295,44 @@ class Conversation:
         return turn
 
     def wait_for_update(self, turn: ObservedTurn, seconds: float) -> bool:
-        """Whether the turn shows something, or is heard of at the provider, while it is open."""
+        """Return whether the turn shows something while it is open."""
         ends = self._ends(turn)
-        found = self.peer.find(
+        event = self.peer.find(
             lambda e: (e.session == turn.session and e.kind in acp.SHOWN_KINDS) or ends(e),
             seconds,
             since=turn.begin,
         )
-        return found is not None and found.kind in acp.SHOWN_KINDS
+        return event is not None and event.kind in acp.SHOWN_KINDS
 
     def wait_for_question(self, turn: ObservedTurn, seconds: float) -> bool:
-        """Whether the agent asks for a permission while the turn is open."""
+        """Return whether the agent asks for a permission while the turn is open."""
         ends = self._ends(turn)
-        found = self.peer.find(lambda e: e.asks_permission or ends(e), seconds, since=turn.begin)
-        return found is not None and found.asks_permission
+        event = self.peer.find(
+            lambda e: e.is_permission_request or ends(e), seconds, since=turn.begin
+        )
+        return event is not None and event.is_permission_request
 
     def has_ended(self, turn: ObservedTurn) -> bool:
-        """Whether the agent has already ended a turn."""
+        """Return whether the agent has already ended a turn."""
         return any(map(self._ends(turn), self.peer.events[turn.begin :]))
 
     def _ends(self, turn: ObservedTurn) -> Callable[[PeerEvent], bool]:
-        """Return what knows a turn's end among its events, looked at in their order."""
+        """Return a predicate for a turn's end, to be called with its events in order."""
         if not self.dialect.turn_ends_by_state:
             return lambda event: event.answers(turn.request_id)
-        seen = {"accepted": False, "running": False}
+        state = {"accepted": False, "running": False}
 
         def ends(event: PeerEvent) -> bool:
             if event.answers(turn.request_id):
-                seen["accepted"] = True
+                state["accepted"] = True
                 return "error" in (event.frame or {})
             if event.kind != acp.STATE_UPDATE or event.session != turn.session:
                 return False
             if event.update.get("state") != acp.IDLE:
-                seen["running"] = True
+                state["running"] = True
                 return False
             # An idle state without a turn of its own may come at any time.
-            return seen["running"] or (seen["accepted"] and "stopReason" in event.update)
+            return state["running"] or (state["accepted"] and "stopReason" in event.update)
 
         return ends
 

@@ -33,7 +33,7 @@ class NotApplicableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """How long is waited.
+    """Time limits of waits.
 
     Attributes:
         answer_seconds: For an answer that needs no model, and for a healthy turn.
@@ -55,10 +55,10 @@ class ObservedTurn:
         session: The session it is in.
         request_id: Its id.
         begin: The index of its request among the events.
-        answer: What ended it: the first answer to it, or in version 2 the session's idle state.
+        answer: The end: the first answer to it, or in version 2 the session's idle state.
         seconds: From the request to the answer, or for how long it was waited for.
-        called: Did the agent call the provider meanwhile?
-        cancelled: Did the user cancel it?
+        called: Whether the agent called the provider meanwhile.
+        cancelled: Whether the user cancelled it.
     """
 
     scenario: ProviderScenario
@@ -72,7 +72,7 @@ class ObservedTurn:
 
     @property
     def failed(self) -> bool:
-        """Did it end by an error, in whatever version's words?"""
+        """Whether it ended with an error, in either version."""
         if self.answer is None:
             return False
         ended_badly = self.answer.update.get("stopReason") == acp.STOP_ERROR
@@ -81,7 +81,7 @@ class ObservedTurn:
 
 @dataclass(slots=True)
 class Transcript:
-    """All that is left of an act.
+    """The record of an act.
 
     Attributes:
         name: The act's.
@@ -110,7 +110,7 @@ class Transcript:
 
     @property
     def speaks(self) -> bool:
-        """Did the agent say that it speaks the extension?"""
+        """Whether the agent advertises the extension."""
         return "agent_error" in advertised(self.welcome)
 
     def cancelled_turn(self) -> ObservedTurn:
@@ -154,7 +154,7 @@ class Transcript:
     def unanswered(self) -> PeerEvent | None:
         """Return the first request of ours that was never answered."""
         answered = {repr((e.frame or {}).get("id")) for e in self.events if e.is_answer}
-        return next((e for e in self.events if _asks(e) and _id(e) not in answered), None)
+        return next((e for e in self.events if _is_request(e) and _id(e) not in answered), None)
 
     def _end(self, turn: ObservedTurn) -> int:
         return len(self.events) if turn.answer is None else self.events.index(turn.answer)
@@ -165,7 +165,7 @@ def _starts_over(event: PeerEvent) -> bool:
     return method == acp.INITIALIZE or method in acp.BRINGS_BACK
 
 
-def _asks(event: PeerEvent) -> bool:
+def _is_request(event: PeerEvent) -> bool:
     return event.sent and event.frame is not None and {"id", "method"} <= event.frame.keys()
 
 
@@ -176,8 +176,8 @@ def _id(event: PeerEvent) -> str:
 def capabilities(welcome: Frame) -> Frame:
     """Return what the agent said that it can, empty where it said nothing."""
     dialect = acp.dialect(welcome.get("protocolVersion"))
-    said = welcome.get(dialect.agent_capabilities)
-    return said if isinstance(said, dict) else {}
+    members = welcome.get(dialect.agent_capabilities)
+    return members if isinstance(members, dict) else {}
 
 
 def advertised(welcome: Frame) -> Frame:

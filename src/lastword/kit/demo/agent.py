@@ -24,8 +24,8 @@ FIRST_WAIT_SECONDS = 0.1
 LAST_WAIT_SECONDS = 0.8
 
 
-def ask_provider(url: str) -> tuple[int, str]:
-    """Call the model once; gives the status and the provider's own words."""
+def call_provider(url: str) -> tuple[int, str]:
+    """Call the model once; return the status and the provider's message."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     connection.request("POST", f"{parts.path}/chat/completions", body="{}")
@@ -49,26 +49,26 @@ class DemoAgent(PlainAgent):
         return "demo"
 
     def serve(self, request_id: object) -> None:
-        """Take a turn, and fail."""
+        """Run a turn, and fail."""
         self._fail(request_id)
 
     def retry(self, _request_id: object) -> None:
-        """Ask the model for ever."""
+        """Retry the model call for ever."""
         wait = FIRST_WAIT_SECONDS
         while True:
-            status, said = ask_provider(self._url)
-            log(f"model call failed, trying again: {status} {said}")
+            status, message = call_provider(self._url)
+            log(f"model call failed, trying again: {status} {message}")
             time.sleep(wait)
             wait = min(2 * wait, LAST_WAIT_SECONDS)
 
     def shrug(self, request_id: object) -> None:
-        """Take the provider's refusal for an answer without words."""
-        status, said = ask_provider(self._url)
-        log(f"model call failed: {status} {said}")
+        """Treat the provider's refusal as an empty answer."""
+        status, message = call_provider(self._url)
+        log(f"model call failed: {status} {message}")
         self.end_turn(request_id)
 
     def crash(self, _request_id: object) -> None:
-        """Be killed after the first words."""
+        """Die of SIGKILL after some text."""
         self.say("Let me look at the parser first.")
         log("fatal: allocation of 3221225472 bytes failed")
         die(signal.SIGKILL)

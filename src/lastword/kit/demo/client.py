@@ -32,8 +32,8 @@ TYPED = {"_meta": {"agent_error": {"version": 1}}}
 ZED = {"name": "zed", "version": "1.18.1"}
 
 
-class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client got out of one turn.
+class DemoTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn as a client saw it.
 
     Attributes:
         answer: the answer to the prompt, `None` when none came.
@@ -64,14 +64,14 @@ class DemoClient(StrictClient):
         return super().wait(lambda: done() or self._stopped.is_set(), seconds) and done()
 
 
-def take_turn(
+def run_turn(
     command: Sequence[str],
     stopped: threading.Event,
     *,
     typed: bool,
     patience_seconds: float = PATIENCE_SECONDS,
-) -> SeenTurn:
-    """Start the command, send one prompt, and see what comes of it."""
+) -> DemoTurn:
+    """Start the command, send one prompt, and return the turn."""
     with DemoClient(command, stopped) as client:
         greeting = client.initialize(TYPED) if typed else client.initialize({}, info=ZED)
         client.answer_to(greeting, START_SECONDS)
@@ -80,7 +80,7 @@ def take_turn(
         answer = client.answer_to(client.prompt("demo", PROMPT), patience_seconds)
         seconds = time.monotonic() - begin
         came = [event for event in client.events if not event.sent]
-        return _seen(
+        return _turn_of(
             answer,
             came[: came.index(answer) + 1] if answer else came,
             seconds=seconds,
@@ -99,23 +99,23 @@ def shown_by_zed(error: dict[str, Any]) -> str:
     is_internal = error["code"] == acp.INTERNAL_ERROR
     if is_internal and isinstance(data, dict) and set(data) == {"details"}:
         return str(data["details"])
-    told = "" if data is None else f": {json.dumps(data, indent=2, ensure_ascii=False)}"
-    return f"{error['message']}{told}"
+    suffix = "" if data is None else f": {json.dumps(data, indent=2, ensure_ascii=False)}"
+    return f"{error['message']}{suffix}"
 
 
-def _seen(
+def _turn_of(
     answer: PeerEvent | None, came: Sequence[PeerEvent], *, seconds: float, ended: bool
-) -> SeenTurn:
-    typed, said = None, ""
+) -> DemoTurn:
+    typed, text = None, ""
     for event in came:
         if event.kind == acp.V1.error_kind:
             typed = event.update["error"]
         elif event.kind == "agent_message_chunk":
-            said += event.update["content"]["text"]
-    return SeenTurn(
+            text += event.update["content"]["text"]
+    return DemoTurn(
         answer=answer.frame if answer else None,
         typed=typed,
-        text=said,
+        text=text,
         frames=[event.raw.decode() for event in came],
         seconds=seconds,
         ended=ended,
@@ -125,8 +125,10 @@ def _seen(
 def _defaults() -> dict[str, str]:
     """Return the environment without the user's own options: the demo shows what the defaults do.
 
-    It is in nobody's record, and nobody's dashboard: its failures would be told of as the user's.
+    It is not recorded or traced: its failures would look like the user's own.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")
+    }
     own = {"LASTWORD_NO_CONFIG": "1", "LASTWORD_NO_RECORD": "1", "OTEL_SDK_DISABLED": "true"}
-    return kept | own
+    return inherited | own

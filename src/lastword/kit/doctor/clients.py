@@ -12,42 +12,41 @@ from typing import Any
 import msgspec
 
 from lastword.core.failure.ladder import Rung, rung_for
-from lastword.core.failure.rungs import earlier_names
+from lastword.core.failure.rungs import RUNGS, earlier_names
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp
-from lastword.kit.agent import rungs
 from lastword.quirks import clients
 
 TYPED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 
-class KnownClient(msgspec.Struct, frozen=True):
+class ClientKind(msgspec.Struct, frozen=True):
     """A kind of client.
 
     Attributes:
-        name: What it is asked for by.
-        about: What makes it what it is.
-        says: The params of its `initialize`.
+        name: Its name for --client.
+        about: What characterises it.
+        params: The params of its `initialize`.
     """
 
     name: str
     about: str
-    says: dict[str, Any]
+    params: dict[str, Any]
 
 
 class ClientRow(msgspec.Struct, frozen=True):
-    """What one kind of client gets."""
+    """The rung for one kind of client."""
 
     client: str
     about: str
     rung: Rung
     forced: bool
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the row for a machine."""
         own: dict[str, Any] = msgspec.to_builtins(self)
         also = {"aliases": earlier_names(self.rung.value)}
-        return own | also | {"means": rungs.ABOUT.get(self.rung.value, "")}
+        return own | also | {"means": RUNGS.get(self.rung.value, "")}
 
 
 def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
@@ -55,23 +54,23 @@ def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities}
 
 
-def _known() -> dict[str, KnownClient]:
+def _kinds() -> dict[str, ClientKind]:
     ruled = [
-        KnownClient(name, "as of today, from lastword's table of clients", _v1(name, {}))
+        ClientKind(name, "its current version, from lastword's table of clients", _v1(name, {}))
         for name in clients.RULES
     ]
     v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
     air = _v1("jetbrains", clients.JETBRAINS.capabilities)
     own = [
-        KnownClient("jetbrains", "takes JetBrains' own failure records (sessionFailure)", air),
-        KnownClient("typed", "negotiates agent_error", _v1("typed", TYPED)),
-        KnownClient("older", "protocol version 1, negotiates nothing", _v1("older", {})),
-        KnownClient("v2", "protocol version 2", v2),
+        ClientKind("jetbrains", "takes JetBrains' own failure records (sessionFailure)", air),
+        ClientKind("typed", "negotiates agent_error", _v1("typed", TYPED)),
+        ClientKind("older", "protocol version 1, negotiates nothing", _v1("older", {})),
+        ClientKind("v2", "protocol version 2", v2),
     ]
     return {client.name: client for client in (*ruled, *own)}
 
 
-KNOWN = _known()
+CLIENTS = _kinds()
 
 
 def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
@@ -80,18 +79,18 @@ def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
     Args:
         name: A known kind, or any client's `clientInfo.name`.
         option: The user's choice of a rung (`LASTWORD_FALLBACK`), else `auto`.
-        speaks_v2: Does the agent answer version 2 to a client that asks for it?
+        speaks_v2: Whether the agent speaks version 2 to a client that asks for it.
     """
     if name is None:
-        chosen = list(KNOWN.values())
+        chosen = list(CLIENTS.values())
     else:
-        unknown = KnownClient(name, "unknown to lastword; negotiates nothing", _v1(name, {}))
-        chosen = [KNOWN.get(name.lower(), unknown)]
+        unknown = ClientKind(name, "unknown to lastword; negotiates nothing", _v1(name, {}))
+        chosen = [CLIENTS.get(name.lower(), unknown)]
     return [_row(client, option, speaks_v2=speaks_v2) for client in chosen]
 
 
-def _row(client: KnownClient, option: str, *, speaks_v2: bool) -> ClientRow:
-    message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.says}
+def _row(client: ClientKind, option: str, *, speaks_v2: bool) -> ClientRow:
+    message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.params}
     profile = read_client(json.dumps(message).encode())
     # What the agent answers counts: a client that asks for more gets what the agent speaks.
     dialect = profile.dialect if speaks_v2 else acp.V1

@@ -33,7 +33,7 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     """Look at the program of a command; the last finding is the problem, if there is one."""
     path = program if os.sep in program else _on_path(program, environment)
     if path is None:
-        return [_not_found(program, environment)]
+        return [_missing(program, environment)]
     if not os.path.exists(path):
         hint = "It is a broken link." if os.path.islink(path) else "There is no such file."
         return [problem(STEP, f"{path} was not found. {hint}", "Correct the path, or install it")]
@@ -51,16 +51,16 @@ def _on_path(program: str, environment: Mapping[str, str]) -> str | None:
     return shutil.which(program, path=environment.get("PATH", os.defpath))
 
 
-def _not_found(program: str, environment: Mapping[str, str]) -> Observation:
+def _missing(program: str, environment: Mapping[str, str]) -> Observation:
     entries = [entry for entry in environment.get("PATH", os.defpath).split(os.pathsep) if entry]
-    idle = [found for e in entries if os.path.isfile(found := os.path.join(e, program))]
+    idle = [file for e in entries if os.path.isfile(file := os.path.join(e, program))]
     if idle:
         return problem(STEP, f"{idle[0]} is not executable.", f"chmod +x {idle[0]}")
     if os.path.isfile(program):
-        says = f"{program} is in this directory, but not on the PATH."
-        return problem(STEP, says, f"Write ./{program}")
-    says = f"{program} is in none of the {len(entries)} directories on the PATH."
-    return problem(STEP, says, INSTALL, searched=entries)
+        sentence = f"{program} is in this directory, but not on the PATH."
+        return problem(STEP, sentence, f"Write ./{program}")
+    sentence = f"{program} is in none of the {len(entries)} directories on the PATH."
+    return problem(STEP, sentence, INSTALL, searched=entries)
 
 
 def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
@@ -81,29 +81,29 @@ def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
     if not head:
         return [problem(STEP, f"{path} is empty.", "Install it again")]
     if b"\0" not in head:
-        says = f"{path} has no #! line, so a shell runs it, whatever its language."
-        return [note(STEP, says, "Begin it with #!/bin/sh, or with its interpreter")]
+        sentence = f"{path} has no #! line, so a shell runs it, whatever its language."
+        return [note(STEP, sentence, "Begin it with #!/bin/sh, or with its interpreter")]
     return []
 
 
 def _interpreter(path: str, head: bytes, environment: Mapping[str, str]) -> list[Observation]:
     line = head[2:].split(b"\n", 1)[0]
     if line.endswith(b"\r"):
-        says = f"The #! line of {path} ends in a carriage return."
-        return [problem(STEP, says, f"Give it Unix line endings: sed -i 's/\\r$//' {path}")]
+        sentence = f"The #! line of {path} ends in a carriage return."
+        return [problem(STEP, sentence, f"Give it Unix line endings: sed -i 's/\\r$//' {path}")]
     words = line.decode("utf-8", "replace").split()
     if not words:
         return [problem(STEP, f"The #! line of {path} names no program.", "Write #!/bin/sh")]
-    found = os.access(words[0], os.X_OK) and not os.path.isdir(words[0])
+    is_there = os.access(words[0], os.X_OK) and not os.path.isdir(words[0])
     needed = words[0]
-    if found and os.path.basename(needed) == "env":
-        asked = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
-        needed = asked[0] if asked else needed
-        found = not asked or _on_path(needed, environment) is not None
-    if found:
+    if is_there and os.path.basename(needed) == "env":
+        programs = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        needed = programs[0] if programs else needed
+        is_there = not programs or _on_path(needed, environment) is not None
+    if is_there:
         return []
-    says = f"The #! line of {path} needs {needed}, which is not here."
-    return [problem(STEP, says, f"Install {os.path.basename(needed)}, or correct the line")]
+    sentence = f"The #! line of {path} needs {needed}, which is not here."
+    return [problem(STEP, sentence, f"Install {os.path.basename(needed)}, or correct the line")]
 
 
 def _architecture(path: str, head: bytes) -> list[Observation]:
@@ -113,5 +113,5 @@ def _architecture(path: str, head: bytes) -> list[Observation]:
     built_for = MACHINES.get(number, f"machine {number}")
     if built_for == own or built_for in RUNS_TOO.get(own, ()) or own not in MACHINES.values():
         return []
-    says = f"{path} is built for {built_for}, and this machine is {own}."
-    return [problem(STEP, says, f"Install the one for {own}", built_for=built_for)]
+    sentence = f"{path} is built for {built_for}, and this machine is {own}."
+    return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]

@@ -1,7 +1,7 @@
 """A short conversation with an agent: hello, a session, goodbye. It leaves nothing behind.
 
-Owns what is asked, and what was seen. `doctor.diagnosis` interprets it; the peer owns the process
-and its pipes.
+Owns the requests, and what was observed. `doctor.diagnosis` interprets it; the peer owns the
+process and its pipes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
 INFO = {"name": "lastword-doctor", "version": __version__}
 
 
-class Seen(msgspec.Struct, kw_only=True):
-    """What came of a conversation.
+class ConversationResult(msgspec.Struct, kw_only=True):
+    """The result of a conversation.
 
     Attributes:
         hello: The answer to `initialize`, as it came.
         hello_seconds: How long that took, from the start of the process.
         session: The answer to `session/new`.
         echoes: It wrote our own request back.
-        noise: The first lines on stdout that are no JSON-RPC object; `noise_lines` counts them all.
+        noise: The first lines on stdout that are not JSON-RPC objects; `noise_lines` counts all.
         stderr: The end of stderr.
         exit: How the process ended, if it did so by itself.
         exited_early: It ended before its input did.
@@ -62,7 +62,7 @@ def converse(
     timeout_seconds: float,
     version: int = 1,
     at: Callable[[str], None] = lambda _: None,
-) -> Seen:
+) -> ConversationResult:
     """Start the agent, talk to it, and end it.
 
     Args:
@@ -70,7 +70,7 @@ def converse(
         timeout_seconds: How long each answer may take.
         version: The protocol version to ask for; in any but the first no session
             is opened, and the agent's leave is not waited for.
-        at: Is told of each step as it begins.
+        at: Called with each step as it begins.
 
     Raises:
         OSError: It could not be started.
@@ -84,11 +84,11 @@ def converse(
                 at("Ending the agent")
                 visitor.leave()
         finally:
-            visitor.seen.stderr = bytes(visitor.stderr.data)
+            visitor.result.stderr = bytes(visitor.stderr.data)
             visitor.close()
             if guardian is not None:
                 guardian.disarm()
-    return visitor.seen
+    return visitor.result
 
 
 class _Visitor(StrictClient):
@@ -97,48 +97,48 @@ class _Visitor(StrictClient):
     first_id = 1
 
     def __init__(self, command: Sequence[str]) -> None:
-        self.seen = Seen()
+        self.result = ConversationResult()
         super().__init__(command, apart=False)
 
     def hold(self, timeout_seconds: float, version: int, at: Callable[[str], None]) -> None:
-        """Say hello, and open a session."""
+        """Initialize the agent, and open a session."""
         hello = self.initialize(CAPABILITIES, version=version, info=INFO)
-        self.seen.hello = self._answer(hello, timeout_seconds)
-        self.seen.hello_seconds = self.now
-        if self.seen.hello is not None and "result" in self.seen.hello and version == 1:
+        self.result.hello = self._answer(hello, timeout_seconds)
+        self.result.hello_seconds = self.now
+        if self.result.hello is not None and "result" in self.result.hello and version == 1:
             at("Waiting for the agent to open a session")
-            self.seen.session = self._answer(self.new_session(os.getcwd()), timeout_seconds)
+            self.result.session = self._answer(self.new_session(os.getcwd()), timeout_seconds)
 
     def leave(self) -> None:
         """Close the agent's input, and see how long it stays."""
-        seen, agent = self.seen, self.agent
-        seen.exited_early = agent.poll() is not None
-        if seen.exited_early:
+        result, agent = self.result, self.agent
+        result.exited_early = agent.poll() is not None
+        if result.exited_early:
             self.listen(LAST_WORDS_SECONDS)
-            seen.exit = agent.poll()
+            result.exit = agent.poll()
             return
         closed = time.monotonic()
         self.close_stdin()
         if self.wait_for_exit(LEAVE_SECONDS):
-            seen.leave_seconds = time.monotonic() - closed
-            seen.exit = agent.poll()
+            result.leave_seconds = time.monotonic() - closed
+            result.exit = agent.poll()
 
     def _answer(self, request_id: object, timeout_seconds: float) -> Frame | None:
         """Return the answer; `None` where none came, or the agent is gone."""
         deadline = time.monotonic() + timeout_seconds
 
         def answered() -> Frame | None:
-            found = (event.frame for event in self.events if event.answers(request_id))
-            return next(found, None)
+            answers = (event.frame for event in self.events if event.answers(request_id))
+            return next(answers, None)
 
-        self.wait(lambda: bool(answered() or self.seen.echoes), timeout_seconds)
-        if not answered() and not self.seen.echoes:
+        self.wait(lambda: bool(answered() or self.result.echoes), timeout_seconds)
+        if not answered() and not self.result.echoes:
             # Its end may take longer than the end of its output, and its last words are on the way.
             self.wait_for_exit(deadline - time.monotonic())
             self.listen(LAST_WORDS_SECONDS)
         return answered()
 
-    def _take_line(self, line: bytes) -> None:
+    def _receive_line(self, line: bytes) -> None:
         if not line.strip():
             return
         # As the relay reads it, which is not so strict as this client.
@@ -146,14 +146,14 @@ class _Visitor(StrictClient):
             if isinstance(part, jsonrpc.Malformed):
                 self._noise(part.line)
             else:
-                super()._take_line(part.line)
+                super()._receive_line(part.line)
 
     def _note(self, raw: bytes, frame: Frame | None, problem: str, *, sent: bool) -> None:
         method = "" if sent or frame is None else frame.get("method", "")
         if not isinstance(method, str):
             self._noise(raw)
         elif method in acp.TO_AGENT_ONLY:
-            self.seen.echoes = True
+            self.result.echoes = True
         else:
             super()._note(raw, frame, problem, sent=sent)
 
@@ -166,7 +166,7 @@ class _Visitor(StrictClient):
         return refused(request, "The doctor offers nothing.")
 
     def _noise(self, line: bytes) -> None:
-        self.seen.noise_lines += 1
-        if len(self.seen.noise) < MAX_NOISE:
+        self.result.noise_lines += 1
+        if len(self.result.noise) < MAX_NOISE:
             text = line.decode("utf-8", "replace")[:NOISE_CHARS]
-            self.seen.noise.append("".join(c if c.isprintable() else " " for c in text))
+            self.result.noise.append("".join(c if c.isprintable() else " " for c in text))

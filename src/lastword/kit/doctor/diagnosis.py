@@ -15,7 +15,7 @@ from lastword.kit.doctor.findings import Observation, note, ok, problem
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.kit.doctor.conversation import Seen
+    from lastword.kit.doctor.conversation import ConversationResult
 
 MAX_TAIL_CHARS = 600
 NO_AGENT = "Start it as an ACP agent: many programs need a subcommand acp, or an option --acp"
@@ -29,49 +29,49 @@ STDOUT_ACTION = "Send its banner and its log to stderr: stdout belongs to the pr
 
 
 def not_started(program: str, error: OSError) -> Observation:
-    """Tell that the system refused to start it."""
+    """Report that the system refused to start it."""
     verdict = classify_spawn_failure(error.errno or 0, program)
     reason = (error.strerror or "it cannot be started").lower()
-    says = f"{program} could not be started ({reason})."
-    return problem("start", says, "See the command above", reason=verdict.reason)
+    sentence = f"{program} could not be started ({reason})."
+    return problem("start", sentence, "See the command above", reason=verdict.reason)
 
 
-def diagnose(seen: Seen, *, timeout_seconds: float) -> list[Observation]:
+def diagnose(result: ConversationResult, *, timeout_seconds: float) -> list[Observation]:
     """Return the findings of a conversation in protocol version 1."""
-    found = [*_started(seen, timeout_seconds)]
-    if seen.hello is not None and "result" in seen.hello:
-        found += _greeted(seen, read_agent(seen.hello["result"]))
-        found += _session(seen, timeout_seconds)
-    found += [*_noise(seen), *_left(seen)]
-    return found
+    findings = [*_started(result, timeout_seconds)]
+    if result.hello is not None and "result" in result.hello:
+        findings += _greeted(result, read_agent(result.hello["result"]))
+        findings += _session(result, timeout_seconds)
+    findings += [*_noise(result), *_left(result)]
+    return findings
 
 
-def _started(seen: Seen, timeout_seconds: float) -> list[Observation]:
-    if seen.echoes:
-        says = "It writes back what it reads: this is not an ACP agent."
-        return [problem("initialize", says, NO_AGENT)]
-    if seen.hello is None:
-        if seen.exit is not None and seen.exited_early:
-            return [_died(seen)]
-        says = f"It started, but did not answer initialize within {timeout_seconds:g} s."
-        return [problem("initialize", says, NO_AGENT, **_tail(seen))]
-    if "error" in seen.hello:
-        verdict = classify_rpc_error(seen.hello["error"], stderr_tail=_text(seen.stderr))
-        says = f"It answers initialize with an error. {_sentence(verdict)}"
-        do = "Run the command by hand and read what it says"
-        return [problem("initialize", says, do, type=verdict.type.value)]
+def _started(result: ConversationResult, timeout_seconds: float) -> list[Observation]:
+    if result.echoes:
+        sentence = "It writes back what it reads: this is not an ACP agent."
+        return [problem("initialize", sentence, NO_AGENT)]
+    if result.hello is None:
+        if result.exit is not None and result.exited_early:
+            return [_died(result)]
+        sentence = f"It started, but did not answer initialize within {timeout_seconds:g} s."
+        return [problem("initialize", sentence, NO_AGENT, **_tail(result))]
+    if "error" in result.hello:
+        verdict = classify_rpc_error(result.hello["error"], stderr_tail=_text(result.stderr))
+        sentence = f"It answers initialize with an error. {_sentence(verdict)}"
+        do = "Run the command by hand and read its output"
+        return [problem("initialize", sentence, do, type=verdict.type.value)]
     return []
 
 
-def _died(seen: Seen) -> Observation:
-    code = seen.exit.code if seen.exit else None
-    number = seen.exit.signal if seen.exit else None
-    tail = _text(seen.stderr)
+def _died(result: ConversationResult) -> Observation:
+    code = result.exit.code if result.exit else None
+    number = result.exit.signal if result.exit else None
+    tail = _text(result.stderr)
     verdict = classify_exit(exit_code=code, exit_signal=number, stderr_tail=tail, in_turn=False)
     how = f"by signal {number}" if number is not None else f"with status {code}"
-    says = f"It ended {how} before it answered initialize. {_sentence(verdict)}"
-    do = "Run the command by hand and read what it says"
-    return problem("start", says, do, reason=verdict.reason, **_tail(seen))
+    sentence = f"It ended {how} before it answered initialize. {_sentence(verdict)}"
+    do = "Run the command by hand and read its output"
+    return problem("start", sentence, do, reason=verdict.reason, **_tail(result))
 
 
 def _sentence(verdict: Verdict) -> str:
@@ -80,23 +80,25 @@ def _sentence(verdict: Verdict) -> str:
     return composed.message
 
 
-def _greeted(seen: Seen, agent: AgentProfile) -> list[Observation]:
-    members = _object(seen.hello or {}, "result")
+def _greeted(result: ConversationResult, agent: AgentProfile) -> list[Observation]:
+    members = _object(result.hello or {}, "result")
     version = members.get("protocolVersion")
     dialect = acp.dialect(version)
     if type(version) is not int:
-        says = "Its answer to initialize has no protocolVersion that is a whole number."
+        sentence = "Its answer to initialize has no protocolVersion that is a whole number."
         do = "Every client needs it: answer with the version that the agent speaks"
-        return [problem("initialize", says, do)]
+        return [problem("initialize", sentence, do)]
     info = _object(members, dialect.agent_info)
-    seconds = round(seen.hello_seconds, 2)
+    seconds = round(result.hello_seconds, 2)
     name = " ".join(str(info[key]).strip() for key in ("name", "version") if info.get(key))
     name = name or "An agent that gives no name"
-    says = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
+    sentence = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
     facts = {"seconds": seconds, "protocol_version": version, "agent": info}
     slow = seconds > SLOW_SECONDS
     first = (
-        note("initialize", says, SLOW_ACTION, **facts) if slow else ok("initialize", says, **facts)
+        note("initialize", sentence, SLOW_ACTION, **facts)
+        if slow
+        else ok("initialize", sentence, **facts)
     )
     capabilities = _object(members, dialect.agent_capabilities)
     return [first, _capabilities(capabilities, agent), _login(members), _typed(agent)]
@@ -112,86 +114,90 @@ def _capabilities(own: dict[str, Any], agent: AgentProfile) -> Observation:
         f"and MCP servers by {', '.join(['stdio', *mcp])}",
     ]
     facts = {"load": agent.can_load, "resume": agent.can_resume, "prompt": prompt, "mcp": mcp}
-    says = ", ".join(listed) + "."
+    sentence = ", ".join(listed) + "."
     if agent.can_load or agent.can_resume:
-        return ok("capabilities", says, **facts)
-    says += " After a crash its sessions cannot be brought back."
-    return note("capabilities", says, **facts)
+        return ok("capabilities", sentence, **facts)
+    sentence += " After a crash its sessions cannot be brought back."
+    return note("capabilities", sentence, **facts)
 
 
 def _login(members: dict[str, Any]) -> Observation:
     methods = members.get("authMethods")
     offered = [m for m in methods if isinstance(m, dict)] if isinstance(methods, list) else []
     names = [str(method.get("name") or method.get("id")) for method in offered]
-    says = f"It offers these logins: {', '.join(names)}." if names else "It offers no login."
-    return ok("login", says, methods=names)
+    sentence = f"It offers these logins: {', '.join(names)}." if names else "It offers no login."
+    return ok("login", sentence, methods=names)
 
 
 def _typed(agent: AgentProfile) -> Observation:
     if agent.speaks_typed:
-        says = "It sends typed errors itself. lastword passes them on to clients that read them."
+        sentence = (
+            "It sends typed errors itself. lastword passes them on to clients that read them."
+        )
     else:
-        says = "It sends no typed errors itself. lastword adds them."
-    return ok("agent_error", says, speaks=agent.speaks_typed)
+        sentence = "It sends no typed errors itself. lastword adds them."
+    return ok("agent_error", sentence, speaks=agent.speaks_typed)
 
 
-def _session(seen: Seen, timeout_seconds: float) -> list[Observation]:
-    answer = seen.session
+def _session(result: ConversationResult, timeout_seconds: float) -> list[Observation]:
+    answer = result.session
     if answer is None:
-        if seen.exited_early:
-            return [_died_in_session(seen)]
-        says = f"session/new was not answered within {timeout_seconds:g} s."
-        return [problem("session", says, "Look at its log: does it need a login, or the network?")]
+        if result.exited_early:
+            return [_died_in_session(result)]
+        sentence = f"session/new was not answered within {timeout_seconds:g} s."
+        return [
+            problem("session", sentence, "Look at its log: does it need a login, or the network?")
+        ]
     if "error" not in answer:
         return [_opened(answer)]
     error = answer["error"]
     if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
-        says = "session/new asks for a login."
-        return [note("session", says, "Log in, in the client or by hand")]
-    verdict = classify_rpc_error(error, stderr_tail=_text(seen.stderr))
-    says, tail = f"session/new fails. {_sentence(verdict)}", _tail(seen)
+        sentence = "session/new asks for a login."
+        return [note("session", sentence, "Log in, in the client or by hand")]
+    verdict = classify_rpc_error(error, stderr_tail=_text(result.stderr))
+    sentence, tail = f"session/new fails. {_sentence(verdict)}", _tail(result)
     if tail:
-        says += f' Its stderr ends with "{wording.quotable(tail["stderr"].splitlines()[-1])}".'
-    return [problem("session", says, SESSION_ACTION, type=verdict.type.value, **tail)]
+        sentence += f' Its stderr ends with "{wording.quotable(tail["stderr"].splitlines()[-1])}".'
+    return [problem("session", sentence, SESSION_ACTION, type=verdict.type.value, **tail)]
 
 
 def _opened(answer: dict[str, Any]) -> Observation:
     if isinstance(_object(answer, "result").get("sessionId"), str):
         return ok("session", "It opens a session.")
-    says = "The answer to session/new has no sessionId that is a string."
-    return problem("session", says, "No client can prompt without one: answer with an id")
+    sentence = "The answer to session/new has no sessionId that is a string."
+    return problem("session", sentence, "No client can prompt without one: answer with an id")
 
 
-def _died_in_session(seen: Seen) -> Observation:
-    died = _died(seen)
-    says = died.says.replace("before it answered initialize", "at session/new")
-    return problem("session", says, died.action, **died.facts)
+def _died_in_session(result: ConversationResult) -> Observation:
+    died = _died(result)
+    sentence = died.sentence.replace("before it answered initialize", "at session/new")
+    return problem("session", sentence, died.action, **died.facts)
 
 
-def _noise(seen: Seen) -> list[Observation]:
-    if not seen.noise_lines:
+def _noise(result: ConversationResult) -> list[Observation]:
+    if not result.noise_lines:
         return []
-    lines = "1 line" if seen.noise_lines == 1 else f"{seen.noise_lines} lines"
-    is_not = "is not a message" if seen.noise_lines == 1 else "are not messages"
-    says = f'It wrote {lines} to stdout that {is_not}, such as "{seen.noise[0]}".'
-    says += " lastword keeps them from the client."
-    return [note("stdout", says, STDOUT_ACTION, lines=seen.noise)]
+    lines = "1 line" if result.noise_lines == 1 else f"{result.noise_lines} lines"
+    is_not = "is not a message" if result.noise_lines == 1 else "are not messages"
+    sentence = f'It wrote {lines} to stdout that {is_not}, such as "{result.noise[0]}".'
+    sentence += " lastword keeps them from the client."
+    return [note("stdout", sentence, STDOUT_ACTION, lines=result.noise)]
 
 
-def _left(seen: Seen) -> list[Observation]:
-    if seen.exited_early:
+def _left(result: ConversationResult) -> list[Observation]:
+    if result.exited_early:
         return []
-    if seen.leave_seconds is None:
-        says = f"It was still running {LEAVE_SECONDS:g} s after its input was closed."
-        says += " lastword ends such an agent."
-        return [note("exit", says, "An agent should exit when its input is closed")]
-    seconds = round(seen.leave_seconds, 2)
+    if result.leave_seconds is None:
+        sentence = f"It was still running {LEAVE_SECONDS:g} s after its input was closed."
+        sentence += " lastword ends such an agent."
+        return [note("exit", sentence, "An agent should exit when its input is closed")]
+    seconds = round(result.leave_seconds, 2)
     return [ok("exit", f"It exited {seconds:g} s after its input was closed.", seconds=seconds)]
 
 
-def _tail(seen: Seen) -> dict[str, Any]:
+def _tail(result: ConversationResult) -> dict[str, Any]:
     """Return the end of stderr, without secrets."""
-    text = redact_text(_text(seen.stderr).strip())[-MAX_TAIL_CHARS:]
+    text = redact_text(_text(result.stderr).strip())[-MAX_TAIL_CHARS:]
     return {"stderr": text} if text else {}
 
 

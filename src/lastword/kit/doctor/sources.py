@@ -12,57 +12,60 @@ from lastword.core.link.handshake import read_agent
 from lastword.kit.doctor.findings import Observation, note, ok
 
 if TYPE_CHECKING:
-    from lastword.kit.doctor.conversation import Seen
+    from lastword.kit.doctor.conversation import ConversationResult
 
 STEP = "sources"
 IN_TIME = "the user learns of a failed model call while the agent tries again"
 AT_THE_END = "the user learns what failed once the agent has given up"
 
 
-def agent_name(seen: Seen) -> str | None:
+def agent_name(result: ConversationResult) -> str | None:
     """Return what the agent called itself, if it answered."""
-    return read_agent((seen.hello or {}).get("result")).name
+    return read_agent((result.hello or {}).get("result")).name
 
 
 def journal(place: str, *, in_time: bool) -> Observation:
-    """Tell of a file that the agent writes by itself."""
+    """Describe a file that the agent always writes."""
     shown = _from_home(place)
-    told = IN_TIME if in_time else AT_THE_END
+    when = IN_TIME if in_time else AT_THE_END
     if os.access(place, os.R_OK):
-        return ok(STEP, f"Its journal {shown} can be read: {told}.", path=shown)
+        return ok(STEP, f"Its journal {shown} can be read: {when}.", path=shown)
     if os.path.lexists(place):
-        says = f"Its journal {shown} cannot be read."
-        return note(STEP, says, "Let this user read it, to learn of retries early", path=shown)
-    return note(STEP, f"Its journal {shown} does not exist yet. Once it does, {told}.", path=shown)
+        sentence = f"Its journal {shown} cannot be read."
+        return note(STEP, sentence, "Let this user read it, to learn of retries early", path=shown)
+    return note(STEP, f"Its journal {shown} does not exist yet. Once it does, {when}.", path=shown)
 
 
 def given_file(*, given: bool) -> Observation:
-    """Tell of a log that the agent writes where it is told to."""
+    """Describe a log that the agent writes to a given file."""
     if given:
         return ok(STEP, f"lastword gives it a file in memory for its debug log: {IN_TIME}.")
-    says = "lastword gives it no file for its debug log: only the command gemini gets one."
-    return note(STEP, says)
+    sentence = (
+        "lastword does not give it a file for its debug log; only the command gemini gets one."
+    )
+    return note(STEP, sentence)
 
 
 def events(*, has_port: bool) -> Observation:
-    """Tell of a stream of events that the agent serves."""
+    """Describe a stream of events that the agent serves."""
     if has_port:
         return ok(STEP, f"lastword gives it a port on this machine for its events: {IN_TIME}.")
     return note(
-        STEP, "lastword gives it no port for its events: this system cannot say whose a port is."
+        STEP,
+        "lastword does not give it a port for its events: this system cannot say who owns a port.",
     )
 
 
 def none() -> Observation:
-    """Tell that there is no source."""
-    told = "in its messages, its stderr, and logs that carry its name."
-    return ok(STEP, f"lastword knows no log of this agent. It looks for causes {told}")
+    """Report that there is no source."""
+    when = "in its messages, its stderr, and logs that carry its name."
+    return ok(STEP, f"lastword knows no log of this agent. It looks for causes {when}")
 
 
 def switched_off() -> Observation:
-    """Tell that none is looked at."""
-    says = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
-    return note(STEP, says, "Unset it to learn of retries early")
+    """Report that no source is read."""
+    sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
+    return note(STEP, sentence, "Unset it to learn of retries early")
 
 
 def _from_home(place: str) -> str:

@@ -207,7 +207,7 @@ class _Responses:
 
 
 class _Gemini:
-    """Pieces of generated content. The last of them is no other event: it has a finish reason."""
+    """Pieces of generated content. The end is not an event: the last piece has a finish reason."""
 
     def text(self, model: str) -> Iterator[bytes]:
         """Yield the text, in pieces, without an end."""
@@ -260,10 +260,10 @@ _SHELLS: dict[str, Json] = {
     "run_shell_command": {**_DESCRIBED, "is_background": False},
     "run_commands": {"commands": [TOOL_COMMAND]},
 }
-"""What agents call their shells, in lower case, and what each of them wants to be told."""
+"""The names of agents' shell tools, in lower case, with the input of each."""
 
 _AS_A_LIST: Json = {"command": ["bash", "-lc", TOOL_COMMAND]}
-"""What the `shell` wants of those who speak in responses."""
+"""The input of `shell` in the responses dialect."""
 
 
 def _tool_input(tool: str) -> Json:

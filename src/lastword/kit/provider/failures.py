@@ -28,7 +28,7 @@ class ProviderFailure:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What an error body depends on.
+    """The circumstances that an error body depends on.
 
     Attributes:
         key: The key that the caller sent.

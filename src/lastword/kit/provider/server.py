@@ -39,7 +39,7 @@ SLOW_SECONDS = 15.0
 
 
 class ProviderScenario(StrEnum):
-    """What the provider does with every model call."""
+    """The behaviour of the provider at every model call."""
 
     HEALTHY = "healthy"
     HEALTHY_TOOL = "healthy_tool"
@@ -75,7 +75,7 @@ class ProviderScenario(StrEnum):
 _CUT = frozenset(
     {ProviderScenario.CUT, ProviderScenario.CUT_BEFORE_TEXT, ProviderScenario.CUT_IN_TOOL}
 )
-_ASKS_FOR_A_TOOL = frozenset({ProviderScenario.HEALTHY_TOOL, ProviderScenario.FAILS_AFTER_TOOL})
+_TOOL_SCENARIOS = frozenset({ProviderScenario.HEALTHY_TOOL, ProviderScenario.FAILS_AFTER_TOOL})
 RECOVERS_AFTER = 2
 
 
@@ -126,7 +126,7 @@ class Provider:
         self.closing: threading.Event = threading.Event()
         self._calls: list[Call] = []
         self._failures: list[tuple[float, Call]] = []
-        self._asked = threading.Condition()
+        self._changed = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.provider = self
         self._thread = threading.Thread(
@@ -140,22 +140,22 @@ class Provider:
 
     @property
     def openai_url(self) -> str:
-        """What an OpenAI-compatible client takes as its base URL."""
+        """The base URL for an OpenAI-compatible client."""
         return f"{self.url}/v1"
 
     @property
     def calls(self) -> list[Call]:
         """A copy of every model call so far."""
-        with self._asked:
+        with self._changed:
             return list(self._calls)
 
     @property
     def failed_at(self) -> float | None:
         """When a turn's call failed first, by `time.monotonic`; else when any call did.
 
-        A hang fails when it is asked, all else when the agent is told.
+        A hang fails with the request, everything else with the response.
         """
-        with self._asked:
+        with self._changed:
             of_turns = [at for at, call in self._failures if call.offers_tools]
             return min(of_turns or [at for at, _call in self._failures], default=None)
 
@@ -166,24 +166,24 @@ class Provider:
 
     def note_failure(self, call: Call) -> None:
         """Keep the moment at which a call fails."""
-        with self._asked:
+        with self._changed:
             self._failures.append((time.monotonic(), call))
 
     def has_recovered(self, call: Call) -> bool:
         """Return whether as many calls like this one have failed as are to fail."""
-        with self._asked:
+        with self._changed:
             return not call.offers_tools or len(self._failures) >= RECOVERS_AFTER
 
     def record(self, call: Call) -> None:
         """Count one model call."""
-        with self._asked:
+        with self._changed:
             self._calls.append(call)
-            self._asked.notify_all()
+            self._changed.notify_all()
 
-    def wait_until_asked(self, count: int, timeout_seconds: float) -> bool:
-        """Return whether so many model calls have come, at the latest after this time."""
-        with self._asked:
-            return self._asked.wait_for(lambda: len(self._calls) >= count, timeout_seconds)
+    def wait_for_calls(self, count: int, timeout_seconds: float) -> bool:
+        """Wait for this many model calls; return whether they came in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._calls) >= count, timeout_seconds)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -294,7 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
         encoder = ENCODERS[call.dialect]
         self._start_stream()
         tool = shell_tool(body)
-        if tool and call.scenario in _ASKS_FOR_A_TOOL and not call.has_tool_result:
+        if tool and call.scenario in _TOOL_SCENARIOS and not call.has_tool_result:
             self._write_events(encoder.tool_call(call.model, tool))
             self._end_stream()
             return

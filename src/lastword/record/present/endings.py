@@ -62,7 +62,7 @@ def standing(
     return f"{said}. {over}"
 
 
-def turn_to_tell(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
+def turn_to_summarize(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
     """Return the turn for a session's first paragraph: the last that did not end well.
 
     A turn that is still running has no story yet.

@@ -21,20 +21,20 @@ CAUSES = {
     "attached_again": "it opened the session again",
     "closed": "it closed the connection",
     "deleted": "it ended the connection",
-    "forbidden": "it may not be here",
+    "forbidden": "it was not allowed to connect",
     "front_error": "an error in the gateway",
     "front_gone": "the gateway's front went away",
     "front_restarts": "the gateway restarts or stops",
     "front_stops": "the gateway stopped",
     "link_cut": "the connection was cut",
-    "no_heartbeat": "its connection gave no sign of life",
-    "no_pong": "its connection gave no sign of life",
+    "no_heartbeat": "its connection stopped responding",
+    "no_pong": "its connection stopped responding",
     "no_stream": "it left no stream open",
     "protocol": "it broke the protocol",
     "session_ended": "the session ended",
     "session_unknown": "it asked for another session",
-    "stalled": "it took nothing for too long",
-    "superseded": "the same viewer came by another connection",
+    "stalled": "it accepted no data for too long",
+    "superseded": "the same viewer connected again",
     "tab_closed": "its tab or program was closed",
     "too_large": "it sent too large a frame",
     "too_many": "there were too many",
@@ -52,21 +52,21 @@ _QUESTIONS = {
 }
 _DECIDED = {
     "answered": "answered",
-    "expired": "nobody came in time, so it was refused",
-    "rejected": "nobody was there, so it was refused",
+    "expired": "no viewer came in time, so it was refused",
+    "rejected": "no viewer was connected, so it was refused",
     "withdrawn": "withdrawn by the agent",
     "lost": "lost with the agent",
 }
 _RESETS = {
     "damaged": "its file was damaged and has been set aside",
-    "restored": "its file is another one than before",
+    "restored": "its file is not the one that it was",
     "rebooted": "the machine went down while it was written",
-    "disk": "the disk takes no more, and it goes on in memory",
+    "disk": "the disk is full, so it continues in memory",
 }
 ENDS = {
     "closed": "a viewer closed it",
     "left": "its last viewer had left",
-    "idle": "nobody was there for too long",
+    "idle": "no viewer was connected for too long",
     "stopped": "its agent or the gateway was stopped",
 }
 
@@ -76,17 +76,17 @@ def _viewer(facts: dict[str, Any]) -> str:
     return f"viewer {name}" if name else "a viewer"
 
 
-def _held(facts: dict[str, Any]) -> str:
+def _session_held(facts: dict[str, Any]) -> str:
     name = facts.get("name")
     return f"held by a gateway, which names it {name}" if name else "held by a gateway"
 
 
 def _came(facts: dict[str, Any]) -> str:
     how = "came back" if facts.get("back") else "came"
-    told = f"{_viewer(facts)} {how}"
+    sentence = f"{_viewer(facts)} {how}"
     if facts.get("client"):
-        told += f": {facts['client']}"
-    return f"{told}, to watch" if facts.get("role") == "observer" else told
+        sentence += f": {facts['client']}"
+    return f"{sentence}, to watch" if facts.get("role") == "observer" else sentence
 
 
 def _left(facts: dict[str, Any]) -> str:
@@ -99,8 +99,8 @@ def _lags(facts: dict[str, Any]) -> str:
     size = facts.get("bytes")
     behind = f" ({size / _MIB:.1f} MiB)" if isinstance(size, int) else ""
     entries = facts.get("entries")
-    known = counted(entries, "entry") if isinstance(entries, int) else "far"
-    return f"{_viewer(facts)} is {known}{behind} behind"
+    behind_by = counted(entries, "entry") if isinstance(entries, int) else "far"
+    return f"{_viewer(facts)} is {behind_by}{behind} behind"
 
 
 def _caught_up(facts: dict[str, Any]) -> str:
@@ -119,20 +119,20 @@ def _question(facts: dict[str, Any]) -> str:
     return _QUESTIONS.get(str(facts.get("what")), "the agent's question")
 
 
-def _question_held(facts: dict[str, Any]) -> str:
-    return f"{_question(facts)} waits: nobody is there to answer it"
+def _question_waiting(facts: dict[str, Any]) -> str:
+    return f"{_question(facts)} is waiting for a viewer to answer it"
 
 
 def _question_decided(facts: dict[str, Any]) -> str:
     how = str(facts.get("how") or "over")
-    told = f"{_question(facts)}: {_DECIDED.get(how, how)}"
-    return f"{told} by {_viewer(facts)}" if facts.get("viewer") else told
+    sentence = f"{_question(facts)}: {_DECIDED.get(how, how)}"
+    return f"{sentence} by {_viewer(facts)}" if facts.get("viewer") else sentence
 
 
 def _lost(facts: dict[str, Any]) -> str:
     turns, incident = facts.get("open_turns"), facts.get("incident_id")
-    told = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
-    return f"{told}, incident {incident}" if incident else told
+    about = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
+    return f"{about}, incident {incident}" if incident else about
 
 
 def _died(facts: dict[str, Any]) -> str:
@@ -141,14 +141,14 @@ def _died(facts: dict[str, Any]) -> str:
 
 def _exited(facts: dict[str, Any]) -> str:
     how, code = facts.get("exit_signal"), facts.get("exit_code")
-    known = how or (f"exit status {code}" if code is not None else "gone")
-    return f"the gateway's link to the agent ended: {known}{_lost(facts)}"
+    ending = how or (f"exit status {code}" if code is not None else "gone")
+    return f"the gateway's link to the agent ended: {ending}{_lost(facts)}"
 
 
 def _restored(facts: dict[str, Any]) -> str:
     if facts.get("history") == "none":
-        return "session restored; the agent has forgotten what was said before"
-    return "session restored, and the agent knows what was said before"
+        return "session restored; the agent remembers nothing of the conversation"
+    return "session restored with its full history"
 
 
 def _not_restored(facts: dict[str, Any]) -> str:
@@ -156,13 +156,13 @@ def _not_restored(facts: dict[str, Any]) -> str:
     about += [plain(facts["reason"])] if facts.get("reason") else []
     if facts.get("incident_id"):
         about.append(f"incident {facts['incident_id']}")
-    told = "session not restored: the agent refused"
-    return f"{told} ({', '.join(about)})" if about else told
+    sentence = "session not restored: the agent refused"
+    return f"{sentence} ({', '.join(about)})" if about else sentence
 
 
 def _reset(facts: dict[str, Any]) -> str:
     why = _RESETS.get(str(facts.get("reason")), str(facts.get("reason") or "no reason known"))
-    return f"the gateway's log of the session begins anew: {why}"
+    return f"the gateway's log of the session was started again: {why}"
 
 
 def _ended(facts: dict[str, Any]) -> str:
@@ -171,13 +171,13 @@ def _ended(facts: dict[str, Any]) -> str:
 
 
 TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
-    Kind.SESSION_HELD: _held,
+    Kind.SESSION_HELD: _session_held,
     Kind.VIEWER_CAME: _came,
     Kind.VIEWER_LEFT: _left,
     Kind.VIEWER_LAGS: _lags,
     Kind.VIEWER_CAUGHT_UP: _caught_up,
     Kind.GAP_TOLD: _gap,
-    Kind.QUESTION_HELD: _question_held,
+    Kind.QUESTION_HELD: _question_waiting,
     Kind.QUESTION_DECIDED: _question_decided,
     Kind.HOLDER_DIED: _died,
     Kind.SUPERVISOR_EXITED: _exited,

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from lastword.record.present.scrub import Scrubber
     from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
-MAX_TOLD_TURNS = 10
+MAX_SUMMARIZED_TURNS = 10
 """Turns that did not end well and are told in sentences: the latest."""
 
 MAX_LISTED_TURNS = 100
-MAX_TOLD_BEFALLEN = 50
+MAX_OTHER_EVENTS = 50
 """Entries of a gateway's that are told in words: the latest."""
 
 _MAX_NAME_CHARS = 120
@@ -76,7 +76,7 @@ class Document:
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
         # The cancels of an impatient user must not hide what failed.
         told = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
-        told = sorted(told[-MAX_TOLD_TURNS:], key=lambda turn: turn.turn)
+        told = sorted(told[-MAX_SUMMARIZED_TURNS:], key=lambda turn: turn.turn)
         if len(bad) > len(told):
             chosen = "the latest, failures before cancelled ones"
             said = f"{len(told)} of {len(bad)} turns that did not end well ({chosen}):"
@@ -139,10 +139,10 @@ class Document:
         found = [each for each in recorded if each.entry.kind in GATEWAY]
         if not found:
             return
-        left_out = len(found) - MAX_TOLD_BEFALLEN
-        more = f" (the latest {MAX_TOLD_BEFALLEN} of {len(found)} entries)" if left_out > 0 else ""
+        left_out = len(found) - MAX_OTHER_EVENTS
+        more = f" (the latest {MAX_OTHER_EVENTS} of {len(found)} entries)" if left_out > 0 else ""
         self.lines += [f"Behind the gateway{more}:", ""]
-        for each in found[-MAX_TOLD_BEFALLEN:]:
+        for each in found[-MAX_OTHER_EVENTS:]:
             when = f"{_moment(each.at_epoch_ms):%H:%M:%S} UTC"
             self.lines.append(f"- {when}: {self._plain(words(each.entry))}")
         self.lines.append("")

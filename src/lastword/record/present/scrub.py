@@ -41,7 +41,7 @@ class Scrubber:
         """Take the words to remove as `names`, each with the rule under which it is counted."""
         self.counts: dict[str, int] = {}
         self._redactor = Redactor(secrets, counts=self.counts)
-        kept = {name: rule for name, rule in names.items() if _tells(name)}
+        kept = {name: rule for name, rule in names.items() if _identifies(name)}
         self._names = [
             (re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE), rule)
             for name, rule in sorted(kept.items(), key=lambda each: (-len(each[0]), each[0]))
@@ -118,7 +118,7 @@ _RULES = {
 """What a rule takes out, in words."""
 
 
-def taken_out(counts: Mapping[str, int]) -> str:
+def removal_words(counts: Mapping[str, int]) -> str:
     """Return what a scrubber removed, as a sentence."""
     if not sum(counts.values()):
         return (
@@ -159,7 +159,7 @@ def _names_here() -> dict[str, str]:
     return names
 
 
-def _tells(name: str) -> bool:
+def _identifies(name: str) -> bool:
     plain = name.strip().lower()
     return len(plain) >= MIN_NAME_CHARS and plain not in _COMMON | _OWN_WORDS
 

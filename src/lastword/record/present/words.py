@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_TEXT_CHARS = 300
 _MAX_VALUE_CHARS = 80
 
-_SAID = frozenset(
+_IN_WORDS = frozenset(
     {
         *("type", "reason", "phase", "origin", "retryable", "retry_safety", "retry_after_seconds"),
         *("action", "http_status", "provider_code", "exit_code", "exit_signal", "request_id"),
@@ -42,7 +42,7 @@ STOP_REASONS = {
 }
 """How a turn ended that was answered, by ACP's stop reason."""
 
-_TAKES = {
+_READS = {
     "typed": "typed errors",
     "retry": "retry updates",
     "notices": "notices",
@@ -55,7 +55,7 @@ _NOT_BACK = {
     "agent_cannot": "the agent cannot do that",
     "refused": "the agent refused",
     "timeout": "the agent did not answer in time",
-    "id_taken": "its id is another session's now",
+    "id_taken": "its id belongs to another session now",
 }
 _LIMITS = {
     "first_update_timeout": "nothing came within the limit",
@@ -64,14 +64,14 @@ _LIMITS = {
     "turn_timeout": "the turn took longer than the limit",
     "runaway": "it repeated the same step",
     "stderr_limit": "its error output was over the limit",
-    "busy_with_ended_turn": "it did not let go of a turn that had been ended",
+    "busy_with_ended_turn": "it did not finish a turn that had been ended",
 }
 _EXITS = {
     "client_left": "the client left",
     "shutdown": "lastword was told to stop",
     "closed_stdout": "it closed its output",
 }
-_KEPT_BACK = {
+_WITHHELD = {
     "answer_to_nobody": "it answers no request",
     "answer_without_id": "it is an answer without an id",
     "echo": "it only repeats what the client sent",
@@ -79,7 +79,7 @@ _KEPT_BACK = {
     "late_answer": "its turn had already been answered",
     "line_too_long": "it is too long",
     "quarantine": "it belongs to a turn that had been ended",
-    "replay": "it was asked for by lastword, to bring the session back",
+    "replay": "lastword requested it to restore the session",
 }
 _ACTIONS = {
     "wait": "wait, then try again",
@@ -100,9 +100,9 @@ _ACTIONS = {
 def words(entry: Entry) -> str:
     """Return what happened, as one short sentence without a full stop."""
     facts = dict(entry.facts)
-    teller = _TELLERS.get(entry.kind)
-    if teller is not None:
-        return teller(facts)
+    describe = _DESCRIBERS.get(entry.kind)
+    if describe is not None:
+        return describe(facts)
     return _plain(entry.kind.value.replace("_", " "), facts)
 
 
@@ -122,12 +122,12 @@ def _value(value: object) -> str:
 def _error(facts: dict[str, Any]) -> str:
     about = [plain(facts["reason"])] if facts.get("reason") else []
     about += [plain(facts["phase"], PHASES)] if facts.get("phase") else []
-    about += _told_by(facts)
+    about += _origin_facts(facts)
     what = f"failed: {plain(facts.get('type', 'error'), TYPES)}"
     what += f" ({', '.join(about)})" if about else ""
     told = "; ".join([what, *_next(facts)])
-    said = _said(facts)
-    rest = {key: value for key, value in facts.items() if key not in _SAID}
+    said = _original_words(facts)
+    rest = {key: value for key, value in facts.items() if key not in _IN_WORDS}
     told = _plain(told, rest).replace(f"{told}:", f"{told},", 1)
     return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if said else told
 
@@ -147,14 +147,14 @@ def _next(facts: dict[str, Any]) -> list[str]:
     return told
 
 
-def _said(facts: dict[str, Any]) -> str:
+def _original_words(facts: dict[str, Any]) -> str:
     """Return the failing party's own words, or else those that the user was shown."""
     text = object_of(facts.get("detail")).get("text")
     said = text if isinstance(text, str) and text.strip() else facts.get("message")
     return " ".join(said.split()) if isinstance(said, str) else ""
 
 
-def _told_by(facts: dict[str, Any]) -> list[str]:
+def _origin_facts(facts: dict[str, Any]) -> list[str]:
     told = []
     if facts.get("http_status"):
         told.append(f"HTTP {facts['http_status']}")
@@ -256,7 +256,7 @@ def _peer(name: str) -> Callable[[dict[str, Any]], str]:
         version, takes = facts.pop("protocol_version", None), facts.pop("reads", None)
         about = [f"protocol version {_value(version)}"] if version is not None else []
         if isinstance(takes, list) and takes:
-            about.append(f"takes {' and '.join(plain(each, _TAKES) for each in takes)}")
+            about.append(f"takes {' and '.join(plain(each, _READS) for each in takes)}")
         shown = f"{name}: {' '.join(known)}" if known else name
         return _plain(f"{shown} ({'; '.join(about)})" if about else shown, facts)
 
@@ -278,16 +278,16 @@ def _created(facts: dict[str, Any]) -> str:
     return _plain(_HOW.get(how) or f"session begins ({plain(how)})", facts)
 
 
-def _kept_back(facts: dict[str, Any]) -> str:
+def _withheld(facts: dict[str, Any]) -> str:
     side, reason = facts.pop("side", None), facts.pop("reason", None)
     whose = f" from the {plain(_value(side))}" if side else ""
-    why = f": {plain(_value(reason), _KEPT_BACK)}" if reason else ""
-    return _plain(f"message{whose} kept back{why}", facts)
+    why = f": {plain(_value(reason), _WITHHELD)}" if reason else ""
+    return _plain(f"message{whose} withheld{why}", facts)
 
 
 def _context_lost(facts: dict[str, Any]) -> str:
     why, said = facts.pop("why", None), facts.pop("said", None)
-    told = "the session could not be brought back after the restart"
+    told = "the session could not be restored after the restart"
     told = f"{told}: {plain(_value(why), _NOT_BACK)}" if why else told
     told = _plain(told, facts)
     return f'{told}; "{_value(said)}"' if said else told
@@ -296,10 +296,10 @@ def _context_lost(facts: dict[str, Any]) -> str:
 def _again(facts: dict[str, Any]) -> str:
     life = facts.pop("attempt", None)
     number = f" (process {_value(life)} of this run)" if life else ""
-    return _plain(f"agent started again{number}", facts)
+    return _plain(f"agent restarted{number}", facts)
 
 
-_TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
+_DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.CLIENT_ATTACHED: _peer("client connected"),
     Kind.CLIENT_DETACHED: _one("client disconnected", "reason"),
     Kind.CLIENT_GONE: _one("client gone", "reason"),
@@ -309,17 +309,19 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.AGENT_RESTARTED: _again,
     Kind.AGENT_EXITED: _exited,
     Kind.SESSION_CREATED: _created,
-    Kind.SESSION_RESUMED: _one("session brought back after the restart", "how"),
+    Kind.SESSION_RESUMED: _one("session restored after the restart", "how"),
     Kind.CONTEXT_LOST: _context_lost,
     Kind.FIRST_PROGRESS: _one("first update from the agent", "what"),
     Kind.FIRST_OUTPUT: _one("first text or tool call", "what"),
     Kind.DELEGATED: _one("the agent asks the client to act", "what", _DELEGATED),
     Kind.ASKED: _one("the agent asks the user", "what", _ASKED),
     Kind.USER_ANSWERED: _one("the user answers", "outcome"),
-    Kind.FRAME_DROPPED: _kept_back,
+    Kind.FRAME_DROPPED: _withheld,
     Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
-    Kind.QUARANTINED: _one("session held back: the agent still works on the ended turn", "reason"),
-    Kind.RELEASED: _one("session free again: the agent has let go of the ended turn", "reason"),
+    Kind.QUARANTINED: _one(
+        "session quarantined: the agent is still working on the ended turn", "reason"
+    ),
+    Kind.RELEASED: _one("session released: the agent has finished the ended turn", "reason"),
     Kind.ERROR: _error,
     Kind.RETRY: _retry,
     Kind.TOOL_STARTED: _tool("tool starts"),

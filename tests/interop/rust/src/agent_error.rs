@@ -171,8 +171,14 @@ fn of_payload(mut more: Map<String, Value>) -> AgentError {
     }
 }
 
-const TEXTS: [&str; 6] =
-    ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
+const TEXTS: &[&str] = &[
+    "source",
+    "reason",
+    "provider_code",
+    "request_id",
+    "exit_signal",
+    "incident_id",
+];
 
 /// A member as its type has it; null where it is of another.
 fn member(key: &str, value: Value) -> Value {

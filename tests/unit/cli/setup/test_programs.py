@@ -1,4 +1,4 @@
-"""Programs and places: by which name an editor finds them."""
+"""Programs and locations: by which name an editor finds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.cli.setup import places, programs
+from lastword.cli.setup import locations, programs
 from lastword.quirks.editors import EDITORS
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_a_command_of_ours_is_one_that_runs_an_agent_behind_lastword(
     ],
 )
 def test_an_entry_is_named_for_its_agent(command: list[str], name: str) -> None:
-    assert places.default_name(command) == name
+    assert locations.default_name(command) == name
 
 
 def test_zed_s_settings_are_where_zed_looks(
@@ -137,7 +137,7 @@ def test_zed_s_settings_are_where_zed_looks(
     zed = EDITORS["zed"]
 
     def path(**more: str) -> str:
-        return places.settings_paths(zed, {"HOME": home} | more)[0]
+        return locations.settings_paths(zed, {"HOME": home} | more)[0]
 
     assert path() == f"{home}/.config/zed/settings.json"
     assert path(XDG_CONFIG_HOME="/x") == "/x/zed/settings.json"
@@ -156,13 +156,13 @@ def test_a_settings_file_that_is_there_goes_before_one_that_is_not(tmp_path: Pat
     there.parent.mkdir(parents=True)
     there.write_text("{}")
     environment = {"HOME": str(tmp_path)}
-    assert places.settings_paths(EDITORS["vscode"], environment) == [str(there)]
-    assert places.shown(str(there), environment) == "~/.config/VSCodium/User/settings.json"
-    assert places.shown("/etc/x", environment) == "/etc/x"
+    assert locations.settings_paths(EDITORS["vscode"], environment) == [str(there)]
+    assert locations.shown(str(there), environment) == "~/.config/VSCodium/User/settings.json"
+    assert locations.shown("/etc/x", environment) == "/etc/x"
 
 
 def test_a_name_that_nobody_knows_is_answered_with_the_nearest_and_all() -> None:
-    assert places.unknown("editor", "zde", ["zed", "toad"]) == (
+    assert locations.unknown("editor", "zde", ["zed", "toad"]) == (
         "there is no editor 'zde'; did you mean zed? There are: zed, toad"
     )
-    assert places.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"
+    assert locations.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"

@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_is_said(
 
 
 def test_bytes_that_are_no_text_are_not_written(file: SettingsFile) -> None:
-    with pytest.raises(SettingsError, match="no JSON can hold"):
+    with pytest.raises(SettingsError, match="JSON cannot represent"):
         save(file, "\udcff")
     assert is_as_it_was(file)
 

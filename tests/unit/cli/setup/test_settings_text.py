@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.cli.setup.jsonc import as_json, parse
-from lastword.cli.setup.settings_text import SettingsError, put, read, rewrite, take
+from lastword.cli.setup.settings_text import SettingsError, put, read, remove_entry, rewrite
 
 SECTION, NAME = "agent_servers", "claude-lastword"
 ENTRY = {"type": "custom", "command": "lastword", "args": ["run", "--", "claude"]}
@@ -28,7 +28,7 @@ def written(text: str) -> str:
 
 
 def taken(text: str) -> str:
-    return take(read(text, SECTION), NAME)
+    return remove_entry(read(text, SECTION), NAME)
 
 
 COMMENTED = """\
@@ -146,13 +146,13 @@ def test_only_the_values_that_change_in_an_entry_are_rewritten() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[1]", "it holds something else than an object"),
-        ('"text"', "it holds something else than an object"),
+        ("[1]", "it does not contain a JSON object"),
+        ('"text"', "it does not contain a JSON object"),
         ('{"agent_servers": []}', "its 'agent_servers' is not an object"),
         ('{"agent_servers": null}', "its 'agent_servers' is not an object"),
         (
             '{"agent_servers": {}, "agent_servers": {}}',
-            "it has the key 'agent_servers' twice: make one of them",
+            "it has the key 'agent_servers' twice: merge them",
         ),
         ("{", "it is not valid JSON (line 1, column 2: it ends too early)"),
     ],

@@ -18,7 +18,7 @@ from lastword.gateway.connecting.effects import (
     ToEditor,
     ToGateway,
 )
-from lastword.gateway.connecting.places import Items, Place
+from lastword.gateway.connecting.positions import Items, Position
 from lastword.gateway.viewing import refusals
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
@@ -46,7 +46,7 @@ def test_whatever_is_cut_nothing_is_lost_or_doubled_and_each_request_has_one_ans
 
 
 def test_the_schedules_find_a_cursor_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Place, "move", lambda *_: None)
+    monkeypatch.setattr(Position, "move", lambda *_: None)
     assert _fails()
 
 
@@ -299,7 +299,7 @@ def test_an_editor_that_reads_airs_words_is_told_in_them() -> None:
 
 
 def test_a_part_of_an_entry_that_was_told_before_the_link_was_cut_is_not_told_again() -> None:
-    place = Place("s", epoch="e", attached=True)
+    place = Position("s", epoch="e", attached=True)
     place.move({"seq": 6})
     assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2)] == [False, False]
     place.unlink()

@@ -9,9 +9,9 @@ import pytest
 from lastword.gateway.front.doorkeeper import (
     FORWARDED,
     GUEST_REQUESTS,
-    Asked,
     Doorkeeper,
     Refusal,
+    Requester,
     for_session,
     is_forwarded,
 )
@@ -23,16 +23,16 @@ TOKEN = KEEPER.token(Grant(Role.CONTROLLER))
 HOST = "127.0.0.1:7780"
 
 
-def asked(token: str = TOKEN, **headers: str) -> Asked:
+def asked(token: str = TOKEN, **headers: str) -> Requester:
     known = {"host": HOST} | ({"authorization": f"Bearer {token}"} if token else {})
-    return Asked(peer="10.0.0.1", headers=known | headers)
+    return Requester(peer="10.0.0.1", headers=known | headers)
 
 
 def keeper(**options: Any) -> Doorkeeper:
     return Doorkeeper(KEEPER, clock=lambda: 1000.0, waits=lambda: 5.0, **options)
 
 
-def refusal(request: Asked, **options: Any) -> Refusal:
+def refusal(request: Requester, **options: Any) -> Refusal:
     with pytest.raises(Refusal) as caught:
         keeper(**options).admit(request)
     return caught.value
@@ -49,7 +49,7 @@ def test_loopback_is_known_by_all_its_names(host: str) -> None:
 def test_a_name_that_resolves_to_this_machine_is_refused(host: str) -> None:
     refused = refusal(asked(host=host))
     assert (refused.status, refused.code, refused.reason) == (403, 4403, "host")
-    assert "--allow-host" in refused.said
+    assert "--allow-host" in refused.message
 
 
 def test_a_name_that_was_allowed_is_let_in() -> None:
@@ -62,7 +62,7 @@ def test_a_name_that_was_allowed_is_let_in() -> None:
 def test_a_page_of_another_origin_is_refused(origin: str) -> None:
     refused = refusal(asked(origin=origin))
     assert (refused.status, refused.code, refused.reason) == (403, 4403, "origin")
-    assert "--allow-origin" in refused.said
+    assert "--allow-origin" in refused.message
 
 
 def test_a_page_of_its_own_and_one_that_was_allowed_are_let_in() -> None:
@@ -74,13 +74,13 @@ def test_a_page_of_its_own_and_one_that_was_allowed_are_let_in() -> None:
 def test_a_missing_and_a_wrong_and_an_expired_token_are_refused() -> None:
     missing = refusal(asked(""))
     assert (missing.status, missing.code) == (401, 4401)
-    assert "missing" in missing.said
+    assert "missing" in missing.message
     wrong = refusal(asked("wrong"))
     assert (wrong.status, wrong.code, wrong.reason) == (401, 4401, "unauthorized")
-    assert "wrong" in wrong.said
+    assert "wrong" in wrong.message
     expired = refusal(asked(KEEPER.token(Grant(Role.CONTROLLER, "", 999))))
-    assert "expired" in expired.said
-    assert "lastword gateway token" in expired.said
+    assert "expired" in expired.message
+    assert "lastword gateway token" in expired.message
 
 
 def test_wrong_tokens_have_their_sender_wait_and_never_a_right_one() -> None:
@@ -94,7 +94,7 @@ def test_wrong_tokens_have_their_sender_wait_and_never_a_right_one() -> None:
     assert (caught.value.status, caught.value.code) == (429, 4429)
     assert caught.value.retry_after == 61
     assert door.admit(asked()).role is Role.CONTROLLER
-    other = Asked(peer="10.0.0.2", headers=asked("wrong").headers)
+    other = Requester(peer="10.0.0.2", headers=asked("wrong").headers)
     with pytest.raises(Refusal) as caught:
         door.admit(other)
     assert caught.value.status == 401
@@ -115,7 +115,7 @@ def test_what_a_page_of_another_site_has_a_browser_send_is_refused_and_counts_fo
     assert refusal_of(door, asked("wrong")).status == 401
 
 
-def refusal_of(door: Doorkeeper, request: Asked) -> Refusal:
+def refusal_of(door: Doorkeeper, request: Requester) -> Refusal:
     with pytest.raises(Refusal) as caught:
         door.admit(request)
     return caught.value
@@ -168,11 +168,13 @@ def test_a_missing_token_counts_as_no_failure() -> None:
 def test_a_token_is_read_from_header_subprotocol_and_cookie() -> None:
     bare = {"host": HOST}
     offered = ["acp.lastword.v1", f"bearer.{TOKEN}"]
-    assert keeper().admit(Asked(peer="", headers=bare, subprotocols=offered))
+    assert keeper().admit(Requester(peer="", headers=bare, subprotocols=offered))
     door = keeper()
     cookie = door.cookies.token(Grant(Role.OBSERVER))
     name = door.cookies.cookie
-    assert door.admit(Asked(peer="", headers=bare, cookies={name: cookie})).role is Role.OBSERVER
+    assert (
+        door.admit(Requester(peer="", headers=bare, cookies={name: cookie})).role is Role.OBSERVER
+    )
     assert keeper().admit(asked("", authorization=f"bearer  {TOKEN} "))
     assert refusal(asked("", authorization="Basic abc")).status == 401
 
@@ -182,14 +184,14 @@ def test_a_cookie_is_valid_at_its_own_gateway_alone_and_is_no_token() -> None:
     grant = Grant(Role.CONTROLLER)
     cookie, bare = one.cookies.token(grant), {"host": HOST}
     assert one.cookies.cookie != other.cookies.cookie
-    assert refusal_of(other, Asked(peer="", headers=bare, cookies={one.cookies.cookie: cookie}))
-    renamed = Asked(peer="", headers=bare, cookies={other.cookies.cookie: cookie})
+    assert refusal_of(other, Requester(peer="", headers=bare, cookies={one.cookies.cookie: cookie}))
+    renamed = Requester(peer="", headers=bare, cookies={other.cookies.cookie: cookie})
     assert refusal_of(other, renamed).status == 401
-    as_token = Asked(peer="", headers=bare, cookies={one.cookies.cookie: TOKEN})
+    as_token = Requester(peer="", headers=bare, cookies={one.cookies.cookie: TOKEN})
     assert refusal_of(one, as_token).status == 401
     assert refusal_of(one, asked(cookie)).status == 401
     assert keeper(port=7780).admit(  # as after a restart
-        Asked(peer="", headers=bare, cookies={one.cookies.cookie: cookie})
+        Requester(peer="", headers=bare, cookies={one.cookies.cookie: cookie})
     )
     elsewhere = Doorkeeper(Keeper(b"j" * 32), port=7780)
     assert elsewhere.cookies.cookie != one.cookies.cookie

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.front.holders import Holders
-from lastword.gateway.holder.process import HolderSettings
+from lastword.gateway.settings.holder import HolderSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -76,7 +76,7 @@ def test_the_key_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
 
 def test_a_key_that_is_none_and_one_that_cannot_be_read_are_said(tmp_path: Path) -> None:
     (tmp_path / "gateway.key").write_bytes(b"short")
-    with pytest.raises(StoreError, match="holds no key"):
+    with pytest.raises(StoreError, match="does not contain a key"):
         Keeper.at(str(tmp_path))
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be used"):

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.quality import table
-from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Distribution, Snapshot
 from lastword.gateway.quality.exposition import escaped, exposition
-from lastword.gateway.quality.held import HolderQuality
+from lastword.gateway.quality.totals import Totals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,12 +24,12 @@ NO_PROCESS = 2**22 + 1
 
 def status(quality: HolderQuality, *, pid: int = os.getpid()) -> dict[str, Any]:
     """What a holder without sessions answers."""
-    return {"pid": pid, "sessions": [], "quality": quality.told([])}
+    return {"pid": pid, "sessions": [], "quality": quality.report([])}
 
 
-def turns(collected: Collected) -> float:
+def turns(totals: Totals) -> float:
     """How many turns were answered, by what a front tells."""
-    told = exposition(collected.snapshot(Counts(), {}))
+    told = exposition(totals.snapshot(Counts(), {}))
     families = {each.name: each for each in text_string_to_metric_families(told)}
     (found,) = (
         sample.value
@@ -89,35 +89,35 @@ def test_what_would_end_a_label_is_escaped() -> None:
 
 
 def test_no_counter_goes_down_when_a_holder_ends_in_order_or_is_killed(tmp_path: Path) -> None:
-    collected, stays = Collected(str(tmp_path)), a_holder(1)
+    totals, stays = Totals(str(tmp_path)), a_holder(1)
     leaves, dies = a_holder(10), a_holder(100)
-    collected.take([status(stays), status(leaves), status(dies, pid=NO_PROCESS)], 3)
-    assert turns(collected) == 111
+    totals.update([status(stays), status(leaves), status(dies, pid=NO_PROCESS)], 3)
+    assert turns(totals) == 111
     leaves.counts.add(table.TURNS, 5, "answered")
     leaves.leave(str(tmp_path))
-    collected.take([status(stays)], 1)
-    assert turns(collected) == 116
+    totals.update([status(stays)], 1)
+    assert turns(totals) == 116
     assert list(tmp_path.iterdir()) == []
     for _ in range(3):
-        collected.take([status(stays)], 1)
-    assert turns(collected) == 116
+        totals.update([status(stays)], 1)
+    assert turns(totals) == 116
 
 
 def test_what_a_holder_said_before_its_end_comes_in_no_second_time(tmp_path: Path) -> None:
-    collected, holder = Collected(str(tmp_path)), a_holder(10)
+    totals, holder = Totals(str(tmp_path)), a_holder(10)
     late = status(holder)
     holder.leave(str(tmp_path))
-    collected.take([], 0)
-    collected.take([late], 1)
-    assert turns(collected) == 10
+    totals.update([], 0)
+    totals.update([late], 1)
+    assert turns(totals) == 10
 
 
 def test_a_holder_that_does_not_answer_for_a_while_keeps_its_counts(tmp_path: Path) -> None:
-    collected, holder = Collected(str(tmp_path)), a_holder(10)
-    collected.take([status(holder)], 1)
-    collected.take([], 1)
-    assert turns(collected) == 10
-    told = exposition(collected.snapshot(Counts(), {}))
+    totals, holder = Totals(str(tmp_path)), a_holder(10)
+    totals.update([status(holder)], 1)
+    totals.update([], 1)
+    assert turns(totals) == 10
+    told = exposition(totals.snapshot(Counts(), {}))
     assert 'lastword_gateway_holders{state="silent"} 1\n' in told
 
 
@@ -128,15 +128,15 @@ def test_a_holder_that_does_not_answer_for_a_while_keeps_its_counts(tmp_path: Pa
 def test_a_holder_without_a_quality_or_with_another_form_of_it_counts_for_nothing(
     tmp_path: Path, quality: object
 ) -> None:
-    collected = Collected(str(tmp_path))
-    collected.take([{"pid": 1, "sessions": [], "quality": quality}], 1)
-    assert turns(collected) == 0
-    told = exposition(collected.snapshot(Counts(), {}))
+    totals = Totals(str(tmp_path))
+    totals.update([{"pid": 1, "sessions": [], "quality": quality}], 1)
+    assert turns(totals) == 0
+    told = exposition(totals.snapshot(Counts(), {}))
     assert 'lastword_gateway_holders{state="answering"} 1\n' in told
 
 
 def test_what_a_newer_holder_counts_beside_is_passed_by(tmp_path: Path) -> None:
-    collected, holder = Collected(str(tmp_path)), a_holder(3)
+    totals, holder = Totals(str(tmp_path)), a_holder(3)
     told = status(holder)
     told["quality"]["more"] = 1
     told["quality"]["counts"]["counters"] |= {
@@ -147,9 +147,9 @@ def test_what_a_newer_holder_counts_beside_is_passed_by(tmp_path: Path) -> None:
         "lastword.gateway.turns|failed": -4,
     }
     told["quality"]["gauges"] = {"lastword.gateway.sessions|asleep": 2, "nothing": 1}
-    collected.take([told], 1)
-    assert turns(collected) == 3
-    text = exposition(collected.snapshot(Counts(), {}))
+    totals.update([told], 1)
+    assert turns(totals) == 3
+    text = exposition(totals.snapshot(Counts(), {}))
     assert 'lastword_gateway_turns_total{outcome="other"} 11\n' in text
     assert 'lastword_gateway_turns_total{outcome="failed"} 0\n' in text
     assert "tomorrow" not in text
@@ -157,33 +157,33 @@ def test_what_a_newer_holder_counts_beside_is_passed_by(tmp_path: Path) -> None:
 
 def test_buckets_of_another_version_fall_into_those_of_this_one() -> None:
     ours = Distribution.empty((0.1, 1.0))
-    ours.add(Distribution((0.05, 0.5, 2.0), [1, 2, 4, 8], 20.0))
+    ours.include(Distribution((0.05, 0.5, 2.0), [1, 2, 4, 8], 20.0))
     assert (ours.counts, ours.total) == ([1, 2, 12], 20.0)
 
 
 def test_a_file_that_is_no_holders_is_left_out_and_taken_away(tmp_path: Path) -> None:
     (tmp_path / "x.counts").write_bytes(b"\xff not json")
     (tmp_path / "front.pid").write_bytes(b"7")
-    collected = Collected(str(tmp_path))
-    collected.take([], 0)
-    assert turns(collected) == 0
+    totals = Totals(str(tmp_path))
+    totals.update([], 0)
+    assert turns(totals) == 0
     assert [each.name for each in tmp_path.iterdir()] == ["front.pid"]
 
 
 def test_the_furthest_viewer_of_all_holders_is_told_and_the_lag_of_all_is_summed(
     tmp_path: Path,
 ) -> None:
-    collected = Collected(str(tmp_path))
+    totals = Totals(str(tmp_path))
     told = [status(HolderQuality()) for _ in range(2)]
     for each, lag in zip(told, (5, 40), strict=True):
         each["quality"]["gauges"] = {table.LAG.key(): lag, table.LAG_MOST.key(): lag}
-    collected.take(told, 2)
-    gauges = collected.snapshot(Counts(), {}).gauges
+    totals.update(told, 2)
+    gauges = totals.snapshot(Counts(), {}).gauges
     assert (gauges[table.LAG.key()], gauges[table.LAG_MOST.key()]) == (45, 40)
 
 
 def test_what_a_holder_tells_is_json_and_names_nobody() -> None:
-    told = msgspec.json.encode(a_holder(1).told([]))
+    told = msgspec.json.encode(a_holder(1).report([]))
     assert set(msgspec.json.decode(told)) == {"id", "counts", "gauges"}
 
 
@@ -191,9 +191,9 @@ def test_a_quantile_lies_in_its_bucket_and_is_none_of_nothing() -> None:
     seen = Distribution.empty((1.0, 2.0, 4.0))
     assert seen.quantile(0.5) is None
     for value in (0.5, 1.5, 3.0, 3.5):
-        seen.see(value)
+        seen.observe(value)
     assert seen.quantile(0.25) == 1.0
     assert seen.quantile(0.5) == 2.0
     assert seen.quantile(0.75) == 3.0
-    seen.see(1000.0)
+    seen.observe(1000.0)
     assert seen.quantile(0.99) == 4.0

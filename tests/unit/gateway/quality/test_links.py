@@ -9,8 +9,8 @@ from lastword.core.protocol.jsonrpc import Frame
 from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
 from lastword.gateway.api.shapes import DurationSeen
 from lastword.gateway.quality import table
+from lastword.gateway.quality.front_counts import FrontCounts
 from lastword.gateway.quality.links import MAX_ATTACHING
-from lastword.gateway.quality.measured import FrontCounts
 
 
 def frame(line: bytes) -> Frame:
@@ -34,20 +34,22 @@ def seen(front: FrontCounts, metric: table.Metric, *labels: str) -> int:
 
 def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between() -> None:
     front = FrontCounts()
-    link = front.opened("websocket")
-    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    link.asked(load(1))
-    link.asked(frame(jsonrpc.request(b"2", "session/prompt", {})))
-    link.passed(b'{"jsonrpc":"2.0","method":"session/update","params":{"id":1}}')
-    link.passed(b'{"jsonrpc":"2.0","params":{"text":"%s"},"id":1,"method":"a/b"}' % (b"x" * 99))
-    link.passed(b'{"jsonrpc":"2.0","id":2,"result":{}}')
+    link = front.open_link("websocket")
+    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.request(load(1))
+    link.request(frame(jsonrpc.request(b"2", "session/prompt", {})))
+    link.holder_sent(b'{"jsonrpc":"2.0","method":"session/update","params":{"id":1}}')
+    link.holder_sent(
+        b'{"jsonrpc":"2.0","params":{"text":"%s"},"id":1,"method":"a/b"}' % (b"x" * 99)
+    )
+    link.holder_sent(b'{"jsonrpc":"2.0","id":2,"result":{}}')
     assert seen(front, table.ATTACH, "session/load", "ok") == 0
-    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
     assert seen(front, table.ATTACH, "session/load", "ok") == 1
-    link.asked(load(3))
-    link.passed(b'{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no"}}')
-    link.asked(load(4))
+    link.request(load(3))
+    link.holder_sent(b'{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no"}}')
+    link.request(load(4))
     link.failed(b"4")
     link.failed(None)
     assert seen(front, table.ATTACH, "session/load", "error") == 2
@@ -55,9 +57,9 @@ def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between(
 
 def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
     front = FrontCounts()
-    link = front.opened("http")
+    link = front.open_link("http")
     for number in range(2 * MAX_ATTACHING):
-        link.asked(load(number))
+        link.request(load(number))
     for number in range(2 * MAX_ATTACHING):
         link.failed(b"%d" % number)
     assert seen(front, table.ATTACH, "session/load", "error") == MAX_ATTACHING
@@ -65,36 +67,36 @@ def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
 
 def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
     front = FrontCounts()
-    link = front.opened("websocket")
+    link = front.open_link("websocket")
     key = table.UNACKNOWLEDGED.key()
-    link.probed(probe(seq=3, rttMs=12), ["s"])
+    link.ping(probe(seq=3, rttMs=12), ["s"])
     assert front.gauges({"s": 10})[key] == 7
-    link.probed(probe(seq=9, sessionId="t"), ["s", "t"])
+    link.ping(probe(seq=9, sessionId="t"), ["s", "t"])
     assert front.gauges({"s": 10, "t": 9})[key] == 7
-    link.probed(probe(seq=10), ["s", "t"])
+    link.ping(probe(seq=10), ["s", "t"])
     assert front.gauges({"s": 10, "t": 9, "u": 5})[key] == 7
-    link.probed(probe(seq=2), ["s"])
+    link.ping(probe(seq=2), ["s"])
     assert front.gauges({"s": 10})[key] == 8
     assert front.gauges({})[key] == 0
     assert seen(front, table.RTT, "viewer") == 1
-    front.closed(link, 1000)
+    front.close_link(link, 1000)
     assert front.gauges({"s": 10})[key] == 0
 
 
 @pytest.mark.parametrize("rtt", [-1, 10**9, True, "1", None, [], float("1e300")])
 def test_a_round_trip_that_cannot_be_is_not_counted(rtt: object) -> None:
     front = FrontCounts()
-    front.opened("websocket").probed(probe(rttMs=rtt, seq="x"), ["s"])
+    front.open_link("websocket").ping(probe(rttMs=rtt, seq="x"), ["s"])
     assert seen(front, table.RTT, "viewer") == 0
 
 
 def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code() -> None:
     front = FrontCounts()
-    one, other = front.opened("websocket"), front.opened("http")
+    one, other = front.open_link("websocket"), front.open_link("http")
     assert front.gauges({})[table.CONNECTIONS.key("websocket")] == 1
-    front.closed(one, 1006)
-    front.closed(one, 1006)
-    front.closed(other, 3999)
+    front.close_link(one, 1006)
+    front.close_link(one, 1006)
+    front.close_link(other, 3999)
     assert front.counts.counters == {
         table.CLOSED.key("websocket", "1006"): 1,
         table.CLOSED.key("http", "other"): 1,
@@ -107,7 +109,7 @@ def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code
 def test_who_is_told_of_observations_hears_each() -> None:
     front = FrontCounts()
     heard: list[tuple[str, float, tuple[str, ...]]] = []
-    front.tell(lambda metric, value, labels: heard.append((metric.name, value, labels)))
+    front.listen(lambda metric, value, labels: heard.append((metric.name, value, labels)))
     front.pong(0.5)
     front.ping_missed()
     assert heard == [("lastword.gateway.rtt", 0.5, ("websocket",))]
@@ -116,13 +118,13 @@ def test_who_is_told_of_observations_hears_each() -> None:
 
 def test_statistics_tell_closes_of_websockets_and_attaches_that_succeeded() -> None:
     front = FrontCounts()
-    front.closed(front.opened("websocket"), 1006)
-    front.closed(front.opened("http"), 1000)
+    front.close_link(front.open_link("websocket"), 1006)
+    front.close_link(front.open_link("http"), 1000)
     front.pong(0.003)
-    link = front.opened("websocket")
+    link = front.open_link("websocket")
     for number, told in ((1, b'"result":{}'), (2, b'"error":{"code":1,"message":"no"}')):
-        link.asked(load(number))
-        link.passed(b'{"jsonrpc":"2.0","id":%d,%s}' % (number, told))
+        link.request(load(number))
+        link.holder_sent(b'{"jsonrpc":"2.0","id":%d,%s}' % (number, told))
     assert closed_of(front.counts) == {"1006": 1}
     trips = round_trips_of(front.counts)
     assert trips["viewer"] == DurationSeen(count=0, p50_seconds=None, p95_seconds=None)

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.gateway.quality import table
-from lastword.gateway.quality.outbox import OutboxSeen
+from lastword.gateway.quality.outbox import OutboxMetrics
 from lastword.outbox.report import FailureReport
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import ReportTarget
@@ -32,15 +32,15 @@ def report(number: int, age_seconds: float) -> FailureReport:
 
 
 def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
-    seen = OutboxSeen(str(tmp_path))
-    seen.look()
+    seen = OutboxMetrics(str(tmp_path))
+    seen.read()
     assert seen.gauges == {}
     outbox = Outbox(str(tmp_path))
     outbox.add([report(1, 7000), report(2, 500), report(3, 100)], TARGET)
     taken = outbox.take(TARGET)
     assert taken is not None
     outbox.refused(taken, TARGET, "400")
-    seen.look()
+    seen.read()
     assert seen.gauges[table.REPORTS.key("waiting")] == 2
     assert seen.gauges[table.REPORTS.key("dead")] == 1
     assert 500 <= seen.gauges[table.OLDEST_REPORT.key()] < 7000
@@ -48,14 +48,14 @@ def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
     assert (status.waiting, status.dead) == (2, 1)
 
 
-def counted(seen: OutboxSeen, metric: table.Metric, *labels: str) -> float:
+def counted(seen: OutboxMetrics, metric: table.Metric, *labels: str) -> float:
     return seen.counts.counters.get(metric.key(*labels), 0)
 
 
 def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_anew(
     tmp_path: Path,
 ) -> None:
-    seen = OutboxSeen(str(tmp_path))
+    seen = OutboxMetrics(str(tmp_path))
     for times in (1, 2):
         outbox = Outbox(str(tmp_path))
         outbox.add([report(1, 100), report(2, 100), report(3, 30 * 24 * 3600)], TARGET)
@@ -65,8 +65,8 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
         outbox.delivered(arrived, TARGET)
         outbox.refused(refused, TARGET, "400")
         outbox.clear_dead()
-        seen.look()
-        seen.look()
+        seen.read()
+        seen.read()
         assert counted(seen, table.REPORTS_SENT) == times
         assert counted(seen, table.REPORTS_REFUSED) == times
         assert counted(seen, table.REPORTS_DROPPED, "old") == times
@@ -74,15 +74,15 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
         (tmp_path / "outbox.db").unlink()
         if times == 1:
             Outbox(str(tmp_path)).add([report(9, 100)], TARGET)
-            seen.look()
+            seen.read()
 
 
 def test_an_outbox_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
-    seen = OutboxSeen(str(tmp_path))
+    seen = OutboxMetrics(str(tmp_path))
     Outbox(str(tmp_path)).add([report(1, 100)], TARGET)
-    seen.look()
+    seen.read()
     before = dict(seen.gauges)
     (tmp_path / "outbox.db").write_bytes(b"this is no database" * 100)
-    seen.look()
+    seen.read()
     assert seen.gauges == before
     assert (tmp_path / "outbox.db").read_bytes().startswith(b"this is")

@@ -187,3 +187,15 @@ def test_what_one_process_sends_another_arrives_as_it_was_sent(
     frames = [part for part in parts if not part.startswith(wire.CONTROL)]
     read = jsonrpc.decode_lines(b"".join(frame + b"\n" for frame in frames))
     assert [each.line for each in read] == frames
+
+
+@given(MESSAGES.flatmap(spread))
+def test_what_the_front_has_checked_is_the_same_message_for_the_holder(text: str) -> None:
+    frame = viewer_frames.read(text.encode())
+    assert viewer_frames.read_checked(frame.line) == frame
+
+
+def test_a_line_that_is_not_one_message_is_refused_even_if_it_is_said_to_be_checked() -> None:
+    for line in (b"[]", b"{", b""):
+        with pytest.raises(FrameError):
+            viewer_frames.read_checked(line)

@@ -9,18 +9,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from lastword.kit.agent.scenarios import going_well, kinds, lives, progress, wire_faults
+from lastword.kit.agent.scenarios import healthy, kinds, progress, stalls_and_exits, wire_faults
 
 if TYPE_CHECKING:
     from lastword.kit.agent.scenario import Scenario
 
 GROUPS: dict[str, tuple[Scenario, ...]] = {
-    "turns that end well": going_well.SCENARIOS,
+    "turns that end well": healthy.SCENARIOS,
     "every type of failure, before any output": kinds.TYPES,
     "waits and limits": kinds.WAITS,
     "how far the turn had come": progress.SCENARIOS,
-    "silence, cancels and floods": lives.STALLS,
-    "the agent's process": lives.SCENARIOS,
+    "silence, cancels and floods": stalls_and_exits.STALLS,
+    "the agent's process": stalls_and_exits.SCENARIOS,
     "what an agent without lastword does to a client": wire_faults.SCENARIOS,
 }
 
@@ -33,8 +33,8 @@ def nearest(name: str) -> list[str]:
 
 
 def unknown(name: str) -> str:
-    """Return the sentence for a name that is no scenario's, without its full stop."""
+    """Return the sentence for an unknown scenario, without its full stop."""
     like = nearest(name)
     shown = name[:40]
-    asked = f" (did you mean {' or '.join(like)}?)" if like else ""
-    return f'there is no scenario "{shown}"{asked}'
+    hint = f" (did you mean {' or '.join(like)}?)" if like else ""
+    return f'there is no scenario "{shown}"{hint}'

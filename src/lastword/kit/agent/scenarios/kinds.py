@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp
-from lastword.kit.agent.scenario import Scenario, Told, script, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, script, turn
 from lastword.kit.agent.script import Fail, RetryStep, Step
 
 T = ErrorType
@@ -26,31 +26,33 @@ def _fails(fail: Fail) -> Step:
     return Step(fail=fail)
 
 
-def _one(name: str, told: Told, sees: str, fail: Fail, then: str = "") -> Scenario:
-    return Scenario(name=name, sees=sees, script=turn(_fails(fail)), told=told, then=then)
+def _one(name: str, failure: ExpectedFailure, sees: str, fail: Fail, then: str = "") -> Scenario:
+    return Scenario(name=name, sees=sees, script=turn(_fails(fail)), failure=failure, then=then)
 
 
 def _http(kind: ErrorType, sees: str, status: int, code: str, message: str) -> Scenario:
-    return _one(kind.value, Told(type=kind), sees, Fail(http=status, code=code, message=message))
+    return _one(
+        kind.value, ExpectedFailure(type=kind), sees, Fail(http=status, code=code, message=message)
+    )
 
 
 TYPES = (
     _one(
         "rate_limit",
-        Told(type=T.RATE_LIMIT, wait_seconds=20),
-        "429 before any output: retryable, after 20 s, safe to retry by itself",
+        ExpectedFailure(type=T.RATE_LIMIT, wait_seconds=20),
+        "429 before any output: retryable after 20 s, safe to retry automatically",
         THROTTLED,
     ),
     _http(
         T.BUDGET,
-        "429 that no wait helps against: the credits are used up",
+        "429 that waiting does not help: the credits are used up",
         429,
         "insufficient_quota",
         "You exceeded your current quota, please check your plan and billing details.",
     ),
     _one(
         "provider_unavailable",
-        Told(type=T.PROVIDER_UNAVAILABLE),
+        ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
         "529: the provider is overloaded, retryable",
         OVERLOADED,
     ),
@@ -92,55 +94,55 @@ TYPES = (
     ),
     _one(
         "timeout",
-        Told(type=T.TIMEOUT),
-        "no answer of the provider's within the limit: retryable",
+        ExpectedFailure(type=T.TIMEOUT),
+        "the provider does not answer in time: retryable",
         Fail(exception="APITimeoutError: Request timed out."),
     ),
     _one(
         "network",
-        Told(type=T.NETWORK),
+        ExpectedFailure(type=T.NETWORK),
         "the connection is refused: retryable",
         Fail(exception="connect ECONNREFUSED 127.0.0.1:443"),
     ),
     _one(
         "unknown",
-        Told(type=T.UNKNOWN),
-        "an error that nobody can read: never retried by itself",
+        ExpectedFailure(type=T.UNKNOWN),
+        "an error that nobody can interpret: never retried automatically",
         Fail(exception="E-7731"),
     ),
     _one(
         "internal",
-        Told(type=T.INTERNAL),
+        ExpectedFailure(type=T.INTERNAL),
         "a bug in the agent's own code",
         Fail(exception="TypeError: Cannot read properties of undefined (reading 'complete')"),
     ),
     Scenario(
         name="protocol_error",
-        sees="a prompt's answer without a stop reason, told as a failure",
+        sees="a prompt's answer without a stop reason, reported as a failure",
         script=turn(Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None})),
-        told=Told(type=T.PROTOCOL_ERROR),
-        told_v2=Told(type=T.AGENT_STALLED),
+        failure=ExpectedFailure(type=T.PROTOCOL_ERROR),
+        failure_v2=ExpectedFailure(type=T.AGENT_STALLED),
     ),
 )
 
 WAITS = (
     _one(
         "wait_unknown",
-        Told(type=T.RATE_LIMIT),
-        "429 without a word on how long to wait",
+        ExpectedFailure(type=T.RATE_LIMIT),
+        "429 that does not say how long to wait",
         Fail(http=429, message="Too Many Requests", code="rate_limit_exceeded"),
-        "wait longer from try to try",
+        "wait longer before each try",
     ),
     _one(
         "wait_too_long",
-        Told(type=T.RATE_LIMIT, retryable=False, wait_seconds=5400),
-        "429 with a wait of an hour and a half: over the cap, so not retried by itself",
+        ExpectedFailure(type=T.RATE_LIMIT, retryable=False, wait_seconds=5400),
+        "429 with a wait of an hour and a half: over the limit, so not retried automatically",
         Fail(http=429, message="Too Many Requests", headers={"retry-after": "5400"}),
         "once the wait is over, a Retry that the user presses is fine",
     ),
     _one(
         "reset_later",
-        Told(type=T.BUDGET, resets=True),
+        ExpectedFailure(type=T.BUDGET, resets=True),
         "the plan's usage limit, with the moment at which it ends, hours away",
         Fail(
             exception="You've hit your usage limit. Upgrade to Pro or try again in 5 hours "
@@ -156,7 +158,7 @@ WAITS = (
             Step(retry=RetryStep(attempt=3, wait=1)),
             Step(fail=OVERLOADED),
         ),
-        told=Told(type=T.PROVIDER_UNAVAILABLE),
+        failure=ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
         then="the failure takes the place of the retry's countdown",
     ),
     Scenario(
@@ -167,8 +169,8 @@ WAITS = (
             (_fails(UNAVAILABLE),),
             (Step(say="The provider is back."), Step(result="end_turn")),
         ),
-        told=Told(type=T.PROVIDER_UNAVAILABLE),
-        then="with lastword run --retry 2 in front nothing of it is seen but two waits",
+        failure=ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
+        then="with `lastword run --retry 2` in front, only two waits are visible",
     ),
     Scenario(
         name="login_needed",
@@ -182,19 +184,19 @@ WAITS = (
             (Step(say="You are logged in now."), Step(result="end_turn")),
             login=True,
         ),
-        told=Told(type=T.AUTH),
+        failure=ExpectedFailure(type=T.AUTH),
         then="the button calls authenticate; then the user sends the prompt again",
     ),
     _one(
         "prompt_refused",
-        Told(type=T.PROVIDER_UNAVAILABLE),
+        ExpectedFailure(type=T.PROVIDER_UNAVAILABLE),
         "the prompt is refused; in version 2 by its own answer, before any work begins",
         Fail(http=503, message="Service Unavailable", refused=True),
-        "in version 2 the prompt is no part of the conversation: keep its text for another try",
+        "in version 2 the prompt is not part of the conversation: keep its text for another try",
     ),
     _one(
         "typed_agent",
-        Told(type=T.BUDGET),
+        ExpectedFailure(type=T.BUDGET),
         "a failure from an agent that speaks agent_error itself: passed on, not doubled",
         Fail(
             agent_error={

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lastword.core.failure.taxonomy import ErrorType, Phase, RetrySafety
-from lastword.kit.agent.scenario import Scenario, Told, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, turn
 from lastword.kit.agent.scenarios.kinds import OVERLOADED, THROTTLED
-from lastword.kit.agent.script import Ask, Fail, Step, Tool
+from lastword.kit.agent.script import ClientRequest, Fail, Step, Tool
 
 T = ErrorType
 LOOK = Step(say="Let me look at the parser first. ")
@@ -13,7 +13,7 @@ READ = Step(tool=Tool(title="Read parser.py", kind="read"))
 EDIT = Step(tool=Tool(title="Edit parser.py", kind="edit"))
 RUN = Step(tool=Tool(title="Run the tests", kind="execute"))
 COMPLETED = Step(tool=Tool(status="completed"))
-PERMISSION = Ask(
+PERMISSION = ClientRequest(
     method="session/request_permission",
     params={
         "title": "Run the tests",
@@ -22,21 +22,23 @@ PERMISSION = Ask(
     },
     wait=False,
 )
-TERMINAL = Ask(method="terminal/create", params={"command": "make", "args": ["test"]}, wait=False)
+TERMINAL = ClientRequest(
+    method="terminal/create", params={"command": "make", "args": ["test"]}, wait=False
+)
 
 
 def _after(
     name: str,
     sees: str,
     *steps: Step,
-    told: Told,
+    failure: ExpectedFailure,
     then: str = "",
 ) -> Scenario:
-    return Scenario(name=name, sees=sees, script=turn(*steps), told=told, then=then)
+    return Scenario(name=name, sees=sees, script=turn(*steps), failure=failure, then=then)
 
 
-def _unavailable(phase: Phase, retry_safety: RetrySafety) -> Told:
-    return Told(type=T.PROVIDER_UNAVAILABLE, phase=phase, retry_safety=retry_safety)
+def _unavailable(phase: Phase, retry_safety: RetrySafety) -> ExpectedFailure:
+    return ExpectedFailure(type=T.PROVIDER_UNAVAILABLE, phase=phase, retry_safety=retry_safety)
 
 
 FAILS = Step(fail=OVERLOADED)
@@ -47,14 +49,14 @@ SCENARIOS = (
         "529 after some reasoning: nothing was done, but something was shown",
         Step(think="The parser may read too far."),
         FAILS,
-        told=_unavailable(Phase.BEFORE_OUTPUT, RetrySafety.OFFER_CONTINUE),
+        failure=_unavailable(Phase.BEFORE_OUTPUT, RetrySafety.OFFER_CONTINUE),
     ),
     _after(
         "after_text",
         "429 after some text: retryable, but only to be offered",
         LOOK,
         Step(fail=THROTTLED),
-        told=Told(
+        failure=ExpectedFailure(
             type=T.RATE_LIMIT,
             wait_seconds=20,
             phase=Phase.MID_OUTPUT,
@@ -68,7 +70,7 @@ SCENARIOS = (
         READ,
         COMPLETED,
         FAILS,
-        told=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
+        failure=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
     ),
     _after(
         "after_tool",
@@ -76,7 +78,7 @@ SCENARIOS = (
         EDIT,
         COMPLETED,
         FAILS,
-        told=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
+        failure=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
         then="say that files may have changed",
     ),
     _after(
@@ -85,8 +87,8 @@ SCENARIOS = (
         LOOK,
         RUN,
         FAILS,
-        told=_unavailable(Phase.TOOL_RUNNING, RetrySafety.ASK),
-        then="no spinner stays on the tool call",
+        failure=_unavailable(Phase.TOOL_RUNNING, RetrySafety.ASK),
+        then="end the spinner of the tool call",
     ),
     _after(
         "permission_open",
@@ -94,16 +96,16 @@ SCENARIOS = (
         LOOK,
         Step(ask=PERMISSION),
         FAILS,
-        told=_unavailable(Phase.MID_OUTPUT, RetrySafety.OFFER_CONTINUE),
-        then="close the dialog: nobody waits for its answer",
+        failure=_unavailable(Phase.MID_OUTPUT, RetrySafety.OFFER_CONTINUE),
+        then="close the dialog: its answer is no longer needed",
     ),
     _after(
         "terminal_open",
-        "529 while a terminal runs that the agent asked the client for",
+        "529 while a terminal runs that the agent requested",
         LOOK,
         Step(ask=TERMINAL),
         FAILS,
-        told=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
+        failure=_unavailable(Phase.AFTER_TOOL, RetrySafety.ASK),
         then="the terminal may still run: let the user see and stop it",
     ),
     _after(
@@ -112,7 +114,9 @@ SCENARIOS = (
         LOOK,
         Step(say="The function rea"),
         Step(fail=Fail(exception="TypeError: terminated; other side closed (UND_ERR_SOCKET)")),
-        told=Told(type=T.NETWORK, phase=Phase.MID_OUTPUT, retry_safety=RetrySafety.OFFER_CONTINUE),
+        failure=ExpectedFailure(
+            type=T.NETWORK, phase=Phase.MID_OUTPUT, retry_safety=RetrySafety.OFFER_CONTINUE
+        ),
         then="mark the text as cut",
     ),
     _after(
@@ -121,7 +125,7 @@ SCENARIOS = (
         EDIT,
         COMPLETED,
         Step(fail=Fail(http=401, message="Your login has expired.", code="token_expired")),
-        told=Told(type=T.AUTH, phase=Phase.AFTER_TOOL),
-        then="never resend by itself after the login: tools have run",
+        failure=ExpectedFailure(type=T.AUTH, phase=Phase.AFTER_TOOL),
+        then="never resend automatically after the login: tools have run",
     ),
 )

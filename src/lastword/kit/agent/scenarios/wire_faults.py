@@ -1,6 +1,6 @@
 """Scenarios of the wire: the faults of an agent without lastword, as its reader sees them.
 
-`sees` is what comes without lastword in front (`--bare`); `told` is what a client gets with it.
+`sees` is what comes without lastword in front (`--bare`); `failure` is what a client gets with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.protocol import acp
-from lastword.kit.agent.scenario import Scenario, Told, turn
+from lastword.kit.agent.scenario import ExpectedFailure, Scenario, turn
 from lastword.kit.agent.scenarios.kinds import T
 from lastword.kit.agent.script import Fail, Repeat, Step, Steps
 
@@ -30,41 +30,47 @@ LOUD_LINES = 300_000
 LOUD_LINE = "a warning that nobody reads, from a debug log"
 
 READ_ON = "skip the line and read on; never close the connection"
-NO_CLIENT_WAITS = "know that the process is gone by its exit status, not by the end of stdout"
+NO_CLIENT_WAITS = "notice the exit of the process by its status, not by the end of stdout"
 
 
 def _fault(
     name: str,
     sees: str,
     *steps: Step,
-    told: Told | None = None,
-    told_v2: Told | UnsetType | None = UNSET,
+    failure: ExpectedFailure | None = None,
+    failure_v2: ExpectedFailure | UnsetType | None = UNSET,
     then: str = "",
 ) -> Scenario:
     own = turn(*steps)
     return Scenario(
-        name=name, sees=sees, script=own, told=told, told_v2=told_v2, then=then, bare=True
+        name=name,
+        sees=sees,
+        script=own,
+        failure=failure,
+        failure_v2=failure_v2,
+        then=then,
+        bare=True,
     )
 
 
-def _error(name: str, sees: str, error: Any, told: Told, then: str = "") -> Scenario:
-    # Version 2 has the error within an update: a text there is none that lastword reads.
-    unread = Told(type=T.UNKNOWN) if isinstance(error, str) else UNSET
+def _error(name: str, sees: str, error: Any, failure: ExpectedFailure, then: str = "") -> Scenario:
+    # Version 2 has the error within an update, where lastword does not read a text.
+    unread = ExpectedFailure(type=T.UNKNOWN) if isinstance(error, str) else UNSET
     fails = Step(fail=Fail(error=error))
-    return _fault(name, sees, fails, told=told, told_v2=unread, then=then)
+    return _fault(name, sees, fails, failure=failure, failure_v2=unread, then=then)
 
 
 def _noisy(name: str, sees: str, noise: Steps, then: str = READ_ON) -> Scenario:
     return _fault(name, sees, HALF, *noise, ANSWER, END, then=then)
 
 
-INTERNAL = Told(type=T.INTERNAL)
-UNAVAILABLE = Told(type=T.PROVIDER_UNAVAILABLE)
-MID_UNKNOWN = Told(type=T.UNKNOWN, phase=Phase.MID_OUTPUT)
+INTERNAL = ExpectedFailure(type=T.INTERNAL)
+UNAVAILABLE = ExpectedFailure(type=T.PROVIDER_UNAVAILABLE)
+MID_UNKNOWN = ExpectedFailure(type=T.UNKNOWN, phase=Phase.MID_OUTPUT)
 
 
-def _mid(kind: T, **members: Any) -> Told:
-    return Told(type=kind, phase=Phase.MID_OUTPUT, **members)
+def _mid(kind: T, **members: Any) -> ExpectedFailure:
+    return ExpectedFailure(type=kind, phase=Phase.MID_OUTPUT, **members)
 
 
 STALLED = _mid(T.AGENT_STALLED, retry_safety=OFFERED)
@@ -83,7 +89,7 @@ SCENARIOS = (
         "an error with an empty message",
         {"code": acp.INTERNAL_ERROR, "message": ""},
         INTERNAL,
-        "without a message show words of your own",
+        "without a message, show your own text",
     ),
     _error(
         "error_without_message",
@@ -95,7 +101,7 @@ SCENARIOS = (
         "error_code_text",
         "an error whose code is a text",
         {"code": "ECONNRESET", "message": "read ECONNRESET"},
-        Told(type=T.NETWORK),
+        ExpectedFailure(type=T.NETWORK),
         "do not drop the frame: the turn has ended",
     ),
     _error(
@@ -109,38 +115,38 @@ SCENARIOS = (
         "error_http_code",
         "an HTTP status in place of the JSON-RPC code",
         {"code": 429, "message": "Resource has been exhausted (e.g. check quota)."},
-        Told(type=T.RATE_LIMIT),
+        ExpectedFailure(type=T.RATE_LIMIT),
     ),
     _fault(
         "stop_reason_unknown",
-        "a stop reason that is none of the protocol's",
+        "a stop reason that the protocol does not have",
         HALF,
         Step(result="exploded"),
-        told=MID_UNKNOWN,
-        told_v2=None,
+        failure=MID_UNKNOWN,
+        failure_v2=None,
         then="an unknown stop reason is a failure, not the end of the connection",
     ),
     _fault(
         "stop_reason_error",
-        "the stop reason error, without a word why",
+        "the stop reason error, without an explanation",
         HALF,
         Step(result="error"),
-        told=MID_UNKNOWN,
+        failure=MID_UNKNOWN,
     ),
     _fault(
         "result_null",
         "text, then a result of null",
         HALF,
         Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None}),
-        told=_mid(T.PROTOCOL_ERROR),
-        told_v2=STALLED,
+        failure=_mid(T.PROTOCOL_ERROR),
+        failure_v2=STALLED,
     ),
     _fault(
         "id_as_text",
         "an answer whose id is the text of the number",
         ANSWER,
         Step(raw='{"jsonrpc":"2.0","id":"$id","result":{"stopReason":"end_turn"}}'),
-        told_v2=STALLED,
+        failure_v2=STALLED,
     ),
     _fault(
         "id_null",
@@ -153,9 +159,9 @@ SCENARIOS = (
             }
         ),
         Step(silence=True),
-        told=UNAVAILABLE,
-        told_v2=Told(type=T.AGENT_STALLED),
-        then="nothing else can be meant while one prompt alone is open",
+        failure=UNAVAILABLE,
+        failure_v2=ExpectedFailure(type=T.AGENT_STALLED),
+        then="it can only belong to the one open prompt",
     ),
     _fault(
         "id_wrong",
@@ -163,7 +169,7 @@ SCENARIOS = (
         HALF,
         Step(raw={"jsonrpc": "2.0", "id": 987654, "result": {"stopReason": "end_turn"}}),
         Step(silence=True),
-        told=STALLED,
+        failure=STALLED,
     ),
     _fault(
         "answered_twice",
@@ -178,22 +184,22 @@ SCENARIOS = (
             }
         ),
         Step(raw=WELL),
-        told_v2=STALLED,
+        failure_v2=STALLED,
         then="the first answer counts",
     ),
     _noisy(
         "stdout_garbage",
-        "lines on stdout that are no JSON, between good ones",
+        "lines on stdout that are not JSON, between good ones",
         (Step(raw="Debugger attached."), Step(raw="\x1b[33mwarn\x1b[0m: [no json]"), Step(raw="")),
     ),
     _noisy(
         "stdout_values",
-        "lines that are JSON, but no object: 42, a text, null, arrays, {}",
+        "lines that are JSON, but not messages: 42, a text, null, arrays, {}",
         tuple(Step(raw=line) for line in ("42", '"a text"', "null", "[1, 2]", "[{}]", "{}")),
     ),
     _noisy(
         "stdout_not_utf8",
-        "bytes that are no UTF-8, on a line of their own",
+        "bytes that are not UTF-8, on their own line",
         (Step(bytes="ff fe 00 20 6e 6f 20 74 65 78 74 0a"),),
     ),
     _noisy(
@@ -206,11 +212,11 @@ SCENARIOS = (
         "stdout_huge_line",
         "one frame of 8 MiB",
         (Step(fill=BIG_BYTES),),
-        "take it, or say what your limit is; the turn goes on",
+        "accept it, or report your limit; the turn goes on",
     ),
     _noisy(
         "stderr_loud",
-        "16 MB on stderr: an agent whose stderr nobody reads stands still",
+        "16 MB on stderr: an agent whose stderr is not read stops working",
         (
             Step(
                 repeat=Repeat(
@@ -230,16 +236,16 @@ SCENARIOS = (
         HALF,
         Step(bytes=b'{"jsonrpc":"2.0","id":'.hex()),
         Step(exit=1),
-        told=_mid(T.AGENT_CRASH, retryable=False),
+        failure=_mid(T.AGENT_CRASH, retryable=False),
         then=NO_CLIENT_WAITS,
     ),
     _fault(
         "stdout_held",
-        "the agent is killed, and a child of its keeps stdout open for 5 s",
+        "the agent is killed, and its child process keeps stdout open for 5 s",
         HALF,
         Step(child=5),
         Step(kill="SIGKILL"),
-        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        failure=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
         then=NO_CLIENT_WAITS,
     ),
     _fault(
@@ -248,7 +254,7 @@ SCENARIOS = (
         HALF,
         Step(close="stdout"),
         Step(hang=True),
-        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        failure=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
         then="the end of stdout ends every open turn",
     ),
     _fault(
@@ -256,6 +262,6 @@ SCENARIOS = (
         "the failure as the agent's text, in a turn that says success",
         Step(say="Error: 429 Too Many Requests. Please try again later."),
         END,
-        then="nothing tells it from an answer; for agents known to do so lastword does",
+        then="it looks like an answer; lastword recognises it for agents known to do so",
     ),
 )

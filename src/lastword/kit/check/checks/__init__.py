@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lastword.kit.check.checks import (
     connection,
-    failing,
-    failures_told,
+    error_frames,
+    failing_turns,
     frames,
     methods,
     payloads,
@@ -18,7 +18,7 @@ from lastword.kit.check.checks.model import TABLE, Check, CheckVerdict, Finding
 
 _PARTS = (
     *(connection, methods, frames, shapes, processes, turns),
-    *(failing, rungs, payloads, failures_told),
+    *(failing_turns, rungs, payloads, error_frames),
 )
 
 CHECKS: dict[str, Check] = {

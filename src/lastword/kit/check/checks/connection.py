@@ -33,26 +33,26 @@ def _is_version(version: object, limit: int) -> bool:
     "initialize is answered with a version that the client asked for, or an older one",
     acts=("healthy",),
     partial=True,
-    mend="No client gets any further: answer initialize with an integer protocolVersion.",
+    mend="No client can connect: answer initialize with an integer protocolVersion.",
 )
 def initialize(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answer = act.notes.get("initialized")
     if not act.welcome:
         return failed(str(act.notes.get("unreached", "there was no result")), answer)
-    wanted = act.notes["wanted"]
-    if not _is_version(_version(act), wanted):
-        return failed(f"asked for {wanted}, got protocolVersion {_version(act)!r}", answer)
+    requested = act.notes["requested_version"]
+    if not _is_version(_version(act), requested):
+        return failed(f"asked for {requested}, got protocolVersion {_version(act)!r}", answer)
     return passed(f"protocolVersion {_version(act)}")
 
 
 @check(
     "future-version",
     "AGT-2",
-    "a client with an unknown version is answered with the agent's own latest",
+    "a client with an unknown version gets the agent's own latest version",
     acts=("future",),
     partial=True,
-    mend="A newer client cannot connect at all: answer with the version that the agent has.",
+    mend="A newer client cannot connect: answer with the latest version that the agent supports.",
 )
 def future_version(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -70,7 +70,7 @@ def future_version(acts: Sequence[Transcript]) -> Finding:
     "a request before initialize is answered, and initialize still works afterwards",
     acts=("early", "healthy"),
     partial=True,
-    mend="A hasty client hangs or loses the agent: answer with an error, and keep running.",
+    mend="An early client hangs or loses the agent: answer with an error, and keep running.",
 )
 def before_initialize(acts: Sequence[Transcript]) -> Finding:
     act, usual = acts
@@ -97,9 +97,9 @@ def ids(acts: Sequence[Transcript]) -> Finding:
     count = 0
     for act in acts:
         if act.name == "strangers" and act.answers(PLAIN_ID):
-            asked = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
-            if asked and not act.answers(TEXT_ID):
-                return failed(f"a request with the id {TEXT_ID!r} was not answered", *asked)
+            requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
+            if requests and not act.answers(TEXT_ID):
+                return failed(f"a request with the id {TEXT_ID!r} was not answered", *requests)
         # Sent by hand and so not recorded: the ids of lines in pieces, and of those that are long.
         sent = {repr(e.frame["id"]) for e in act.events if e.sent and e.frame and "id" in e.frame}
         for event in act.events if act.name != "framing" else ():
@@ -110,7 +110,7 @@ def ids(acts: Sequence[Transcript]) -> Finding:
             if repr(given) not in sent:
                 return failed(f"an answer has the id {given!r}, which no request had", event)
     if not count:
-        raise UnreachedError("no answer was seen")
+        raise UnreachedError("no answer was observed")
     return passed(f"{count} answers")
 
 
@@ -138,7 +138,7 @@ def unknown_method(acts: Sequence[Transcript]) -> Finding:
     "AGT-6",
     "an unknown notification is ignored",
     acts=("strangers",),
-    mend="A client gets answers to nothing, or loses the agent: ignore what has no id.",
+    mend="A client gets unexpected answers, or loses the agent: ignore messages without an id.",
 )
 def unknown_notification(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -160,16 +160,16 @@ def unknown_notification(acts: Sequence[Transcript]) -> Finding:
 )
 def bad_params(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    asked: dict[str, PeerEvent | None] = act.notes.get("asked", {})
-    for what, answer in asked.items():
+    answers: dict[str, PeerEvent | None] = act.notes.get("bad_params", {})
+    for what, answer in answers.items():
         if answer is None:
             return failed(f"{what} was not answered")
     if not act.notes.get("alive"):
         return failed("after bad params, session/new was not answered")
-    for what, answer in asked.items():
+    for what, answer in answers.items():
         if answer is not None and "result" in (answer.frame or {}):
             return warned(f"{what} was answered as if nothing were wrong", answer)
-    return passed(f"{len(asked)} mistakes, each answered with an error")
+    return passed(f"{len(answers)} mistakes, each answered with an error")
 
 
 @check(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _counted(count: int, what: str) -> Finding:
     if not count:
-        raise UnreachedError(f"no {what} was seen")
+        raise UnreachedError(f"no {what} was observed")
     return passed(f"{count} {what}s")
 
 
@@ -50,9 +50,9 @@ def stdout(acts: Sequence[Transcript]) -> Finding:
 
 
 def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
-    """Is it a batch of errors, as JSON-RPC has it after an array that held no message?"""
-    asked = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
-    if not asked or not event.raw.lstrip().startswith(b"["):
+    """Return whether it is a batch of errors, the answer to an array without a message."""
+    sent_array = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
+    if not sent_array or not event.raw.lstrip().startswith(b"["):
         return False
     try:
         members = json.loads(event.raw)
@@ -62,7 +62,7 @@ def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
 
 
 def _refuses_nobody(member: object) -> bool:
-    """Is it the answer to what had no id that could be read?"""
+    """Return whether it is the answer to a request without a readable id."""
     error, problem = read(json.dumps(member).encode())
     return not problem and error is not None and error.get("id", ...) is None and "error" in error
 
@@ -70,7 +70,7 @@ def _refuses_nobody(member: object) -> bool:
 @check(
     "error-shape",
     "AGT-11",
-    "an error has an integer code, a message, and data that is no null",
+    "an error has an integer code, a message, and data that is not null",
     acts=EVERY_ACT,
     partial=True,
     mend="Some clients hang or crash on another shape: leave data out, say something.",
@@ -91,7 +91,7 @@ def error_shape(acts: Sequence[Transcript]) -> Finding:
 def _wrong_with(error: object, *, to_nobody: bool) -> str:
     """Return what is wrong with an error; `data` may be null where no request waits for it."""
     if not isinstance(error, dict):
-        return "value is no object"
+        return "value is not an object"
     if type(error.get("code")) is not int:
         return f"code is {error.get('code')!r}"
     if not isinstance(error.get("message"), str) or not error["message"].strip():
@@ -136,7 +136,7 @@ _MUST_ANSWER = {"healthy", "sessions", "tool"}
 @check(
     "secrets",
     "AGT-12",
-    "the provider's key stands in no frame, and not on stderr",
+    "the provider's key is in no frame, and not on stderr",
     acts=EVERY_ACT,
     partial=True,
     mend="The user's key ends up in chats, logs and bug reports: redact what a provider echoes.",

@@ -42,11 +42,11 @@ def agent_info(acts: Sequence[Transcript]) -> Finding:
     if not act.welcome:
         raise UnreachedError("initialize was not answered")
     member = acp.dialect(act.welcome.get("protocolVersion")).agent_info
-    said = act.welcome.get(member)
+    info = act.welcome.get(member)
     answer = act.notes.get("initialized")
-    if said is None:
+    if info is None:
         return warned(f"{member} is missing", answer)
-    words = [said.get(key) for key in ("name", "version")] if isinstance(said, dict) else []
+    words = [info.get(key) for key in ("name", "version")] if isinstance(info, dict) else []
     named = [word for word in words if isinstance(word, str) and word.strip()]
     if len(named) < 2:  # noqa: PLR2004  (both)
         return warned(f"{member} has no name or no version", answer)
@@ -63,13 +63,13 @@ def agent_info(acts: Sequence[Transcript]) -> Finding:
 )
 def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    asked = [method for method in OPTIONAL if method in act.notes]
-    if not asked:
+    tried = [method for method in OPTIONAL if method in act.notes]
+    if not tried:
         raise NotApplicableError("it advertises every optional method")
-    for method in asked:
+    for method in tried:
         if act.notes[method] is None:
             return failed(f"no answer to {method}, which is not advertised")
-    results = [m for m in asked if "result" in (act.notes[m].frame or {})]
+    results = [m for m in tried if "result" in (act.notes[m].frame or {})]
     for method in results:
         if act.notes[method].frame["result"] is None:
             return failed(f"{method}, which is not advertised, got null", act.notes[method])
@@ -79,7 +79,7 @@ def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
             return failed(f"{method}, which is not advertised: {wrong}", act.notes[method])
     for method in results:
         return warned(f"{method} works, and is not advertised", act.notes[method])
-    return passed(f"{len(asked)} methods")
+    return passed(f"{len(tried)} methods")
 
 
 def _version(act: Transcript) -> int:
@@ -92,7 +92,7 @@ def _version(act: Transcript) -> int:
     "the agent calls no method of the client's that the client did not offer",
     acts=EVERY_ACT,
     partial=True,
-    mend="The call fails, or the client takes it for a fault: look at the client's capabilities.",
+    mend="The call fails: check the client's capabilities before it.",
 )
 def unoffered_calls(acts: Sequence[Transcript]) -> Finding:
     turns = 0
@@ -104,14 +104,14 @@ def unoffered_calls(acts: Sequence[Transcript]) -> Finding:
                 what = f"{method}, to a client that did not offer {NEEDS[method]}"
                 return failed(f"{what} (act {act.name})", event)
     if not turns:
-        raise UnreachedError("no turn was seen")
+        raise UnreachedError("no turn was observed")
     return passed(f"none in {turns} turns")
 
 
 @check(
     "large-ids",
     "AGT-4",
-    "an id beyond 32 bits comes back as it was: 2147483648, 2^53 - 1",
+    "an id beyond 32 bits comes back unchanged: 2147483648, 2^53 - 1",
     acts=("large_ids",),
     mend="A client that counts in milliseconds waits for ever: keep ids as they came, or as 64 "
     "bits.",
@@ -120,11 +120,11 @@ def large_ids(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     for request_id in LARGE_IDS:
         if not act.answers(request_id):
-            asked = [e for e in act.events if e.sent and (e.frame or {}).get("id") == request_id]
-            after = act.events[act.events.index(asked[0]) :] if asked else []
+            requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == request_id]
+            after = act.events[act.events.index(requests[0]) :] if requests else []
             other = next((e for e in after if e.is_answer), None)
             what = "was answered under another" if other else "was not answered"
-            return failed(f"a request with the id {request_id} {what}", *asked[:1], other)
+            return failed(f"a request with the id {request_id} {what}", *requests[:1], other)
     return passed(f"{len(LARGE_IDS)} ids")
 
 
@@ -133,7 +133,7 @@ def large_ids(acts: Sequence[Transcript]) -> Finding:
     "AGT-19",
     "sessions that are opened in one burst have ids of their own, and each works",
     acts=("burst",),
-    mend="Two windows that open at once share a conversation: make ids that cannot be equal.",
+    mend="Two windows that open at once share a conversation: make unique ids.",
 )
 def session_burst(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -153,7 +153,7 @@ def session_burst(acts: Sequence[Transcript]) -> Finding:
         if turn.failed and any(not other.failed for other in act.turns):
             return failed(f"a prompt in session {number + 1} failed", turn.answer)
     if all(turn.failed for turn in act.turns):
-        return passed(f"{len(opened)} ids; without a model no more can be said")
+        return passed(f"{len(opened)} ids; without a model, nothing more can be checked")
     return passed(f"{len(opened)} sessions")
 
 
@@ -237,7 +237,7 @@ def _came_back(act: Transcript, method: str) -> Finding | None:
 
 def _goes_on(act: Transcript, method: str, evidence: str) -> Finding:
     if not act.notes["shown"]:
-        return passed("the session is back; without a model no more can be said")
+        return passed("the session is back; without a model, nothing more can be checked")
     turn = act.turns[-1]
     if turn.answer is None or turn.failed or not shows(act, turn):
         return failed(f"after {method} the next prompt did not work", turn.answer)

@@ -33,7 +33,7 @@ _redact = Redactor(values=(API_KEY,))
 
 
 class CheckVerdict(StrEnum):
-    """What came of a check."""
+    """The result of a check."""
 
     PASS = "pass"  # noqa: S105  (no password)
     WARN = "warn"
@@ -68,17 +68,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is looked at.
+    """One check.
 
     Attributes:
-        name: What it is called by; unique.
+        name: Its name; unique.
         requirement: The id in `protocol/requirements.json`.
-        title: What should be so.
+        title: What is required.
         mend: What a client lives through where it is not, and how to mend it.
         in_front: What `lastword run` does about it, as part of a sentence; empty for nothing.
         acts: The acts whose transcripts it needs; those that could not be played are left out.
         judge: Gives the finding on the transcripts.
-        partial: Does it also look at acts that did not come to their point?
+        partial: Whether it also looks at acts that were not completed.
     """
 
     name: str
@@ -91,22 +91,22 @@ class Check:
     in_front: str = ""
 
     def advice(self, *, is_in_front: bool) -> str:
-        """Return how to mend it; `lastword run` is no advice where it is there already."""
+        """Return how to mend it; `lastword run` is not advised if it is there already."""
         more = f" {self.in_front[0].upper()}{self.in_front[1:]}." if self.in_front else ""
         return self.mend if is_in_front else self.mend + more
 
     def find(self, played: Mapping[str, Played]) -> Finding:
         """Return the finding on acts that are over, with what stood beside it."""
         acts = [played[name].transcript for name in self.acts if name in played]
-        return in_context(self, self._found(played), acts)
+        return in_context(self, self._judged(played), acts)
 
-    def _found(self, played: Mapping[str, Played]) -> Finding:
+    def _judged(self, played: Mapping[str, Played]) -> Finding:
         acts = [played[name] for name in self.acts if name in played]
         missed = [act for act in acts if act.unreached or act.not_applicable]
-        seen = [a.transcript for a in acts if self.partial or a not in missed]
-        if seen and not all(act.not_applicable for act in acts):
+        transcripts = [a.transcript for a in acts if self.partial or a not in missed]
+        if transcripts and not all(act.not_applicable for act in acts):
             try:
-                return self.judge(seen)
+                return self.judge(transcripts)
             except NotApplicableError as error:
                 return Finding(CheckVerdict.NOT_APPLICABLE, str(error))
             except UnreachedError as error:
@@ -147,17 +147,17 @@ def check(  # noqa: PLR0913  (a row of the table)
 
 
 def passed(evidence: str = "") -> Finding:
-    """Find that it is as it should be."""
+    """Return a finding that the requirement is met."""
     return Finding(CheckVerdict.PASS, evidence)
 
 
 def failed(evidence: str, *events: PeerEvent | None) -> Finding:
-    """Find that it is not, and that this shows it."""
+    """Return a finding that it is not met, with the lines that prove it."""
     return _on(CheckVerdict.FAIL, evidence, events)
 
 
 def warned(evidence: str, *events: PeerEvent | None) -> Finding:
-    """Find that it is not quite as it should be."""
+    """Return a finding that it is not fully met."""
     return _on(CheckVerdict.WARN, evidence, events)
 
 

@@ -15,15 +15,15 @@ from lastword.core.failure.taxonomy import (
     Phase,
     RetrySafety,
 )
+from lastword.kit.check.checks.failure_frames import payloads
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import payloads
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from enum import StrEnum
 
-    from lastword.kit.check.checks.telling import Payload
+    from lastword.kit.check.checks.failure_frames import Payload
     from lastword.kit.check.transcript import Transcript
 
 SPOKEN = (*FAILING, "plain", "consenting", "crash")
@@ -49,7 +49,7 @@ def _each(acts: Sequence[Transcript], wrong_with: Callable[[Payload, bool], str]
     return passed(f"{count} payloads")
 
 
-_MEND = "Readers take it for something else, or drop it: keep to protocol/schema.json."
+_MEND = "Readers misread or drop it: keep to protocol/schema.json."
 
 
 def _row(
@@ -79,14 +79,14 @@ def no_null(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
 
 @_row("payload-message", "PAY-3", "the message is a plain sentence of at most 500 characters")
 def message(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
-    said = payload.get("message")
-    if not isinstance(said, str):
+    text = payload.get("message")
+    if not isinstance(text, str):
         return ""
-    if not said.strip():
+    if not text.strip():
         return "the message is empty"
-    if len(said) > MAX_MESSAGE_CHARS:
-        return f"the message has {len(said)} characters"
-    return "the message has a [" if "[" in said else ""
+    if len(text) > MAX_MESSAGE_CHARS:
+        return f"the message has {len(text)} characters"
+    return "the message has a [" if "[" in text else ""
 
 
 @_row("payload-detail", "PAY-4", "the detail is an object of at most 4 KiB")
@@ -95,7 +95,7 @@ def detail(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
     if given is None:
         return ""
     if not isinstance(given, dict):
-        return "the detail is no object"
+        return "the detail is not an object"
     size = len(json.dumps(given, ensure_ascii=False).encode())
     return f"the detail has {size} bytes" if size > MAX_DETAIL_BYTES else ""
 

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 
 from lastword.client import model
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.telling import (
+from lastword.kit.check.checks.failure_frames import (
     error_in,
+    failed_turns,
     is_typed_update,
     payload_in_answer,
     payload_in_update,
-    told_turns,
 )
+from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import stop_reason
 from lastword.kit.check.transcript import NotApplicableError, UnreachedError, advertised
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.transcript import Transcript
 
-_KEEP = "A client that relies on the promise is let down: keep to protocol/README.md."
+_KEEP = "Clients rely on this: keep to protocol/README.md."
 
 
 @check(
@@ -41,12 +41,12 @@ def advertisement(acts: Sequence[Transcript]) -> Finding:
         raise UnreachedError("initialize was not answered")
     if not act.speaks:
         raise NotApplicableError("it does not say that it speaks agent_error")
-    said = advertised(act.welcome)["agent_error"]
+    member = advertised(act.welcome)["agent_error"]
     answer = act.notes.get("initialized")
     try:
-        read = model.Advertisement.model_validate(said)
+        read = model.Advertisement.model_validate(member)
     except ValidationError as error:
-        return failed(f"not to be read: {error.errors()[0]['msg'].lower()}", answer)
+        return failed(f"invalid: {error.errors()[0]['msg'].lower()}", answer)
     if not read.types or not read.implementation:
         return failed("types and implementation are missing", answer)
     return passed(f"version {read.version}, {read.implementation}"[:60])
@@ -60,7 +60,7 @@ def advertisement(acts: Sequence[Transcript]) -> Finding:
     mend=_KEEP,
 )
 def typed_update(acts: Sequence[Transcript]) -> Finding:
-    turns = told_turns(acts)
+    turns = failed_turns(acts)
     for act, turn in turns:
         before = [e for e in act.of(turn) if is_typed_update(e)]
         if len(before) != 1:
@@ -77,7 +77,7 @@ def typed_update(acts: Sequence[Transcript]) -> Finding:
     mend=_KEEP,
 )
 def update_and_answer(acts: Sequence[Transcript]) -> Finding:
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         for event in filter(is_typed_update, act.of(turn)):
             update = payload_in_update(event) or {}
             answer = dict(payload_in_answer(turn.answer) or {})
@@ -95,7 +95,7 @@ def update_and_answer(acts: Sequence[Transcript]) -> Finding:
     mend=_KEEP,
 )
 def payload_in_time(acts: Sequence[Transcript]) -> Finding:
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         updates = [payload_in_update(event) for event in act.of(turn)]
         if all(payload is None for payload in [payload_in_answer(turn.answer), *updates]):
             return failed(f"no payload at all (act {act.name})", turn.answer)
@@ -110,10 +110,12 @@ def payload_in_time(acts: Sequence[Transcript]) -> Finding:
     mend="Clients show what follows the answer in the wrong place: answer last.",
 )
 def nothing_after(acts: Sequence[Transcript]) -> Finding:
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         for event in act.after(turn):
             if payload_in_update(event) is not None:
-                return failed(f"told again after the answer (act {act.name})", turn.answer, event)
+                return failed(
+                    f"reported again after the answer (act {act.name})", turn.answer, event
+                )
     return passed()
 
 
@@ -133,7 +135,7 @@ def not_negotiated(acts: Sequence[Transcript]) -> Finding:
 @check(
     "malformed-advertisement",
     "NEG-6",
-    'a client whose version is no integer ("1") counts as one that said nothing',
+    'a client whose version is not an integer ("1") counts as one without the extension',
     acts=("odd",),
     mend="A client with a bug gets frames that it cannot take: read strictly.",
 )
@@ -149,7 +151,7 @@ def malformed_advertisement(acts: Sequence[Transcript]) -> Finding:
     mend="An older client shows nothing: end the turn with the error that all clients show.",
 )
 def rung_of_older_clients(acts: Sequence[Transcript]) -> Finding:
-    for _, turn in told_turns(acts):
+    for _, turn in failed_turns(acts):
         if not error_in(turn.answer) or payload_in_answer(turn.answer) is None:
             return failed("it got something else", turn.answer)
     return passed()
@@ -164,7 +166,7 @@ def rung_of_older_clients(acts: Sequence[Transcript]) -> Finding:
 )
 def carrier(acts: Sequence[Transcript]) -> Finding:
     count = 0
-    for act, turn in told_turns(acts):
+    for act, turn in failed_turns(acts):
         for event in act.of(turn):
             if payload_in_update(event) is None or is_typed_update(event):
                 continue
@@ -182,7 +184,7 @@ def carrier(acts: Sequence[Transcript]) -> Finding:
     mend="Strict clients lose such a result, and the turn hangs: send the error instead.",
 )
 def consent(acts: Sequence[Transcript]) -> Finding:
-    turns = told_turns(acts)
+    turns = failed_turns(acts)
     if any(turn.answer and turn.answer.kind == acp.STATE_UPDATE for _, turn in turns):
         raise NotApplicableError("in version 2 every failing turn ends so")
     for act, turn in turns:
@@ -199,8 +201,8 @@ def consent(acts: Sequence[Transcript]) -> Finding:
     acts=("consenting",),
     mend=_KEEP,
 )
-def consent_kept(acts: Sequence[Transcript]) -> Finding:
-    for _, turn in told_turns(acts):
+def consent_honoured(acts: Sequence[Transcript]) -> Finding:
+    for _, turn in failed_turns(acts):
         if stop_reason(turn.answer) != acp.STOP_ERROR or not payload_in_answer(turn.answer):
             return failed("it got something else", turn.answer)
     return passed()
@@ -213,7 +215,7 @@ def consent_kept(acts: Sequence[Transcript]) -> Finding:
     acts=EVERY_ACT,
     mend="Strict clients drop it and log a traceback: send it only where it was asked for.",
 )
-def retries_asked_for(acts: Sequence[Transcript]) -> Finding:
+def retries_requested(acts: Sequence[Transcript]) -> Finding:
     _speaking(acts)
     for act in acts:
         for event in act.events:
@@ -228,14 +230,14 @@ def retries_asked_for(acts: Sequence[Transcript]) -> Finding:
     "VOC-4",
     "a turn that the user cancelled is not reported as a failure",
     acts=("cancel",),
-    mend="The user presses Stop and gets an error: a cancel is none.",
+    mend="The user presses Stop and gets an error: a cancel is not a failure.",
 )
 def cancel_is_no_failure(acts: Sequence[Transcript]) -> Finding:
     (act,) = _speaking(acts)
     turn = act.cancelled_turn()
     for event in [*act.of(turn), *act.after(turn)]:
         if payload_in_update(event) is not None:
-            return failed("a failure was told", event)
+            return failed("a failure was reported", event)
     return passed()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
+from lastword.kit.check.checks.failure_frames import payload_in_answer
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.checks.telling import payload_in_answer
 from lastword.kit.check.schema import Departure, Weight, official
 from lastword.kit.check.transcript import UnreachedError
 
@@ -39,7 +39,7 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
         if version not in {acp.V1.version, acp.V2.version}:
             continue  # no schema has it, and that it was said is another check's
         schema = official(version)
-        for event, name, value in _held(act, schema):
+        for event, name, value in _validated(act, schema):
             count += 1
             wrong = _worst(schema.departures(name, value))
             if wrong is None:
@@ -57,27 +57,27 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{count} messages")
 
 
-def _held(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEvent, str, object]]:
+def _validated(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEvent, str, object]]:
     """Yield what the schema has a definition for: the line, the definition, the value."""
-    asked: dict[str, object] = {}
+    methods: dict[str, object] = {}
     for event in act.events:
         frame = event.frame or {}
         method = frame.get("method")
         if event.sent:
             if "id" in frame and method:
-                asked[repr(frame["id"])] = method
+                methods[repr(frame["id"])] = method
         elif isinstance(method, str):
             update = event.kind in _OWN or event.kind in schema.unstable_updates
             if method in schema.calls and not update:
                 yield event, schema.calls[method], frame.get("params")
         elif "result" in frame:
-            name = schema.answers.get(str(asked.get(repr(frame.get("id")))))
+            name = schema.answers.get(str(methods.get(repr(frame.get("id")))))
             if name is not None and not _is_excepted(event, name):
                 yield event, name, frame["result"]
 
 
 def _is_excepted(event: PeerEvent, name: str) -> bool:
-    """Is it what the extension, or the text beside the schema, allows?"""
+    """Return whether the extension, or the specification's text, allows it."""
     result = (event.frame or {}).get("result")
     if result is None and name == "LoadSessionResponse":
         return True  # as the specification's own example has it

@@ -28,14 +28,14 @@ def stop_reason(answer: PeerEvent | None) -> str | None:
 
 
 def missing_answer(act: Transcript, turn: ObservedTurn, since: str = "") -> str:
-    """Say that a turn got no answer, how long after what, or that the agent exited."""
+    """Return the sentence for a turn without an answer, with the time or the agent's exit."""
     if act.exit_code is not None:
         return f"no answer: the agent exited with status {act.exit_code}"
     return f"no answer within {turn.seconds:.0f} s" + (f" of {since}" if since else "")
 
 
 def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
-    """Return what of a turn a person sees."""
+    """Return the updates of a turn that a user sees."""
     return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
 
 
@@ -45,13 +45,13 @@ def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
     "session/new opens a session, or says that a login is needed first",
     acts=("healthy",),
     partial=True,
-    mend="No client gets any further: open a session for an existing folder, without MCP servers.",
+    mend="No client can continue: open a session for an existing folder, without MCP servers.",
 )
 def opens_session(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     why = str(act.notes.get("unreached", ""))
     if "session_answer" not in act.notes:
-        raise UnreachedError(why or "no session was asked for")
+        raise UnreachedError(why or "no session was requested")
     answer: PeerEvent | None = act.notes["session_answer"]
     frame = (answer.frame or {}) if answer else {}
     error = frame.get("error")
@@ -95,9 +95,9 @@ def healthy_turn(acts: Sequence[Transcript]) -> Finding:
 )
 def sessions(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    known = act.notes.get("sessions", ())
-    if len(set(known)) < len(known):
-        return failed(f"two sessions have the same id: {known[0]!r}")
+    ids = act.notes.get("sessions", ())
+    if len(set(ids)) < len(ids):
+        return failed(f"two sessions have the same id: {ids[0]!r}")
     for turn in act.turns:
         if turn.answer is None or turn.failed:
             return failed("one of two simultaneous prompts failed", turn.answer)
@@ -105,7 +105,7 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
             return failed(
                 "one of two simultaneous prompts showed nothing in its session", turn.answer
             )
-    stray = [e for e in act.events if e.update and e.session not in known]
+    stray = [e for e in act.events if e.update and e.session not in ids]
     if stray:
         return failed(f"an update names the unknown session {stray[0].session!r}", stray[0])
     return passed()
@@ -164,7 +164,7 @@ def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
     "CAN-1",
     "a turn that is cancelled while it asks for a permission ends with the stop reason cancelled",
     acts=("cancel_in_question",),
-    mend="The user presses Stop at a dialog, and is told that the work is done: end a turn whose "
+    mend="The user presses Stop at a dialog, and reads that the work is done: end a turn whose "
     "dialog was cancelled as cancelled.",
     in_front=IN_FRONT,
 )
@@ -240,7 +240,7 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
     if stopped is not None:
         return stopped
     if not calls:
-        raise UnreachedError("no tool call was seen")
+        raise UnreachedError("no tool call was observed")
     return passed(f"{calls} tool calls")
 
 

@@ -1,0 +1,115 @@
+"""The search for configuration files: the user's own, and a project's.
+
+Owns where they may be. It reads no file, and is loaded before every start of an agent, so it
+imports nothing but `os`.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PROJECT_NAME = ".lastword.toml"
+VARIABLE = "LASTWORD_CONFIG"
+OFF_VARIABLE = "LASTWORD_NO_CONFIG"
+_REPOSITORY = (".git", ".hg", ".jj")
+"""What the top folder of a repository holds; the search for a project's file ends there."""
+
+
+class Places:
+    """The configuration files of one command.
+
+    Attributes:
+        user: The path of the user's file, whether or not there is one; empty for none.
+        is_named: The user named it, so that it has to be there.
+        project: The path of the project's file; empty if there is none.
+    """
+
+    __slots__ = ("is_named", "project", "user")
+
+    def __init__(self, user: str, project: str, *, is_named: bool = False) -> None:
+        self.user: str = user
+        self.project: str = project
+        self.is_named: bool = is_named
+
+    @property
+    def present(self) -> bool:
+        """Return whether there is a file to read."""
+        return bool(self.project) or (
+            bool(self.user) and (self.is_named or os.path.lexists(self.user))
+        )
+
+
+NOWHERE = Places("", "")
+
+
+def find(words: Sequence[str], environment: Mapping[str, str], *, project: bool = True) -> Places:
+    """Return the files that a command reads.
+
+    Args:
+        words: The command line.
+        environment: The environment.
+        project: Whether to look for a project's file, too.
+    """
+    named, is_off = _chosen(words, environment)
+    if is_off:
+        return NOWHERE
+    path = absolute(os.path.expanduser(named)) if named else user_path(environment)
+    return Places(path, project_path() if project else "", is_named=bool(named))
+
+
+def user_path(environment: Mapping[str, str]) -> str:
+    """Return the default path of the user's file; empty if there is no home folder."""
+    folder = environment.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(folder):
+        # The XDG specification requires a relative path to be ignored.
+        folder = os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(folder, "lastword", "config.toml") if os.path.isabs(folder) else ""
+
+
+def project_path() -> str:
+    """Return the nearest project's file, from the working directory up to its repository's top.
+
+    Neither the home folder nor anything above it is a project.
+    """
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        return ""
+    home = os.path.realpath(os.path.expanduser("~"))
+    above = f"{home.rstrip(os.sep)}{os.sep}"
+    while not above.startswith(f"{folder.rstrip(os.sep)}{os.sep}"):
+        path = os.path.join(folder, PROJECT_NAME)
+        if os.path.lexists(path):
+            return path
+        if any(os.path.lexists(os.path.join(folder, name)) for name in _REPOSITORY):
+            return ""
+        folder = os.path.dirname(folder)
+    return ""
+
+
+def absolute(path: str) -> str:
+    """Return the absolute path, or the path itself if the working directory is gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
+
+
+def _chosen(words: Sequence[str], environment: Mapping[str, str]) -> tuple[str, bool]:
+    """Return the file that is named, and whether no file is to be read."""
+    named = environment.get(VARIABLE, "")
+    is_off = environment.get(OFF_VARIABLE, "").lower() in {"1", "true", "yes"}
+    rest = iter(words)
+    for word in rest:
+        flag, has_value, text = word.partition("=")
+        if word == "--":
+            break
+        if flag == "--config":
+            named, is_off = text if has_value else next(rest, ""), False
+        elif flag == "--no-config":
+            is_off = not has_value or text.lower() in {"1", "true", "yes"}
+    return named, is_off

@@ -1,0 +1,208 @@
+"""Failures of a link, in the words and frames of the contract.
+
+Owns what an editor is sent while the connector searches for the gateway, when the search ends,
+and when something cannot be sent again. `core.failure.ladder` chooses the rung.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.client.close_codes import Why
+from lastword.client.link_words import BY_NAME
+from lastword.core.failure import air, ladder
+from lastword.core.failure.error_object import error_object
+from lastword.core.failure.payload import read_payload
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from lastword.client.reconnect import GiveUp
+    from lastword.core.link.handshake import ClientProfile
+
+UNREACHABLE = "gateway_unreachable"
+_MAX_SHOWN = 200
+
+_WORDS = {
+    Why.UNREACHABLE: UNREACHABLE,
+    Why.ASKED_TO_WAIT: UNREACHABLE,
+    Why.SESSION_UNKNOWN: "gateway_not_found",
+}
+"""The words of ends of the search, where they are not the policy's own: it asks for no session."""
+
+
+NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp unless set."
+"""What a 404 means to who asks for no single session by its URL."""
+
+
+def sentence_of(end: GiveUp) -> str:
+    """Return why the search has ended, and what to do."""
+    return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
+
+
+def of_end(end: GiveUp) -> AgentError:
+    """Return the failure of everything that was open when the search ended."""
+    word = BY_NAME[_WORDS.get(end.why, end.why.value)]
+    kind = ErrorType(word.type)
+    action = Action.WAIT if end.why is Why.ASKED_TO_WAIT else Action(word.action)
+    retryable = word.word == UNREACHABLE
+    detail = {"text": end.cause} if end.cause else None
+    return AgentError(
+        type=kind,
+        message=sentence_of(end),
+        detail=detail,
+        retryable=retryable,
+        source="lastword-gateway",
+        reason=word.word,
+        origin=Origin.NETWORK if kind is ErrorType.NETWORK else Origin.LASTWORD,
+        retry_safety=RetrySafety.ASK,
+        action=Action.CONFIRM_RETRY if action is Action.RETRY else action,
+    )
+
+
+def lost_track() -> AgentError:
+    """Return the failure of a turn that the gateway may never have received."""
+    message = (
+        "The gateway no longer knows this connection, so the rest of the turn cannot be shown here."
+        " It may still be running."
+    )
+    return AgentError(
+        type=ErrorType.NETWORK,
+        message=message,
+        retryable=True,
+        source="lastword-gateway",
+        reason="gateway_forgot",
+        origin=Origin.LASTWORD,
+        retry_safety=RetrySafety.ASK,
+        action=Action.CONFIRM_RETRY,
+    )
+
+
+def ended_turn(
+    error: AgentError, session_id: str, prompts: tuple[bytes, ...], client: ClientProfile
+) -> list[bytes]:
+    """Return the frames that end the editor's turn."""
+    ending = ladder.Ending(error=error, session_id=session_id, prompts=prompts, had_output=True)
+    rung = ladder.rung_for(ladder.AUTO, client, client.dialect)
+    frames = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
+    return [out.frame for out in frames]
+
+
+def refused(error: AgentError) -> dict[str, Any]:
+    """Return the error object that answers a request other than a prompt."""
+    calm = msgspec.structs.replace(error, phase=Phase.BEFORE_REQUEST)
+    return error_object(calm, had_output=True)
+
+
+def search_update(  # noqa: PLR0913 - what the contract's update has
+    session_id: str,
+    client: ClientProfile,
+    *,
+    line: str,
+    attempt: int,
+    max_attempts: int,
+    wait_seconds: float,
+) -> bytes:
+    """Return the frame that shows the search to the user, in this editor's form of a retry."""
+    if client.typed and client.retry:
+        error = AgentError(
+            type=ErrorType.NETWORK,
+            message=line,
+            retryable=True,
+            source="lastword-gateway",
+            reason=UNREACHABLE,
+            origin=Origin.NETWORK,
+            retry_safety=RetrySafety.AUTO,
+        )
+        update = {
+            "sessionUpdate": client.dialect.retry_kind,
+            "attempt": attempt,
+            "max_attempts": max_attempts,
+            "wait_seconds": math.ceil(wait_seconds),
+            "error": error.payload(),
+        }
+        return ladder.session_update(session_id, update)
+    shown = notice(session_id, client, line)
+    if shown is not None:
+        return shown
+    if client.air:
+        meta = air.warning_meta(
+            ErrorType.NETWORK, title=line, failure_id=session_id, revision=attempt
+        )
+        return ladder.session_update(
+            session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
+        )
+    content = {"type": "text", "text": f"{line}\n\n"}
+    return ladder.session_update(
+        session_id, {"sessionUpdate": "agent_thought_chunk", "content": content}
+    )
+
+
+def stays_in_conversation(client: ClientProfile) -> bool:
+    """Return whether this editor can show the search only as a thought."""
+    shows_notices = client.notices or not client.dialect.notice_needs_capability
+    return not (client.typed and client.retry) and not shows_notices and not client.air
+
+
+def notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:
+    """Return a notice for the user; `None` if this editor shows none."""
+    if client.notices or not client.dialect.notice_needs_capability:
+        return ladder.notice(session_id, severity="warning", title=title)
+    return None
+
+
+def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
+    """Return the notice of how a turn that was ended for the editor went on."""
+    if isinstance(failure, dict):
+        payload = read_payload(failure).payload() | {"stopReason": acp.STOP_ERROR}
+        meta: dict[str, Any] = {"agent_error": payload}
+    else:
+        word = stop_reason[:_MAX_SHOWN] if isinstance(stop_reason, str) else acp.STOP_ERROR
+        meta = {"lastword": {"turn": {"stopReason": word}}}
+    return ladder.session_update(
+        session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
+    )
+
+
+def failure_in(error: object) -> dict[str, Any] | None:
+    """Return the payload of an error object; without one, the error's own message."""
+    members = object_of(error)
+    if not members:
+        return None
+    payload = object_of(members.get("data")).get("agent_error")
+    return payload if isinstance(payload, dict) else {"message": members.get("message")}
+
+
+OF_ONE_SESSION = frozenset(
+    {"holder_silent", "holder_ended", "session_elsewhere", "outside_root", "too_many_agents"}
+)
+"""Why a gateway cannot serve one session, while it serves others."""
+
+
+def reason_of(error: dict[str, Any]) -> object:
+    """Return the reason in an error object's payload."""
+    return object_of(object_of(error.get("data")).get("agent_error")).get("reason")
+
+
+INITIALIZE_FIRST: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Send initialize first.",
+}
+NOT_JSON: dict[str, Any] = {
+    "code": acp.PARSE_ERROR,
+    "message": "This is not a JSON-RPC message.",
+}
+BATCH: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Batches are not supported. Send one message.",
+}
+
+
+def unreadable(line: bytes) -> bytes:
+    """Return the answer to a line that is not a message."""
+    is_batch = line.lstrip()[:1] == b"["
+    return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)

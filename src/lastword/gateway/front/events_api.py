@@ -1,0 +1,282 @@
+"""The events API's answers: one method for each path.
+
+Owns who may ask for what. A token for one session gets the same answer for any other session as
+for one that does not exist. Waiting is done in a holder or a thread, since viewers need the event
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from starlette.responses import Response
+
+from lastword.errors import StoreError
+from lastword.gateway.api import requests
+from lastword.gateway.api.client_errors import (
+    MAX_BODY_BYTES,
+    ReportCounts,
+    ReportPace,
+    facts_of,
+    failure_of,
+    read_report,
+)
+from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
+from lastword.gateway.api.openapi import document
+from lastword.gateway.api.requests import EVENTS_TYPE, JSON_TYPE, ProblemError
+from lastword.gateway.api.shapes import (
+    VERSION,
+    ClientEventTaken,
+    GatewayCounts,
+    SessionList,
+    SessionOne,
+    StatsView,
+    ViewerCount,
+)
+from lastword.gateway.api.views import visible
+from lastword.gateway.front.abortable import EventResponse
+from lastword.gateway.front.doorkeeper import too_many
+from lastword.gateway.front.event_stream import stream_of
+from lastword.gateway.front.limits import Shares, Slots
+from lastword.gateway.front.session_source import NoSessionError, SessionSource
+from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import CursorError
+from lastword.record.spans import trends_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    from starlette.requests import Request
+
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.front.doorkeeper import Doorkeeper
+    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.quality.front_counts import FrontCounts
+
+
+STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
+
+
+class EventsApi:
+    """Everything that the front serves below `/v1`, except WebSockets."""
+
+    def __init__(
+        self, holders: Holders, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
+    ) -> None:
+        """Serve these holders' sessions, the front's measurements, and a record.
+
+        Args:
+            holders: The processes that hold the sessions.
+            doorkeeper: Knows when a token expires.
+            measured: The front's own counts.
+            record: The record's file; empty for none.
+        """
+        self._source = SessionSource(holders)
+        self._doorkeeper = doorkeeper
+        self._outbox = holders.reports
+        self._measured = measured
+        self._record = record
+        self._pace = ReportPace(time.monotonic)
+        self._reports = ReportCounts()
+        self._since_ms = _now_ms()
+        self._streams: set[asyncio.Event] = set()
+        """What ends each open stream."""
+        self._slots = Slots(STREAM_SHARES)
+
+    def close(self) -> None:
+        """End every stream."""
+        for closing in self._streams:
+            closing.set()
+
+    async def sessions(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions`."""
+        requests.accepts(request, JSON_TYPE)
+        content = _content(request, grant)
+        views, more = await self._all(grant)
+        shown = [visible(view, controls=_controls(grant), content=content) for view in views]
+        return requests.answer(
+            SessionList(version=VERSION, role=grant.role, sessions=shown, more=more)
+        )
+
+    async def _all(self, grant: Grant) -> tuple[list[SessionView], int]:
+        if grant.session:
+            try:
+                return [await self._source.one(grant.session)], 0
+            except (NoSessionError, StoreError):
+                return [], 0
+        live = await self._source.live()
+        ended, more = await self._source.ended(set(live))
+        views = sorted([*live.values(), *ended], key=lambda view: -view.since_epoch_ms)
+        return views, more
+
+    async def session(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions/{session_id}`."""
+        requests.accepts(request, JSON_TYPE)
+        content = _content(request, grant)
+        session_id = _session_of(request, grant)
+        try:
+            view = await self._source.one(session_id)
+        except NoSessionError:
+            raise requests.unknown_session() from None
+        except StoreError as error:
+            raise _unreadable(error, grant) from None
+        shown = visible(view, controls=_controls(grant), content=content)
+        return requests.answer(SessionOne(version=VERSION, role=grant.role, session=shown))
+
+    async def events(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions/{session_id}/events`, as one page or as a stream."""
+        kind = requests.accepts(request, JSON_TYPE, EVENTS_TYPE)
+        query = requests.event_query(request)
+        _content(request, grant)
+        session_id = _session_of(request, grant)
+        is_stream = kind == EVENTS_TYPE and request.method == "GET"
+        try:
+            page = await self._source.page(session_id, query)
+        except NoSessionError:
+            raise requests.unknown_session() from None
+        except CursorError as error:
+            raise ProblemError(400, "bad_cursor", f"{str(error).capitalize()}.") from None
+        except StoreError as error:
+            raise _unreadable(error, grant) from None
+        if not is_stream:
+            return requests.answer(page)
+        closing = asyncio.Event()
+        slot = self._slots.acquire(grant, _peer(request), closing.set)
+        if slot is None:
+            raise too_many("streams")
+        self._streams.add(closing)
+
+        def is_over() -> None:
+            self._streams.discard(closing)
+            self._slots.release(slot)
+
+        stream = stream_of(self._source, session_id, query, page, closing)
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return EventResponse(self._while_valid(stream, grant), headers, is_over)
+
+    async def _while_valid(
+        self, stream: AsyncIterator[bytes], grant: Grant
+    ) -> AsyncGenerator[bytes]:
+        async for part in stream:
+            if self._doorkeeper.has_expired(grant):
+                return
+            yield part
+
+    async def stats(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/stats`."""
+        requests.accepts(request, JSON_TYPE)
+        if grant.session:
+            message = "The token is for one session. `lastword gateway token` prints one for all."
+            raise ProblemError(403, "forbidden", message)
+        days = requests.number(request, "days", requests.DEFAULT_DAYS, requests.MAX_DAYS)
+        end = _now_ms() + 1
+        trends = None
+        if self._record:
+            try:
+                trends = await asyncio.to_thread(trends_of, self._record, days, end)
+            except StoreError:
+                trends = None  # nothing has been recorded, or nothing that can be read
+        views, _ = await self._all(grant)
+        return requests.answer(
+            StatsView(
+                version=VERSION,
+                days=days,
+                from_epoch_ms=end - days * 24 * 3600 * 1000,
+                to_epoch_ms=end,
+                now=trends.now if trends else None,
+                before=trends.before if trends else None,
+                gateway=self._counts(views),
+            )
+        )
+
+    def _counts(self, views: list[SessionView]) -> GatewayCounts:
+        measured = self._measured.counts
+        return GatewayCounts(
+            since_epoch_ms=self._since_ms,
+            sessions=dict(Counter(view.state.value for view in views)),
+            viewers=ViewerCount(
+                sum(view.viewers.controllers for view in views),
+                sum(view.viewers.observers for view in views),
+            ),
+            closed=closed_of(measured),
+            round_trips=round_trips_of(measured),
+            attaches=attaches_of(measured),
+            client_errors=self._reports.by_word(),
+        )
+
+    async def client_event(self, request: Request, grant: Grant) -> Response:
+        """`POST /v1/client-events`."""
+        requests.accepts(request, JSON_TYPE)
+        wait = self._pace.wait_seconds((_peer(request), grant))
+        if wait:
+            message = f"Too many reports came from here. Send the next in {wait} seconds."
+            raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
+        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+            raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
+        event = read_report(await _body(request))
+        if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
+            raise requests.unknown_session()
+        self._reports.note(event)
+        session_id = "" if event.session_id is UNSET else event.session_id
+        seq = await self._source.note(session_id, facts_of(event)) if session_id else None
+        if seq is None:  # no log has it
+            self._outbox.tell("client", failure_of(event), session_id)
+        return requests.answer(ClientEventTaken(version=VERSION, seq=seq), 202)
+
+    async def openapi(self, request: Request, _: Grant) -> Response:
+        """`GET /v1/openapi.json`."""
+        requests.accepts(request, JSON_TYPE)
+        document_of = document(self._doorkeeper.cookies.cookie)
+        return Response(document_of, 200, {"cache-control": "no-store"}, JSON_TYPE)
+
+
+def _peer(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _controls(grant: Grant) -> bool:
+    return grant.role is Role.CONTROLLER
+
+
+def _content(request: Request, grant: Grant) -> bool:
+    """Return whether content is wanted, by somebody who may see it.
+
+    Raises:
+        ProblemError: The requester may not see it.
+    """
+    content = requests.flag(request, "content")
+    if content and not _controls(grant):
+        message = "content=1 needs a controller's token; this is an observer's. Leave content out."
+        raise ProblemError(403, "forbidden", message)
+    return content
+
+
+def _session_of(request: Request, grant: Grant) -> str:
+    session_id: str = request.path_params["session_id"]
+    if grant.session not in {"", session_id}:
+        raise requests.unknown_session()
+    return session_id
+
+
+def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
+    """Return the refusal, which names the log's file to the owner alone."""
+    message = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
+    return ProblemError(503, "log_unreadable", f"{message}. Try again.")
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            break
+    return bytes(body)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,65 @@
+"""The folders of a gateway: where its keys and logs are, and where its sockets.
+
+Owns the choice of the run folder, by which a gateway on a port of this machine is found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+
+from lastword.errors import StoreError
+from lastword.gateway.run_folder import pid_of
+
+MAX_RUN_FOLDER_BYTES = 64
+"""A Unix socket's path has 107 bytes at most on Linux, 103 on macOS; a name in it has 37."""
+
+
+def folder_of(state_folder: str) -> str:
+    """Return the folder of a gateway's keys, links and logs."""
+    return os.path.join(state_folder, "gateway")
+
+
+def run_folder_of(state_folder: str, port: int) -> str:
+    """Return the socket folder of the gateway on a port; a socket's path has to be short.
+
+    Raises:
+        StoreError: No folder has a path that is short enough.
+    """
+    folders = [
+        os.path.join(parent, f"{before}{port}{after}")
+        for parent, before, after in _run_folders(state_folder)
+    ]
+    for folder in folders:
+        if len(os.fsencode(folder)) <= MAX_RUN_FOLDER_BYTES:
+            return folder
+    raise StoreError(
+        f"{folders[0]} is too long for the path of a socket; set XDG_RUNTIME_DIR to a shorter "
+        "folder of your own"
+    )
+
+
+def served_ports(state_folder: str) -> list[int]:
+    """Return the ports on which gateways of this folder are running."""
+    ports: set[int] = set()
+    for parent, before, after in _run_folders(state_folder):
+        with contextlib.suppress(OSError):
+            for name in os.listdir(parent):
+                port = name.removeprefix(before).removesuffix(after)
+                if f"{before}{port}{after}" != name or not (port.isascii() and port.isdigit()):
+                    continue
+                if pid_of(os.path.join(parent, name)) is not None:
+                    ports.add(int(port))
+    return sorted(ports)
+
+
+def _run_folders(state_folder: str) -> list[tuple[str, str, str]]:
+    """Return where run folders may be: the folder, and what is around the port in their names."""
+    state = os.path.realpath(folder_of(state_folder))
+    after = f"-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or ""
+    folders = [(os.path.join(runtime, "lastword"), "", after)] if os.path.isdir(runtime) else []
+    shared = os.path.join(tempfile.gettempdir(), f"lastword-{os.getuid()}")
+    return [*folders, (state, "run-", ""), (shared, "", after)]

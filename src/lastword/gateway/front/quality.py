@@ -1,0 +1,114 @@
+"""The gateway's own quality: `/readyz`, `/metrics`, and the metrics for OpenTelemetry.
+
+Owns when holders are asked, who may read what, and the snapshot that all readers share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.responses import Response
+
+from lastword.gateway.front.doorkeeper import is_forwarded
+from lastword.gateway.quality.counts import Counts, Snapshot
+from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
+from lastword.gateway.quality.front_counts import FrontCounts
+from lastword.gateway.quality.outbox import OutboxMetrics
+from lastword.gateway.quality.readiness import NotReadyTold, Readiness, ReadyTold
+from lastword.gateway.quality.telemetry import meters_of
+from lastword.gateway.quality.totals import Totals
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from lastword.gateway.front.doorkeeper import Requester
+    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.settings.gateway import GatewaySettings
+
+ASK_EVERY_SECONDS = 15.0
+"""How often holders are asked though nobody asks for it: what a holder that is killed has counted
+since is lost."""
+
+FRESH_SECONDS = 1.0
+"""A snapshot is given again for so long: no number of readers asks the holders more often."""
+
+
+class Quality:
+    """The quality of one front's service."""
+
+    def __init__(self, holders: Holders, settings: GatewaySettings) -> None:
+        """Report on a front with these holders."""
+        self.measured: FrontCounts = FrontCounts()
+        holder = settings.holder
+        self.readiness: Readiness = Readiness(holder.command[0], holder.log_folder)
+        self._holders = holders
+        self._settings = settings
+        self._totals = Totals(holders.run_folder)
+        self._outbox = OutboxMetrics(holder.state_folder)
+        self._fresh_until = 0.0
+        self._update: asyncio.Task[Snapshot] | None = None
+        self.last: Snapshot = Snapshot(counts=Counts(), gauges={})
+        """The newest snapshot; replaced as a whole, so that any thread may read it."""
+
+    async def ready(self, _: Request) -> Response:
+        """Return whether the gateway is ready; a 503 has the reason, as a word."""
+        reason = self.readiness.reason()
+        report = ReadyTold() if reason is None else NotReadyTold(reason=reason)
+        status = 200 if reason is None else 503
+        headers = {"cache-control": "no-store"}
+        return Response(msgspec.json.encode(report), status, headers, "application/json")
+
+    def may_read(self, requester: Requester, *, is_local: bool) -> bool:
+        """Return whether somebody may read the metrics without a token.
+
+        A scraper on this machine may: it could read the state folder's numbers as well. Behind a
+        proxy nobody may, since requests through the proxy come from this machine, too, and a
+        header that the proxy fails to set would open the metrics to everyone.
+        """
+        return is_local and not self._settings.behind_proxy and not is_forwarded(requester.headers)
+
+    async def metrics(self) -> Response:
+        """Return the metrics as Prometheus' text."""
+        text = exposition(await self.snapshot())
+        return Response(text, headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)
+
+    async def snapshot(self) -> Snapshot:
+        """Return all values, as of now or a moment ago."""
+        if time.monotonic() < self._fresh_until:
+            return self.last
+        if self._update is None or self._update.done():
+            self._update = asyncio.create_task(self._collect())
+        return await asyncio.shield(self._update)
+
+    async def _collect(self) -> Snapshot:
+        sockets = len(self._holders.sockets())
+        statuses = await self._holders.statuses()
+        self._totals.update(statuses, sockets)
+        gauges = self.measured.gauges(_heads(statuses))
+        if self._settings.holder.state_folder:
+            await asyncio.to_thread(self._outbox.read)
+        last = self._totals.snapshot(self.measured.counts, gauges | self._outbox.gauges)
+        last.counts.include(self._outbox.counts)
+        self.last = last
+        self._fresh_until = time.monotonic() + FRESH_SECONDS
+        return self.last
+
+    async def watch(self) -> None:
+        """Ask the holders regularly, for as long as the front runs."""
+        meters = meters_of(self.measured, lambda: self.last)
+        try:
+            while True:
+                await self.snapshot()
+                await asyncio.sleep(ASK_EVERY_SECONDS)
+        finally:
+            if meters is not None:
+                meters.close()
+
+
+def _heads(statuses: list[dict[str, Any]]) -> dict[str, int]:
+    """Return the last entry of each session's log."""
+    sessions = [session for status in statuses for session in status.get("sessions", [])]
+    return {each["sessionId"]: each["head"] for each in sessions}

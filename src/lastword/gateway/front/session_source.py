@@ -1,0 +1,195 @@
+"""The sessions known to a front: from their holders, or from the log files of those without one.
+
+Owns the choice between the two. A holder is asked about the sessions it holds, since it alone
+knows of entries that a full disk did not accept, and can wait for new ones. A session without a
+holder is read from its file. So is one whose holder speaks version 1, which has no events: the
+file's format allows reading beside its writer. Files are read in threads. Only the views of ended
+sessions are cached, until their files change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.api.scan import as_facts, whole_page
+from lastword.gateway.api.shapes import SessionView
+from lastword.gateway.api.stored import StoredLog, reading, view_in
+from lastword.gateway.viewing.reader import CursorError
+
+if TYPE_CHECKING:
+    from lastword.gateway.api.scan import EventQuery
+    from lastword.gateway.front.holders import Holders
+
+MAX_ENDED = 500
+"""Ended sessions that are listed; the oldest are left out."""
+
+MAX_KEPT = 2048
+LOOK_SECONDS = 1.0
+"""How often it is looked whether a session that nobody held is held again."""
+
+ANSWER_SECONDS = 10.0
+"""How long a holder may take beyond what it was told to wait."""
+
+
+class NoSessionError(Exception):
+    """There is no such session."""
+
+
+class SessionSource:
+    """The sessions of a gateway."""
+
+    def __init__(self, holders: Holders) -> None:
+        """Find the sessions of these holders."""
+        self._holders = holders
+        self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
+
+    async def live(self) -> dict[str, SessionView]:
+        """Return the sessions that have a holder, by id."""
+        views: dict[str, SessionView] = {}
+        for status in await self._holders.statuses():
+            for each in status.get("sessions", []):
+                view = await self._live_view(each)
+                if view is not None:
+                    views[view.id] = view
+        return views
+
+    async def _live_view(self, report: dict[str, Any]) -> SessionView | None:
+        """Return a session as its holder reports it; version 1 does not report enough."""
+        with contextlib.suppress(msgspec.ValidationError):
+            return msgspec.convert(report.get("view"), SessionView)
+        session_id = report.get("sessionId")
+        if not isinstance(session_id, str):
+            return None
+        with contextlib.suppress(FileNotFoundError, StoreError):
+            return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
+        return None
+
+    async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
+        """Return the latest of the sessions without a holder, and how many more there are."""
+        names = {wire.name_of(session_id) for session_id in live}
+        return await asyncio.to_thread(self._read_ended, names)
+
+    def _read_ended(self, live: set[str]) -> tuple[list[SessionView], int]:
+        dated: list[tuple[tuple[int, int], str]] = []
+        for name, path in self._holders.logs():
+            if name not in live:
+                with contextlib.suppress(OSError):
+                    status = os.stat(path)
+                    dated.append(((status.st_mtime_ns, status.st_size), path))
+        dated.sort(reverse=True)
+        views = [self._cached_view(path, date) for date, path in dated[:MAX_ENDED]]
+        return [view for view in views if view is not None], max(0, len(dated) - MAX_ENDED)
+
+    def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
+        cached = self._cached.get(path)
+        is_written = os.path.exists(f"{path}-wal")
+        if cached is not None and cached[0] == date and not is_written:
+            return cached[1]
+        try:
+            view = view_in(path)
+        except (OSError, StoreError):
+            return None
+        self._cached[path] = (date, view)
+        while len(self._cached) > MAX_KEPT:
+            self._cached.popitem(last=False)
+        return view if view.id else None
+
+    async def one(self, session_id: str) -> SessionView:
+        """Return one session.
+
+        Raises:
+            NoSessionError: There is no such session.
+            StoreError: Its log cannot be read.
+        """
+        if self._holders.live(session_id) is not None:
+            view = (await self.live()).get(session_id)
+            if view is not None:
+                return view
+        try:
+            return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
+        except FileNotFoundError:
+            raise NoSessionError from None
+
+    async def page(
+        self, session_id: str, query: EventQuery, wait_seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """Return a part of a session's log, as `EventsPage` has it, once there is something.
+
+        Raises:
+            NoSessionError: There is no such session.
+            CursorError: The cursor is ahead of its log.
+            StoreError: Its log cannot be read.
+        """
+        holder_socket = self._holders.live(session_id)
+        if holder_socket is not None:
+            facts = {"session": session_id, "query": msgspec.to_builtins(query)}
+            answer = await ask(
+                holder_socket, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+            )
+            if answer is not None and wire.REFUSED in answer:
+                raise CursorError(answer[wire.REFUSED])
+            if answer is not None and isinstance(answer.get(wire.PAGE), dict):
+                return dict(answer[wire.PAGE])
+        return await self._stored_page(session_id, query, wait_seconds)
+
+    async def _stored_page(
+        self, session_id: str, query: EventQuery, wait_seconds: float
+    ) -> dict[str, Any]:
+        path = self._holders.log_path(session_id)
+
+        def read(log: StoredLog) -> dict[str, Any]:
+            return as_facts(whole_page(log, session_id, query))
+
+        has_holder = self._holders.live(session_id) is not None
+        until = asyncio.get_running_loop().time() + wait_seconds
+        while True:
+            try:
+                page = await asyncio.to_thread(reading, path, read)
+            except FileNotFoundError:
+                raise NoSessionError from None
+            is_news = page["events"] or page["more"] or "gap" in page or "reset" in page
+            if is_news or asyncio.get_running_loop().time() >= until:
+                return page
+            await asyncio.sleep(LOOK_SECONDS)
+            if not has_holder and self._holders.live(session_id) is not None:
+                return page  # its holder is asked next
+
+    async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
+        """Log a client's report through the holder; return its number, `None` without a holder."""
+        holder_socket = self._holders.live(session_id)
+        if holder_socket is None:
+            return None
+        answer = await ask(holder_socket, wire.NOTE, {"session": session_id, "facts": facts})
+        seq = answer.get("seq") if answer else None
+        return seq if isinstance(seq, int) else None
+
+
+async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """Ask a holder; `None` if it is not running, or its version does not know the word."""
+    wait = facts.get("wait_seconds", 0.0)
+    try:
+        reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
+    except OSError:
+        return None
+    try:
+        async with asyncio.timeout(wait + ANSWER_SECONDS):
+            # The answer to the first says whether the second will have one.
+            writer.write(wire.control(wire.STATUS) + b"\n")
+            _, status = wire.read_control((await reader.readline()).rstrip(b"\n"))
+            if not isinstance(status.get("version"), int) or status["version"] < wire.HAS_PAGES:
+                return None
+            writer.write(wire.control(word, **facts) + b"\n")
+            answered_word, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))
+    except (OSError, TimeoutError, ValueError):
+        return None
+    finally:
+        writer.close()
+    return answer if answered_word == word and wire.UNKNOWN not in answer else None

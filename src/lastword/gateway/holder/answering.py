@@ -1,0 +1,80 @@
+"""A holder's answers to a front that asks for events.
+
+Owns the two control words and their facts. A front asks over a connection that has no viewer, one
+question at a time; what it does not read is not read from the log either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.timeline.entry import Kind
+from lastword.gateway import wire
+from lastword.gateway.api.scan import EventQuery, Scan, as_facts
+from lastword.gateway.viewing.reader import CursorError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.session import HeldSession
+
+MAX_WAIT_SECONDS = 30.0
+
+
+async def _events(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
+    session = holder.sessions.get(str(facts.get("session")))
+    if session is None:
+        return {wire.UNKNOWN: True}
+    query = msgspec.convert(facts.get("query"), EventQuery)
+    wait = facts.get("wait_seconds")
+    seconds = min(float(wait), MAX_WAIT_SECONDS) if isinstance(wait, int | float) else 0.0
+    try:
+        scan = await _scanned(session, query, seconds)
+    except CursorError as error:
+        return {wire.REFUSED: str(error)}
+    return {wire.PAGE: as_facts(scan.page())}
+
+
+async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> Scan:
+    """Return a page with something on it, or after a while whatever there is."""
+    until = time.monotonic() + seconds
+    scan = Scan(session.log, session.id, query)
+    with session.watched() as grown:
+        while True:
+            grown.clear()
+            scan.go_on()
+            while not scan.step():  # noqa: ASYNC110 - it waits for nothing
+                await asyncio.sleep(0)  # the agent and the viewers have this loop, too
+            left = until - time.monotonic()
+            if scan.is_news or session.is_over or left <= 0:
+                return scan
+            try:
+                async with asyncio.timeout(left):
+                    await grown.wait()
+            except TimeoutError:
+                return scan
+
+
+async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
+    session = holder.sessions.get(str(facts.get("session")))
+    told = facts.get("facts")
+    if session is None or not isinstance(told, dict):
+        return {wire.UNKNOWN: True}
+    if not session.hub.note_bounded(
+        "client", time.time_ns() // 1_000_000, Kind.CLIENT_ERROR, **told
+    ):
+        return {wire.UNKNOWN: True}
+    session.grew()
+    return {"seq": session.log.head}
+
+
+ANSWERED: dict[str, Callable[[Holder, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+    wire.EVENTS_PAGE: _events,
+    wire.NOTE: _note,
+}
+"""What answers each word."""

@@ -1,0 +1,151 @@
+"""The holder's counts: commits, reads of its logs, and events of its sessions.
+
+Owns the counts of one holder, and the file in which it leaves them when it ends, since there may
+be no front to report to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.protocol import acp
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import BY_WORD
+from lastword.gateway.holder.recording import RecordedLog
+from lastword.gateway.log.entries import LogKind
+from lastword.gateway.quality import table
+from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.gateway.viewing.reader import Pulled
+
+MAX_GONE = 1024
+"""Viewers that have left a session, and are known when they come back."""
+
+AGAIN = "attached again"
+"""Why an attachment ends whose viewer attaches once more over the same link: it was never gone."""
+
+
+class HolderQuality:
+    """The counts of one holder."""
+
+    def __init__(self) -> None:
+        self.id: str = secrets.token_hex(8)
+        self.counts: Counts = Counts()
+
+    def committed(self, size_bytes: int, entries: Sequence[LogEntry], seconds: float) -> None:
+        """Count the entries of one read, which have been committed."""
+        self.counts.add(table.ENTRIES, len(entries))
+        self.counts.add(table.WRITTEN, size_bytes)
+        self.counts.observe(table.COMMIT, seconds)
+
+    def pulled(self, pulled: Pulled, live_from: int) -> None:
+        """Count what a viewer is sent; up to `live_from` it is the past."""
+        add = self.counts.add
+        if pulled.gap is not None:
+            add(table.GAPS, 1, pulled.gap.reason)
+            add(table.MISSED, pulled.gap.last - pulled.gap.first + 1, pulled.gap.reason)
+        if pulled.entries:
+            add(table.DELIVERED, len(pulled.entries))
+            past = live_from + 1 - pulled.entries[0].seq
+            if past > 0:
+                add(table.REPLAYED, min(past, len(pulled.entries)))
+
+    def report(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
+        """Return the report for a front."""
+        gauges: dict[str, float] = {}
+        for session in sessions:
+            for key, value in gauges_of(session):
+                gauges[key] = gauges.get(key, 0) + value
+            most = max((each.reader.lag for each in session.hub.attached), default=0)
+            gauges[table.LAG_MOST.key()] = max(gauges.get(table.LAG_MOST.key(), 0), most)
+        report = QualityReport(id=self.id, counts=self.counts, gauges=gauges)
+        return object_of(msgspec.to_builtins(report))
+
+    def leave(self, run_folder: str) -> None:
+        """Leave the counts behind, for the present or a later front."""
+        path = os.path.join(run_folder, f"{self.id}{LEFT}")
+        report = QualityReport(id=self.id, counts=self.counts)
+        with contextlib.suppress(OSError):  # as of a full disk: what was told before is kept
+            number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with os.fdopen(number, "wb") as file:
+                file.write(msgspec.json.encode(report))
+            os.rename(f"{path}.new", path)
+
+
+def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
+    """Return the gauges of one session."""
+    hub, log = session.hub, session.log
+    running = "running" if hub.turn_of is not None else "idle"
+    yield table.SESSIONS.key("waiting" if hub.open_questions else running), 1
+    yield table.OPEN_QUESTIONS.key(), hub.open_questions
+    yield table.LOG_SIZE.key(), log.size_bytes
+    for each in hub.attached:
+        yield table.VIEWERS.key(each.viewer.role.value), 1
+        if each.reader.lag > 0:
+            yield table.LAG.key(), each.reader.lag
+            yield table.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
+
+
+class CountedLog(RecordedLog):
+    """A log on disk that counts commits and measures their duration."""
+
+    def __init__(
+        self, disk: SqliteLog, agents_id: str, record: HolderRecord, quality: HolderQuality
+    ) -> None:
+        super().__init__(disk, agents_id, record)
+        self._quality = quality
+        self._gone: OrderedDict[str, str] = OrderedDict()
+        """The codes that viewers left with."""
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries."""
+        if not entries:
+            return self.head
+        before, began = self.written_bytes, time.perf_counter()
+        head = super().append(entries)
+        seconds = time.perf_counter() - began
+        self._quality.committed(self.written_bytes - before, entries, seconds)
+        for entry in entries:
+            if entry.kind is not LogKind.OUT:
+                self._count(entry)
+        return head
+
+    def _count(self, entry: LogEntry) -> None:
+        about, add = entry.about, self._quality.counts.add
+        if entry.kind is LogKind.ASK:
+            add(table.ASKED, 1)
+        elif entry.kind is LogKind.TOLD:
+            add(table.SETTLED, 1, about.word)
+        elif entry.kind is LogKind.END and about.method == acp.PROMPT:
+            add(table.TURNS, 1, "failed" if about.failure is not None else "answered")
+            if about.failure is not None:
+                add(table.ERRORS, 1, str(about.failure.get("type")))
+        elif entry.kind is LogKind.LIFE:
+            add(table.EVENTS, 1, about.word)
+            self._came_or_left(BY_WORD.get(about.word, Kind.LIFE), about.viewer, about.facts)
+
+    def _came_or_left(self, kind: Kind, viewer: str, facts: dict[str, Any]) -> None:
+        if kind is Kind.VIEWER_LEFT and facts.get("cause") != AGAIN:
+            self._gone[viewer] = str(facts.get("code"))
+            if len(self._gone) > MAX_GONE:
+                self._gone.popitem(last=False)
+        elif kind is Kind.VIEWER_CAME:
+            unseen = table.UNKNOWN_CODE if facts.get("back") is True else None
+            code = self._gone.pop(viewer, unseen)
+            if code is not None:
+                self._quality.counts.add(table.RECONNECTS, 1, code)

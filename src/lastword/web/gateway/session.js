@@ -1,0 +1,482 @@
+/**
+ * One session: its conversation, its questions, its prompt box, and the status of its link.
+ * @module
+ */
+import { readError } from "./agent_error.js";
+import { ask, controls, loginHelp, problem, sessionPath } from "./api.js";
+import { TITLES, failureCard } from "./cards.js";
+import { add, button, h, line, plural, span, toast } from "./dom.js";
+import { InForce } from "./in_force.js";
+import { Link } from "./link.js";
+import { blockText, permissionCard } from "./tools.js";
+import { Transcript } from "./transcript.js";
+import { TRANSPORT_WORDS } from "./words.js";
+
+const STOPS = {
+  max_tokens: "The answer was cut off: it reached the model's limit.",
+  max_turn_requests: "The agent stopped: it reached the limit of model calls in this turn.",
+  refusal: "The model declined to continue.",
+  cancelled: "Stopped.",
+};
+
+/** @type {Record<string, string>} */
+const ENDS = {
+  unauthorized: "No longer logged in",
+  session_unknown: "No such session",
+  session_ended: "Ended",
+  superseded: "Open elsewhere",
+};
+
+/** @param {string} name */
+const sentence = (name) => {
+  const word = TRANSPORT_WORDS.find((each) => each.word === name);
+  return word ? `${word.sentence} ${word.advice}` : name.replaceAll("_", " ");
+};
+
+/**
+ * @param {string} id
+ * @returns {import("./main.js").View}
+ */
+export function sessionView(id) {
+  const view = new SessionPage(id);
+  return { element: view.element, title: "Session", close: () => view.close() };
+}
+
+/**
+ * The links between a session's two views.
+ * @param {string} id
+ * @param {boolean} isLog
+ */
+export function sessionNav(id, isLog) {
+  const place = `#/session/${encodeURIComponent(id)}`;
+  return h(
+    "nav",
+    { class: "tabs", "aria-label": "This session" },
+    h("a", { href: place, "aria-current": isLog ? null : "page" }, "Conversation"),
+    " ",
+    h("a", { href: `${place}/log`, "aria-current": isLog ? "page" : null }, "Log"),
+  );
+}
+
+class SessionPage {
+  /** @type {Map<string, HTMLElement>} */
+  #questions = new Map();
+  /** @type {string | null} */
+  #prompt = null;
+  #choice = "";
+  #isTurn = false;
+  #isLive = false;
+  #isSaid = false;
+  #isEnded = false;
+  #failed = "";
+  #controls = true;
+  #timer = 0;
+  /** @type {any} */
+  #lastFailure = null;
+
+  /** @param {string} id */
+  constructor(id) {
+    this.id = id;
+    this.logUrl = `#/session/${encodeURIComponent(id)}/log`;
+    this.transcript = new Transcript(this.logUrl);
+    this.heading = h("h1", {}, line(id, 80));
+    this.about = h("p", { class: "quiet" });
+    this.message = h("span", { role: "status", class: "says" });
+    this.countdown = h("span", { class: "countdown" });
+    this.help = h("div");
+    this.title = h("h2");
+    this.status = h("div", { class: "link-status", hidden: true }, this.title, this.message, this.countdown, this.help);
+    this.turn = h("p", { role: "status", class: "turn" }, "Loading the conversation…");
+    this.questions = h("div");
+    this.box = h("textarea", { id: "prompt", rows: 2, "aria-describedby": "prompt-hint", autocomplete: "off" });
+    this.inForce = new InForce(this.box, (mode) => this.#choose(mode));
+    this.send = h("button", { type: "submit", class: "first", disabled: true }, "Send");
+    this.stop = button("Stop", () => this.#cancel(), { hidden: true });
+    this.form = h(
+      "form",
+      { class: "composer" },
+      h("label", { for: "prompt" }, "Prompt"),
+      this.box,
+      h("p", { class: "buttons" }, this.send, this.stop, h("small", { id: "prompt-hint", class: "quiet" }, "Enter sends, Shift+Enter begins a line.")),
+      this.inForce.commands,
+    );
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#submit();
+    });
+    const foot = h("div", { class: "foot" }, this.status, this.questions, h("div", { class: "now" }, this.turn, this.inForce.about), this.form);
+    new ResizeObserver(() => this.transcript.keepEnd()).observe(foot);
+    this.element = h(
+      "div",
+      { class: "session" },
+      h("div", { class: "heading" }, this.heading, sessionNav(id, false), this.about),
+      this.transcript.element,
+      foot,
+    );
+    this.link = new Link(id, {
+      frame: (frame) => this.#frame(frame),
+      anew: (isReset) => this.#anew(isReset),
+      attached: (isReturn, loaded) => this.#attached(isReturn, loaded),
+      show: (...shown) => this.#show(...shown),
+      refused: (error) => this.#refused(error),
+      state: (state) => this.#state(state),
+      rtt: (ms) => this.status.setAttribute("data-rtt", ms.toFixed(1)),
+    });
+    void this.#begin();
+  }
+
+  close() {
+    this.link.close();
+    this.transcript.close();
+    clearInterval(this.#timer);
+  }
+
+  async #begin() {
+    try {
+      await this.#look();
+    } catch (error) {
+      const status = /** @type {any} */ (error).status;
+      if (status !== 0 && status !== 404) {
+        this.element.append(problem(error, () => location.reload()));
+        return;
+      }
+    }
+    this.link.start();
+  }
+
+  /** How the session is, as the gateway tells it. */
+  async #look() {
+    this.#controls = await controls();
+    const { session } = await ask(sessionPath(this.id) + (this.#controls ? "?content=1" : ""));
+    this.#lastFailure = session.last_failure;
+    if (session.title) this.#name(session.title);
+    const agent = session.agent ? `${session.agent.name} ${session.agent.version ?? ""}`.trim() : "";
+    this.about.replaceChildren();
+    add(this.about, line(agent, 80), agent && session.cwd ? " in " : "", line(session.cwd ?? "", 200));
+    this.form.hidden = !this.#controls;
+    if (!this.#controls) add(this.about, " You watch this session.");
+    return session;
+  }
+
+  /** @param {string} title */
+  #name(title) {
+    this.heading.replaceChildren(line(title, 120));
+    document.title = `${this.heading.textContent} · lastword`;
+  }
+
+  /** @param {boolean} isReset */
+  #anew(isReset) {
+    this.transcript.clear();
+    this.transcript.catchUp(true);
+    this.#isTurn = this.#prompt !== null;
+    for (const id of [...this.#questions.keys()]) this.#withdraw(id);
+    if (isReset) this.#news(sentence("log_reset"), true);
+  }
+
+  /**
+   * @param {boolean} isReturn
+   * @param {any} loaded
+   */
+  async #attached(isReturn, loaded) {
+    this.#isLive = true;
+    this.inForce.loaded(loaded.modes);
+    this.transcript.catchUp(false);
+    this.#enable();
+    try {
+      const session = await this.#look();
+      this.#isTurn = this.#prompt !== null || session.state === "running" || session.state === "waiting_for_answer";
+    } catch {
+      if (!isReturn) this.#isTurn = false;
+    }
+    this.#enable();
+  }
+
+  /** @param {any} error */
+  #refused(error) {
+    const read = readError(error);
+    if (error.code === -32002 || !read) return;
+    const { card } = failureCard(read, { received: Date.now(), logUrl: this.logUrl });
+    this.help.replaceChildren(card);
+  }
+
+  /**
+   * @param {string} sentence
+   * @param {string} cause
+   * @param {string | null} why
+   * @param {string} advice
+   * @param {string} label
+   */
+  #show(sentence, cause, why, advice, label) {
+    this.#isEnded = why !== null;
+    this.title.textContent = why && (ENDS[why] ?? "No connection to the gateway");
+    this.title.hidden = !why;
+    this.message.textContent = `${sentence} ${advice}`.trim();
+    this.help.replaceChildren();
+    this.status.hidden = !sentence;
+    this.status.classList.toggle("over", why !== null);
+    if (cause && why) add(this.help, h("details", {}, h("summary", {}, "What happened"), line(cause)));
+    if (why === "unauthorized") add(this.help, loginHelp());
+    const buttons = h("p", { class: "buttons" });
+    if (label) add(buttons, button(label, () => this.link.retry(), { class: "first" }));
+    if (why && why !== "session_unknown") add(buttons, h("a", { href: this.logUrl }, "Session log"));
+    if (why) add(buttons, h("a", { href: "#/" }, "All sessions"));
+    const isOver = why === "session_unknown" || why === "session_ended";
+    this.form.hidden = !this.#controls || isOver;
+    if (isOver) this.transcript.empty.remove();
+    if (buttons.firstChild) add(this.help, buttons);
+    if (!why && sentence.startsWith("Reconnected")) setTimeout(() => this.#quiet(sentence), 8000);
+    this.#enable();
+  }
+
+  /** @param {string} sentence */
+  #quiet(sentence) {
+    if (this.message.textContent === sentence) this.status.hidden = true;
+  }
+
+  /** @param {import("./reconnect.js").State} state */
+  #state(state) {
+    clearInterval(this.#timer);
+    const tick = () => {
+      const waits = state.phase === "waiting" && state.online && state.due !== null && this.message.textContent;
+      const left = waits ? (Number(state.due) - performance.now()) / 1000 : 0;
+      this.countdown.textContent = left > 0 ? `Next try in ${span(left)}.` : "";
+    };
+    tick();
+    if (state.phase === "waiting") this.#timer = setInterval(tick, 1000);
+    if (state.phase !== "attached" && this.#isLive) {
+      this.#isLive = false;
+      this.#enable();
+    }
+  }
+
+  #enable() {
+    const can = this.#isLive && !this.#isTurn;
+    this.send.disabled = !can;
+    this.stop.hidden = !this.#isTurn;
+    this.stop.disabled = !this.#isLive;
+    this.inForce.mode.disabled = !this.#isLive || !this.#controls;
+    let sentence = "";
+    if (this.#isEnded) sentence = "";
+    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What the agent does in the meantime is shown after reconnecting." : "Loading the conversation…";
+    else if (this.#questions.size) sentence = "The agent is waiting for your answer.";
+    else if (this.#isTurn) sentence = "The agent is working.";
+    else if (this.#failed) sentence = this.#failed;
+    if (this.turn.textContent !== sentence) this.turn.textContent = sentence;
+  }
+
+  #submit() {
+    const text = this.box.value.trim();
+    if (!text || this.send.disabled) return;
+    this.box.value = "";
+    this.#say(text);
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    if (!this.#isLive || this.#isTurn) return;
+    this.transcript.user(text, true);
+    this.#isTurn = true;
+    this.#failed = "";
+    const prompt = [{ type: "text", text }];
+    this.#prompt = this.link.request("session/prompt", { sessionId: this.id, prompt });
+    this.#enable();
+    this.box.focus({ preventScroll: true });
+    scrollTo({ top: document.documentElement.scrollHeight });
+  }
+
+  /** @param {string} modeId */
+  #choose(modeId) {
+    this.#choice = this.link.request("session/set_mode", { sessionId: this.id, modeId });
+  }
+
+  #cancel() {
+    this.link.notify("session/cancel", { sessionId: this.id });
+    for (const id of [...this.#questions.keys()]) {
+      this.link.answer(id, { outcome: { outcome: "cancelled" } });
+      this.#withdraw(id);
+    }
+  }
+
+  /** @param {any} frame */
+  #frame(frame) {
+    const params = frame.params ?? {};
+    const isUser = params.update?.sessionUpdate === "user_message_chunk";
+    switch (frame.method) {
+      case undefined:
+        return this.#answered(frame);
+      case "session/update":
+        this.#update(frame, params.update ?? {});
+        this.#isSaid = isUser;
+        return;
+      case "session/request_permission":
+        return this.#question(String(frame.id), params);
+      case "$/cancel_request":
+        return this.#answeredElsewhere(String(params.requestId));
+      case "_lastword/ended":
+        return this.#ended(params.stopReason, params.error && readError(params.error));
+      case "_lastword/gap": {
+        const lost = plural(params.to - params.from + 1, "entry");
+        return this.#news(`${sentence("gap")} (${lost})`, true);
+      }
+      case "_lastword/life":
+        return this.#life(params);
+    }
+    if (frame.id !== undefined) {
+      this.transcript.note("The agent asks for something that this page cannot show. Answer it in another client.", "warning");
+    }
+  }
+
+  /**
+   * @param {any} frame
+   * @param {any} update
+   */
+  #update(frame, update) {
+    switch (update.sessionUpdate) {
+      case "user_message_chunk":
+        this.#isTurn = true;
+        this.#failed = "";
+        if (update.content?.type === "image") this.transcript.picture("You", update.content);
+        else this.transcript.user(blockText(update.content), !this.#isSaid);
+        return this.#enable();
+      case "agent_error":
+      case "_agent_error":
+        return this.#fail(readError(frame));
+      case "agent_retry":
+      case "_agent_retry": {
+        const error = update.error && readError(update.error);
+        // What the user could do about it is not to be done: the agent does.
+        const [what = ""] = (error?.message ?? "The model call failed.").split(/(?<=\.)\s/, 1);
+        return this.transcript.retry(what, update);
+      }
+      case "session_info_update":
+        if (typeof update.title === "string" && update.title) this.#name(update.title);
+        return this.#fail(readError(frame));
+      case "notice":
+        return this.#news(line(update.title, 300).textContent ?? "", update.severity !== "info", this.#isLive ? Date.now() : 0);
+      default:
+        if (!this.inForce.take(update)) this.transcript.update(update);
+    }
+  }
+
+  /** @param {any} frame */
+  #answered(frame) {
+    if (frame.id === this.#choice) {
+      if (!frame.error) return this.inForce.choose(this.inForce.mode.value);
+      this.inForce.choose();
+      return this.#news(`The agent keeps its mode: ${line(frame.error.message).textContent}`, true);
+    }
+    if (frame.id !== this.#prompt) return;
+    this.#prompt = null;
+    this.#ended(frame.result?.stopReason, frame.error ? readError(frame) : readError(frame.result));
+  }
+
+  /**
+   * @param {string | undefined} stopReason
+   * @param {any} error
+   */
+  #ended(stopReason, error) {
+    this.#isTurn = this.#prompt !== null;
+    if (error) this.#fail(error);
+    else {
+      this.transcript.settle();
+      const sentence = STOPS[/** @type {keyof typeof STOPS} */ (stopReason ?? "")];
+      if (sentence) this.transcript.note(sentence, stopReason === "cancelled" ? "info" : "warning");
+    }
+    for (const id of [...this.#questions.keys()]) this.#withdraw(id);
+    this.#enable();
+  }
+
+  /** @param {any} error */
+  #fail(error) {
+    if (!error) return;
+    const name = error.incident_id ?? JSON.stringify(error);
+    const isKnown = this.#failed !== "" && this.failure === name;
+    this.failure = name;
+    this.#failed = `The turn failed: ${TITLES[error.type]}.`;
+    if (!isKnown) {
+      const last = this.#lastFailure;
+      const isPast = last && error.incident_id && last.incident_id === error.incident_id;
+      this.transcript.failed(error, {
+        received: isPast ? last.at_epoch_ms : Date.now(),
+        again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
+        edit: this.#controls ? () => this.#edit() : null,
+      });
+      if (this.#isLive && this.#prompt === null) toast(`${TITLES[error.type]}. The conversation says what to do.`, "warning");
+    }
+    this.#enable();
+  }
+
+  #edit() {
+    this.box.value = this.transcript.lastPrompt;
+    this.box.focus();
+  }
+
+  /**
+   * @param {string} id
+   * @param {any} params
+   */
+  #question(id, params) {
+    if (this.#questions.has(id)) return;
+    const card = permissionCard(params, (result) => {
+      this.link.answer(id, result);
+      this.#withdraw(id);
+    });
+    this.#questions.set(id, card);
+    this.questions.append(card);
+    this.#isTurn = true;
+    this.#enable();
+  }
+
+  /** @param {string} id */
+  #withdraw(id) {
+    const card = this.#questions.get(id);
+    if (!card) return;
+    const hadFocus = card.contains(document.activeElement);
+    card.remove();
+    this.#questions.delete(id);
+    if (hadFocus) (this.questions.querySelector("button") ?? this.box).focus();
+    this.#enable();
+  }
+
+  /** @param {string} id */
+  #answeredElsewhere(id) {
+    if (!this.#questions.has(id)) return;
+    this.#withdraw(id);
+    if (this.#isLive) this.#news("The agent's question was answered in another window, or it no longer asks.", false);
+  }
+
+  /** @param {any} params */
+  #life(params) {
+    const facts = params.facts ?? {};
+    switch (params.word) {
+      case "restored":
+        if (facts.history === "none") return this.#news(sentence("restored_without_history"), true, params.at);
+        return this.#news("The agent was restarted, and knows this conversation.", false, params.at);
+      case "agent_ended":
+        return this.#news(`The agent's process ended (${facts.exit_signal ?? `exit status ${facts.exit_code}`}). The gateway starts it again.`, true, params.at);
+      case "holder_died":
+        if (!facts.open_turns) return this.#news("The agent's process ended unexpectedly. The gateway starts it again.", true, params.at);
+        return this.#news(sentence(params.word), true, params.at);
+      case "not_restored":
+      case "log_reset":
+      case "session_ended":
+        return this.#news(sentence(params.word), true, params.at);
+    }
+  }
+
+  /**
+   * What used to be silent: as a line of the conversation, and of the moment.
+   * @param {string} sentence
+   * @param {boolean} isWarning
+   * @param {number} [at]
+   */
+  #news(sentence, isWarning, at = Date.now()) {
+    this.transcript.note(sentence, isWarning ? "warning" : "info", at);
+    if (Date.now() - at < 60_000) toast(sentence, isWarning ? "warning" : "info");
+  }
+}

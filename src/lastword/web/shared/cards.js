@@ -1,0 +1,186 @@
+/**
+ * Cards: a failure with its advice.
+ * @module
+ */
+import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
+
+/** The same words as `lastword.client.display`, which a test holds. */
+/** @type {Record<string, string>} */
+export const TITLES = {
+  rate_limit: "Rate limited",
+  budget: "Usage limit reached",
+  provider_unavailable: "Model provider unavailable",
+  context_overflow: "Conversation too long",
+  auth: "Login needed",
+  unknown: "The agent reported an error",
+  model_not_found: "Model not available",
+  invalid_request: "Request refused",
+  content_filter: "Blocked by the content policy",
+  timeout: "No answer in time",
+  network: "Connection failed",
+  cancelled: "Cancelled",
+  agent_crash: "The agent crashed",
+  agent_stalled: "The agent stopped responding",
+  stderr_overflow: "The agent was stopped",
+  protocol_error: "Invalid message from the agent",
+  internal: "Internal error",
+};
+
+/**
+ * When a wait is over, in milliseconds since 1970; null where none was told.
+ * @param {any} error
+ * @param {number} received
+ */
+export function waitEnds(error, received) {
+  if (typeof error.retry_after_seconds === "number") return received + error.retry_after_seconds * 1000;
+  return typeof error.reset_at_epoch_ms === "number" ? error.reset_at_epoch_ms : null;
+}
+
+/**
+ * May it be tried again, and must the user agree first? The rules of `VOC-5`.
+ * @param {any} error
+ * @param {number | null} ends
+ */
+export function retryRule(error, ends) {
+  const byWord = error.retryable && error.retry_safety !== "never";
+  const isLimit = error.type === "rate_limit" || error.type === "budget";
+  const can = byWord || (isLimit && ends !== null && ends <= Date.now());
+  const harmless = error.retry_safety === "auto" || error.retry_safety === "offer_continue";
+  return { can, confirm: can && !(byWord && harmless) };
+}
+
+/**
+ * @typedef {{
+ *   received: number,
+ *   logUrl?: string,
+ *   again?: (() => void) | null,
+ *   edit?: (() => void) | null,
+ * }} FailureAbout
+ */
+
+/**
+ * A failure: what happened and what to do first, then what can be done here, then the details.
+ * @param {any} error as `readError` gives it
+ * @param {FailureAbout} about
+ */
+export function failureCard(error, about) {
+  const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
+  const ends = waitEnds(error, about.received);
+  // The sentence says how long the wait was at first. Where it runs, it runs in the sentence.
+  const [before, after] = about.again && ends !== null ? halves(error.message) : [error.message, null];
+  const within = h("span", { class: "countdown" });
+  const card = h(
+    "section",
+    { class: "card failure", "aria-label": `Failure: ${title}` },
+    h("h2", {}, mark("failed"), title),
+    h("p", { class: "sentence", dir: "auto" }, before, within, after),
+  );
+  const countdown = h("p", { class: "countdown" });
+  const buttons = h("p", { class: "buttons" });
+  add(card, countdown, buttons);
+  const again = about.again;
+  if (again) {
+    const place = h("span", { class: "buttons" });
+    add(buttons, place);
+    everySecond(place, () => {
+      const left = ends === null ? 0 : (ends - Date.now()) / 1000;
+      const rule = retryRule(error, ends);
+      if (after !== null) within.textContent = left > 0 ? ` in ${span(left)}` : "";
+      else countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+      if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
+      return left > 0;
+    });
+    if (about.edit && !retryRule(error, ends).can) add(buttons, button("Edit the prompt", about.edit));
+  }
+  add(
+    buttons,
+    copyButton("Copy the details", () => failureText(error, about.received)),
+    about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
+  );
+  add(card, failureDetails(error));
+  return { card, settle: () => (within.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+}
+
+/** A wait as lastword words it, at the end of its sentence. */
+const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
+
+/**
+ * What stands before and after the wait in a sentence; null where it has none.
+ * @param {string} sentence
+ * @returns {[string, string | null]}
+ */
+function halves(sentence) {
+  const match = [...sentence.matchAll(WAIT)].at(-1); // what stands before may be quoted
+  return match ? [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)] : [sentence, null];
+}
+
+/**
+ * @param {Element} place
+ * @param {() => void} again
+ * @param {boolean} confirm
+ */
+function offerRetry(place, again, confirm) {
+  if (!confirm) {
+    place.append(button("Try again", again, { class: "first" }));
+    return;
+  }
+  const ask = button("Try again…", () => {
+    const sure = button("Send it again", again, { class: "first" });
+    const no = button("Leave it", () => {
+      place.replaceChildren(ask);
+      ask.focus();
+    });
+    const warning = "The agent may already have done part of it, and would repeat that.";
+    place.replaceChildren(h("span", { role: "status" }, warning), sure, no);
+    sure.focus();
+  });
+  place.append(ask);
+}
+
+/** @param {any} error */
+export function failureDetails(error) {
+  const text = error.detail?.text;
+  return h(
+    "details",
+    {},
+    h("summary", {}, "Details"),
+    facts([
+      ["Type", error.type],
+      ["Reason", line(error.reason).textContent],
+      ["Whose fault", error.origin],
+      ["When in the turn", String(error.phase ?? "").replaceAll("_", " ")],
+      ["To do", String(error.action ?? "").replaceAll("_", " ")],
+      ["HTTP status", error.http_status],
+      ["Provider's code", error.provider_code && line(error.provider_code)],
+      ["Provider's request", error.request_id && line(error.request_id)],
+      ["Tries", error.attempts],
+      ["Exit status", error.exit_code],
+      ["Signal", error.exit_signal],
+      ["Incident", error.incident_id && h("code", {}, line(error.incident_id))],
+    ]),
+    typeof text === "string" && text ? new LongText(text, 2000).element : null,
+  );
+}
+
+/**
+ * A failure as lines, for a report or a colleague.
+ * @param {any} error
+ * @param {number} received
+ */
+export function failureText(error, received) {
+  const { message, detail, ...rest } = error;
+  const members = Object.entries(rest).filter(([, value]) => typeof value !== "object");
+  const lines = members.map(([name, value]) => `${name}: ${value}`);
+  const text = typeof detail?.text === "string" ? ["", detail.text] : [];
+  return [message, `at: ${new Date(received).toISOString()}`, ...lines, ...text].join("\n");
+}
+
+const MARKS = { failed: "✕", ok: "✓", running: "…", waits: "?", gone: "–", warning: "!" };
+
+/**
+ * A sign beside a word; the word says it, too.
+ * @param {keyof typeof MARKS} name
+ */
+export function mark(name) {
+  return h("span", { class: `mark ${name}`, "aria-hidden": "true" }, MARKS[name]);
+}

@@ -1,0 +1,95 @@
+"""How far viewers are behind, in bytes, and when that is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.timeline.entry import Kind
+from lastword.gateway.log.entries import LogEntry, LogKind
+from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.viewing.attachment import Attachment, Viewer
+from lastword.gateway.viewing.reader import Reader
+from lastword.gateway.viewing.slow_viewers import LAG_SHARE, LagMeter, LagNote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LIMIT = 1_000_000
+ENTRY = LogEntry(LogKind.OUT, 0, b"x" * 952)
+"""Of 1,000 bytes."""
+
+
+class Play:
+    """A log that is never trimmed, and what is said of its viewers."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.meter = LagMeter(limit_bytes=LIMIT, first=1, head=0, written_bytes=0)
+
+    def grows(self, entries: int) -> None:
+        self.log.append([ENTRY] * entries)
+
+    def comes(self, after: int) -> Attachment:
+        reader = Reader(self.log, after)
+        return Attachment(Viewer(id="a"), reader, head=self.log.head, from_cursor=False)
+
+    def look(self, *viewers: Attachment) -> list[LagNote]:
+        return list(self.meter.look(viewers, self.log.head, self.log.size_bytes))
+
+
+def reads_all(viewer: Attachment) -> None:
+    while not viewer.reader.pull().is_empty:
+        pass
+
+
+def test_a_viewer_that_takes_nothing_lags_once_and_has_caught_up_once() -> None:
+    play = Play()
+    viewer = play.comes(0)
+    said: list[LagNote] = []
+    for _ in range(10):
+        play.grows(100)
+        said += play.look(viewer)
+    assert said == [LagNote("a", Kind.VIEWER_LAGS, 300, 300_000)]
+    reads_all(viewer)
+    assert play.look(viewer) == [LagNote("a", Kind.VIEWER_CAUGHT_UP)]
+    assert play.look(viewer) == []
+
+
+def test_what_is_told_of_the_past_is_no_lag_until_as_much_has_come_since() -> None:
+    play = Play()
+    play.grows(900)
+    viewer = play.comes(0)
+    assert play.look(viewer) == []
+    play.grows(int(LIMIT * LAG_SHARE / 1000))
+    assert play.look(viewer) == []
+    play.grows(1)
+    (note,) = play.look(viewer)
+    assert (note.entries, note.bytes) == (1151, 1_151_000)
+
+
+def test_a_viewer_that_left_while_it_lagged_is_said_nothing_more_of() -> None:
+    play = Play()
+    viewer, other = play.comes(0), play.comes(0)
+    play.grows(300)
+    assert [note.kind for note in play.look(viewer)] == [Kind.VIEWER_LAGS]
+    reads_all(other)
+    assert play.look(other) == []
+    assert other.reader.lag == 0
+
+
+def test_between_two_marks_entries_count_alike_and_outside_of_them_not_at_all() -> None:
+    meter = LagMeter(limit_bytes=LIMIT, first=11, head=20, written_bytes=1000)
+    meter.mark(11, 40, 5000)
+    assert told(meter, (0, 10, 15, 20, 30, 40, 99)) == [0, 0, 500, 1000, 3000, 5000, 5000]
+
+
+def test_what_the_log_has_let_go_of_is_forgotten_here_too() -> None:
+    meter = LagMeter(limit_bytes=LIMIT, first=1, head=0, written_bytes=0)
+    for head in range(10, 110, 10):
+        meter.mark(1, head, head * 100)
+    meter.mark(46, 100, 10_000)
+    assert told(meter, (10, 40, 45, 100)) == [4000, 4000, 4500, 10_000]
+
+
+def told(meter: LagMeter, seqs: Iterable[int]) -> list[float]:
+    return [meter.bytes_until(seq) for seq in seqs]

@@ -1,0 +1,123 @@
+"""The pages' files: whole, small, and the same as what `protocol/` has."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.web.files import (
+    GATEWAY,
+    LIBRARY,
+    RECORD,
+    SHARED,
+    gateway_files,
+    record_files,
+    without_comments,
+)
+from tests.kit.places import PROTOCOL, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES = 40_000
+ALL = [path for folder in (GATEWAY, RECORD, SHARED) for path in folder.iterdir()]
+SCRIPTS = [path for path in ALL if path.suffix == ".js"]
+PAGE_TESTS = ROOT / "tests" / "interop" / "page"
+
+
+def test_all_of_it_is_under_40_kb_packed() -> None:
+    library = {path.name for path in LIBRARY.iterdir()}
+    sizes = {n: len(kept.packed) for n, kept in gateway_files().items() if n not in library}
+    assert sum(sizes.values()) < MAX_BYTES, sizes
+
+
+@pytest.mark.parametrize(
+    ("served", "name"),
+    [(GATEWAY / "reconnect.js", "reconnect/reconnect.js"), (SHARED / "words.js", "words.js")],
+    ids=["reconnect.js", "words.js"],
+)
+def test_the_policy_and_the_words_are_those_of_protocol(served: Path, name: str) -> None:
+    assert served.read_bytes() == (PROTOCOL / name).read_bytes()
+
+
+def test_it_loads_nothing_from_elsewhere() -> None:
+    for path in ALL:
+        text = path.read_text(encoding="utf-8")
+        addresses = set(re.findall(r"https?://[\w./]+", text))
+        assert addresses <= {"http://www.w3.org/2000/svg"}, path
+
+
+def test_a_page_imports_its_own_files_and_the_shared_ones_and_none_of_the_other_page() -> None:
+    for path in SCRIPTS:
+        for source in re.findall(r'from "\./([^"]+)"', path.read_text(encoding="utf-8")):
+            homes = {folder for folder in (GATEWAY, RECORD, SHARED) if (folder / source).exists()}
+            assert homes in ({path.parent}, {SHARED}), (path, source)
+
+
+def test_what_is_shared_is_needed_by_both_pages() -> None:
+    scripts = {path.stem for path in SHARED.glob("*.js")}
+    for files, script in ((gateway_files(), "main.js"), (record_files(), "record_live.js")):
+        modules = re.findall(r"^const module_(\w+) =", files[script].body.decode(), re.MULTILINE)
+        assert scripts <= set(modules), script
+
+
+def test_the_library_is_the_one_that_it_is_said_to_be_with_its_licences() -> None:
+    about = json.loads((LIBRARY / "library.json").read_text())
+    assert {path.name for path in LIBRARY.iterdir()} == {
+        *(about["file"], "library.json", "licenses.txt"),
+    }
+    script = (LIBRARY / about["file"]).read_bytes()
+    assert hashlib.sha256(script).hexdigest() == about["sha256"]
+    assert gateway_files()[about["file"]].body == script
+    licenses = (LIBRARY / "licenses.txt").read_text(encoding="utf-8")
+    locked = json.loads((PAGE_TESTS / "package-lock.json").read_text())["packages"]
+    for package in about["packages"]:
+        assert f"{package['name']} {package['version']} ({package['license']})" in licenses
+        known = locked[f"node_modules/{package['name']}"]
+        assert {key: known[key] for key in package if key != "name"} | {
+            "name": package["name"]
+        } == package
+    assert f'"/page/{about["file"]}"' in (GATEWAY / "markdown.js").read_text()
+
+
+def test_one_script_is_asked_for_which_has_every_module_in_it() -> None:
+    home = gateway_files()["index.html"].body.decode()
+    assert re.findall(r'="/page/(\w+\.js)"', home) == ["main.js"]
+    script = gateway_files()["main.js"].body.decode()
+    modules = re.findall(r"^const module_(\w+) =", script, re.MULTILINE)
+    assert {f"{name}.js" for name in modules} | {"main.js"} == {
+        path.name for folder in (GATEWAY, SHARED) for path in folder.glob("*.js")
+    }
+    assert len(modules) == len(set(modules))
+
+
+def test_nothing_of_it_could_make_text_into_markup_or_code() -> None:
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style="
+    )
+    for path in ALL:
+        assert not forbidden.search(path.read_text(encoding="utf-8")), path
+
+
+def test_comments_and_types_stay_here_and_every_other_line_keeps_its_number() -> None:
+    script = b"/** a\n * b\n */\n  let a; // c\n  // d\n  /* e */\nlet b = /** @type {x} */ (c);\n"
+    assert without_comments(script) == b"\n\n\nlet a; // c\n\n\nlet b = (c);\n"
+
+
+def test_no_text_goes_over_lines_whose_indents_it_would_need() -> None:
+    for path in SCRIPTS:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            is_whole = line.count("`") % 2 == 0
+            assert is_whole or re.search(r"\(/\S*`\S*/\w*,", line), (path, line)
+
+
+def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
+    for path in SCRIPTS:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            begins, closes, rest = line.partition("*/")
+            if closes and begins.lstrip().startswith(("/*", "*")):
+                assert not rest.strip(), (path, line)
