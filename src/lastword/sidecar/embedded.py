@@ -54,7 +54,7 @@ class LoopSignals:
         self._numbers.append(number)
         self._wake()
 
-    def take(self) -> list[int]:
+    def drain(self) -> list[int]:
         """Return the signals since the last call, in order."""
         numbers, self._numbers = self._numbers, []
         return numbers
@@ -63,28 +63,28 @@ class LoopSignals:
 class FrameQueue(FrameWriter):
     """Whole frames for a client in this program, which takes them between the rounds."""
 
-    __slots__ = ("_held", "_ready")
+    __slots__ = ("_ready", "paused")
 
     def __init__(self) -> None:
         super().__init__(-1)
         self._ready: deque[bytes] = deque()
-        self._held = False
+        self.paused: bool = False
 
     def write(self, data: bytes) -> None:
         """Keep whole lines for the client."""
         if data and not self.closed:
             self._ready.append(data)
-            if self._held:
+            if self.paused:
                 self.pending_bytes += len(data)
 
-    def hold(self, *, held: bool) -> None:
+    def pause(self, *, paused: bool) -> None:
         """Keep everything until the client reads again; what it does not read counts as pending."""
-        self._held = held
-        self.pending_bytes = sum(map(len, self._ready)) if held else 0
+        self.paused = paused
+        self.pending_bytes = sum(map(len, self._ready)) if paused else 0
 
     def next_block(self) -> bytes | None:
         """Return what the client is to read next; `None` if there is nothing, or it does not."""
-        return None if self._held or not self._ready else self._ready.popleft()
+        return None if self.paused or not self._ready else self._ready.popleft()
 
     def flush(self) -> None:
         """Do nothing: the client takes what is there."""
@@ -112,10 +112,10 @@ class EmbeddedLoop(PollLoop):
         """Register nothing."""
         self._register({})
 
-    def _register(self, wanted: dict[int, int]) -> None:
+    def _register(self, interest: dict[int, int]) -> None:
         loop = asyncio.get_running_loop()
-        for fd in self._interest.keys() | wanted.keys():
-            events, before = wanted.get(fd), self._interest.get(fd)
+        for fd in self._interest.keys() | interest.keys():
+            events, before = interest.get(fd), self._interest.get(fd)
             if fd < 0 or events == before:
                 continue
             if events is None:
@@ -135,7 +135,7 @@ class EmbeddedLoop(PollLoop):
                     loop.add_writer(fd, self._wake)
             except PermissionError:  # a file, such as stderr's: it is always ready
                 loop.call_soon(self._wake)
-        self._interest = wanted
+        self._interest = interest
 
 
 class EmbeddedSidecar(Sidecar):
@@ -219,10 +219,10 @@ class EmbeddedSidecar(Sidecar):
         self._contained(lambda: self._loop.receive_client(line + b"\n", now))
         self._step_soon()
 
-    def read_on(self, *, wanted: bool) -> None:
-        """Deliver frames to the client, or pause delivering."""
-        self._to_client.hold(held=not wanted)
-        if wanted and not self._gone.is_set():
+    def pause(self, *, paused: bool) -> None:
+        """Pause delivering frames to the client, or continue."""
+        if paused != self._to_client.paused:
+            self._to_client.pause(paused=paused)
             self._step_soon()
 
     async def stop(self) -> None:
@@ -230,7 +230,8 @@ class EmbeddedSidecar(Sidecar):
         if self._gone.is_set():
             return
         self._loop.client_open = False
-        self.read_on(wanted=True)
+        self.pause(paused=False)
+        self._step_soon()
         try:
             await asyncio.wait_for(self._gone.wait(), STOP_SECONDS)
         except TimeoutError:

@@ -179,7 +179,7 @@ class PollLoop:
         self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
-        wanted = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}
+        interest = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}
         if self.client_open:
             # A client that writes without reading is still read, up to a bound: it may be waiting
             # for us to take its bytes before it takes ours.
@@ -187,30 +187,30 @@ class PollLoop:
             if self.to_agent is None or not self.to_agent.full:
                 self._ahead_bytes = 0
             held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
-            wanted[self._client_fd] = 0 if held else select.POLLIN
+            interest[self._client_fd] = 0 if held else select.POLLIN
         # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
-            wanted[self._stderr_fd] = select.POLLIN
+            interest[self._stderr_fd] = select.POLLIN
         if self.agent_open:
-            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
+            interest[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
         if self.to_agent is not None and not self.to_agent.closed and self.to_agent.pending_bytes:
-            wanted[self.to_agent.fd] = select.POLLOUT
+            interest[self.to_agent.fd] = select.POLLOUT
         if self.stderr.pending:
-            wanted[self.stderr.fd] = select.POLLOUT
+            interest[self.stderr.fd] = select.POLLOUT
         if self.beside is not None and self.beside.fd >= 0:
-            wanted[self.beside.fd] = self.beside.wants
+            interest[self.beside.fd] = self.beside.wants
         if self.to_client.broken or self.to_client.closed:
-            del wanted[self.to_client.fd]
-        if wanted != self._interest:
-            self._register(wanted)
+            del interest[self.to_client.fd]
+        if interest != self._interest:
+            self._register(interest)
 
-    def _register(self, wanted: dict[int, int]) -> None:
-        for fd in self._interest.keys() - wanted.keys():
+    def _register(self, interest: dict[int, int]) -> None:
+        for fd in self._interest.keys() - interest.keys():
             self._poll.unregister(fd)
-        for fd, events in wanted.items():
+        for fd, events in interest.items():
             if self._interest.get(fd) != events:
                 self._poll.register(fd, events)
-        self._interest = wanted
+        self._interest = interest
 
     def _far_ahead(self) -> bool:
         """Tell whether enough has been read from the client for an agent that reads nothing.

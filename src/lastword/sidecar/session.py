@@ -241,7 +241,7 @@ class Sidecar:
         self._loop.relay.apply(self._connection.agent_started(now))
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
-        numbers = self._inbox.take()
+        numbers = self._inbox.drain()
         if not numbers and not self._loop.stood_still_seconds:
             return False
         # The round was no wait of the agent's: we were stopped, and it with us. What freezes a

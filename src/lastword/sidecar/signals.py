@@ -40,7 +40,7 @@ class SignalInbox:
     def _note(self, number: int, _frame: object) -> None:
         self._numbers.append(number)
 
-    def take(self) -> list[int]:
+    def drain(self) -> list[int]:
         """Return the signals since the last call, in order."""
         # The handler has run before anything else runs here: no number means nothing to read. A
         # read that finds nothing costs 3 µs a turn of the loop.

@@ -115,7 +115,7 @@ def test_an_agent_beyond_the_limit_is_reported_by_the_front(
         gateway = serve("--report-to", collector.url, "--sessions", "1")
         with ViewerClient(gateway) as viewer:
             viewer.new(gateway.root)
-            with pytest.raises(AssertionError, match="agents run already"):
+            with pytest.raises(AssertionError, match="agents are running"):
                 viewer.new(gateway.root)
             (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "too_many_agents"

@@ -93,10 +93,10 @@ class LinkedAgent:
         if self._link is not None:
             self._link.send(line)
 
-    def read_on(self, *, wanted: bool) -> None:
-        """Read its output, or pause reading."""
+    def pause(self, *, paused: bool) -> None:
+        """Pause reading its output, or continue."""
         if self._link is not None:
-            self._link.read_on(wanted=wanted)
+            self._link.pause(paused=paused)
 
     async def stop(self) -> None:
         """End it."""

@@ -48,8 +48,8 @@ class HeldAgent(Protocol):
         """Send it a line."""
         ...
 
-    def read_on(self, *, wanted: bool) -> None:
-        """Read its output, or pause reading."""
+    def pause(self, *, paused: bool) -> None:
+        """Pause reading its output, or continue."""
         ...
 
     async def stop(self) -> None:
@@ -95,14 +95,14 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         if stdin is not None and not stdin.is_closing():
             cast("asyncio.WriteTransport", stdin).write(wire.one_line(line) + b"\n")
 
-    def read_on(self, *, wanted: bool) -> None:
-        """Read its output, or pause reading."""
+    def pause(self, *, paused: bool) -> None:
+        """Pause reading its output, or continue."""
         stdout = cast("asyncio.ReadTransport | None", self._pipe(1))
         if stdout is None or stdout.is_closing():
             return
-        if wanted and not stdout.is_reading():
+        if not paused and not stdout.is_reading():
             stdout.resume_reading()
-        elif not wanted and stdout.is_reading():
+        elif paused and stdout.is_reading():
             stdout.pause_reading()
 
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:

@@ -310,7 +310,7 @@ class Holder:
         if owner is not None:
             owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
-            self.agent.read_on(wanted=False)
+            self.agent.pause(paused=True)
 
     def _without_reserved_names(self, frame: Frame) -> Frame | None:
         """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
@@ -475,7 +475,7 @@ class Holder:
             session.tick(now)
             behind = behind or session.log.is_behind
             due = min(due, session.next_tick())
-        self.agent.read_on(wanted=not behind)
+        self.agent.pause(paused=behind)
         self.record.flush()
         if not self.sessions and not self._links:
             due = min(due, self._alone_since + SPARE_SECONDS)
