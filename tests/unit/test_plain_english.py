@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PHRASES_LEFT: dict[str, int] = {
-    "CONTRIBUTING.md": 3,
     "docs": 19,
     "protocol": 87,
     "src/lastword/cli": 4,
