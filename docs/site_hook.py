@@ -40,7 +40,7 @@ PAGES = {
 ORIGINS = {page: path for path, page in PAGES.items()}
 OFF_THE_NAVIGATION = {"project/faults.md", "project/gateway-example.md"}
 COPIES = "files"
-"""The folder of the site with the files that a page links to and that are no pages."""
+"""The folder of the site with the files that a page links to and that are not pages."""
 
 _FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[`~]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")

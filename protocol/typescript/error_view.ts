@@ -16,7 +16,7 @@ export interface ErrorView {
   action: Action;
   /** The label of a button that leads there. */
   button: string;
-  /** How long the wait still lasts; 0 when it is over, `null` where none was told. */
+  /** How long the wait still lasts; 0 when it is over, `null` if none was stated. */
   waitSeconds: number | null;
   /** The same in words, such as `retry in 18 s`; empty when there is none. */
   countdown: string;
@@ -161,7 +161,7 @@ function usualAction({ type, retryable, retry_safety: safety }: AgentErrorPayloa
   return safety === "ask" ? "confirm_retry" : usual;
 }
 
-/** Whole seconds from now, rounded up; where the clock was set back, no more than was told. */
+/** Whole seconds from now, rounded up; where the clock was set back, no more than was stated. */
 function waitOf(error: AgentErrorPayload, receivedMs: number, nowMs: number): number | null {
   const after = error.retry_after_seconds;
   const until = after === undefined

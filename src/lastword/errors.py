@@ -110,7 +110,7 @@ class ClientError(LastwordError):
         self.data = data
 
 
-class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (it is no failure of a turn)
+class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (no turn has failed)
     """There is no current turn here."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class AgentProcess:
     """A process, with the end of what it wrote to stderr.
 
     While the context manager is entered, stderr is read. `process.stderr` becomes a stream of the
-    same bytes: a reader that does not keep up misses some, and is told how many.
+    same bytes: a reader that does not keep up misses some, and learns how many.
     """
 
     def __init__(self) -> None:

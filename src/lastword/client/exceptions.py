@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lastword.client.shapes import Members
 
 MAX_EXCEPTIONS = 16
-"""Of a group and of what was raised from what, so many are looked at."""
+"""At most this many are looked at, of a group and of a chain of causes."""
 
 _CONNECTION_CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream"})
 """anyio's words for it; the standard library's are classes."""

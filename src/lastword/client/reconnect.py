@@ -217,7 +217,7 @@ def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
 
 
 def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
-    # If nobody was told of a loss, nobody is told that it is over.
+    # A loss that was not shown is not shown to be over.
     was_told = state.tell is None
     after = replace(
         state,

@@ -1,4 +1,4 @@
-"""Lines of the reconnect policy: what people are told about a link, one line at a time.
+"""Lines of the reconnect policy: what people read about a link, one line at a time.
 
 Owns the sentences, and what may revive a link that was given up. `reconnect` decides when a line is
 shown.

@@ -1,4 +1,4 @@
-"""Retry notices: an agent is trying again, which a client may show although it is no failure.
+"""Retry notices: an agent is trying again, which a client may show although nothing has failed.
 
 Owns the standard ways of reporting a retry. `core.classify.agents` has those of single agents.
 """
@@ -59,7 +59,7 @@ def read_retry(message: object) -> RetryNotice | None:
     Args:
         message: A `session/update` (the notification, its params or its `update`), as decoded JSON
             or as the official SDK's models, or a notification of an agent's own; anything else is
-            no retry.
+            not a retry.
 
     Returns:
         What is known of the retry. A retry that an agent reports only in prose is not recognised.

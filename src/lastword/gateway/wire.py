@@ -39,7 +39,7 @@ SHUT = "shut"
 """Holder: the viewer's socket is to be closed with this code and reason; if a `session` is named,
 only if it carries no other. Nothing more comes of that session."""
 ANSWER_FIRST = "answer-first"
-"""Front: the next attach is answered before the past is told, since nobody reads that yet."""
+"""Front: the next attach is answered before the past is sent, since nobody reads that yet."""
 EVENTS = "events"
 """Holder: frames of a session with their places in its log. Only where the front's hello had
 `events`, and then all that comes from a log."""
@@ -48,7 +48,7 @@ RESUME = "resume"
 RESUMED = "resumed"
 """Holder: it has, and what comes now is from there on; or why it cannot."""
 BLOCK = "block"
-"""Holder: so many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
+"""Holder: this many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
 where the front's hello had `framed`."""
 STOP = "stop"
 """Front: end, with the agent. Only over a connection that has no viewer."""

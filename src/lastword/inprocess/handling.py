@@ -36,7 +36,7 @@ _PROCESS_STAYS: ContextVar[bool] = ContextVar("lastword_process_stays", default=
 
 
 class HandlerFailedError(Exception):
-    """Wraps what a handler raised that is no `Exception`, which becomes the cause."""
+    """Wraps what a handler raised that is not an `Exception`, which becomes the cause."""
 
 
 async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: SentError) -> Any:
@@ -53,7 +53,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
 
     Raises:
         Exception: What the handler raised, for the author's log.
-        HandlerFailedError: It raised something else, and its author has been told.
+        HandlerFailedError: It raised something else, and the log has it for its author.
         SystemExit: It ends the process; every open request has an answer.
         KeyboardInterrupt: The same.
         BaseException: The cancellation that ends the connection itself.
@@ -69,7 +69,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         request.raised(error)
         ending = process_ending(error)
         if ending is not None:
-            # The process ends now, so whoever waits is told first.
+            # The process ends now, so whoever waits gets an answer first.
             request.link.handler_left()
             request.settle()
             if isinstance(ending, SystemExit):

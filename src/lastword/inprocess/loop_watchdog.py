@@ -1,4 +1,4 @@
-"""A watchdog for a blocked event loop: its author is told where, and its turns still end.
+"""A watchdog for a blocked event loop: a warning says where, and its turns still end.
 
 Owns the one thread in an agent's process that is ours. While a turn is open, it asks the loop for a
 sign of life; a handler that blocks the loop for long is named in the log, and if a limit passes in
@@ -25,7 +25,7 @@ LOOK_SECONDS = 1.0
 """How often an open turn's loop is asked."""
 
 BLOCKED_SECONDS = 5.0
-"""Silence of a loop that its author is told of: a person notices a tenth of it."""
+"""The silence of a loop after which its author is warned: a person notices a tenth of it."""
 
 POLL_SECONDS = 0.25
 _FRAMES_TOLD = 4

@@ -50,7 +50,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 MAX_WAIT_SECONDS = float(MAX_AUTO_WAIT_SECONDS)
-"""Nobody waits longer than this in front of an editor; a longer wait is told instead."""
+"""Nobody waits longer than this in front of an editor; a longer wait is reported instead."""
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
@@ -352,8 +352,9 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     The call is tried again if that can help (after a limit, an overload, a lost connection; never
     after a wrong key), if nothing has been shown and no tool was started since it began, and within
     the limits. Between attempts it waits as long as the server asked, or else a random part of 1,
-    2, 4 … seconds; the client is told of each wait, and the user's cancel ends it. The last failure
-    is raised unchanged. An asynchronous generator is tried again as long as it has yielded nothing.
+    2, 4 … seconds; each wait is reported to the client, and the user's cancel ends it. The last
+    failure is raised unchanged. An asynchronous generator is tried again as long as it has yielded
+    nothing.
 
     Args:
         what: The function, or a `Retry`.

@@ -146,12 +146,12 @@ def _no_stream(stream: object) -> str:
     name = type(stream).__qualname__
     for method, words in (("__aenter__", "async with"), ("__enter__", "with")):
         if hasattr(stream, method):
-            return f"This {name} is no stream yet: enter it with `{words}`, and give the result."
+            return f"This {name} is not a stream yet: enter it with `{words}`, and give the result."
     if inspect.isawaitable(stream):
         if inspect.iscoroutine(stream):
             stream.close()  # or Python would complain a second time, and less plainly
-        return f"This {name} is no stream yet: await the call first, and give the result."
-    return f"This {name} is not iterable, so it is no stream."
+        return f"This {name} is not a stream yet: await the call first, and give the result."
+    return f"This {name} is not iterable, so it is not a stream."
 
 
 async def _from_memory(items: Iterable[T]) -> AsyncIterator[T]:

@@ -30,8 +30,8 @@ Item = TypeVar("Item")
 class CurrentTurn:
     """The current prompt turn, returned by `lastword.current_turn()`.
 
-    What it is told changes what the client is told if the turn fails: how far it had come, and
-    whether trying again could do harm. After the end of the turn, its methods have no effect.
+    What is reported to it changes what the client learns if the turn fails: how far it had come,
+    and whether trying again could do harm. After the end of the turn, its methods have no effect.
     """
 
     __slots__ = ("_request",)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 QUIET_SECONDS = 0.25
-"""An agent that does nothing for so long, in real time, is taken to do nothing until the next limit
-or cancel is due. A step of a healthy handler takes a fraction of it."""
+"""An agent that does nothing for this long, in real time, is taken to do nothing until the next
+limit or cancel is due. A step of a healthy handler takes a fraction of it."""
 
 _SILENCES = (
     *("first_update_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"),

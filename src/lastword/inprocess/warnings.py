@@ -85,7 +85,7 @@ def printed() -> None:
 
 
 def raised(method: str, error: BaseException) -> None:
-    """Warn that a handler raised something that is no `Exception`."""
+    """Warn that a handler raised something that is not an `Exception`."""
     logger.error(
         "The handler of %s raised %s, which is not an Exception, so its turn fails. Raise an "
         "Exception, or call current_turn().fail().",

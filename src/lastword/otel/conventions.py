@@ -72,7 +72,7 @@ COUNTERS = {
     VIEWERS_CAME: ("{viewer}", "Viewers that came to a session behind a gateway, or came back."),
     VIEWERS_LEFT: ("{viewer}", "Viewers that left one, by close code and cause."),
     LAGS: ("{lag}", "Viewers that fell far behind."),
-    GAPS: ("{gap}", "Gaps that viewers were told of."),
+    GAPS: ("{gap}", "Gaps in a log that viewers were shown."),
     QUESTIONS_HELD: ("{question}", "Agents' questions that found nobody there."),
     QUESTIONS: ("{question}", "Agents' questions that are over, by how."),
     LOST: ("{process}", "Processes behind a gateway that died, or ended."),

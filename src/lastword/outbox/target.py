@@ -183,4 +183,4 @@ def _content(path: str, what: str) -> str:
         reason = (error.strerror or "failed").lower()
         raise TargetError(f"{what} cannot be read ({reason})") from error
     except UnicodeDecodeError:
-        raise TargetError(f"{what} is no text") from None
+        raise TargetError(f"{what} is not text") from None

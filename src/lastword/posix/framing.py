@@ -24,7 +24,7 @@ HIGH_WATER_BYTES = 256 * 1024
 """A source is not read while its sink has more than this waiting."""
 
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
-"""The default of `lastword run --line-limit`: no real message is so long."""
+"""The default of `lastword run --line-limit`: no real message is that long."""
 
 SMALL_BYTES = 4096
 """What is kept of shorter pieces becomes one: as an object of its own a piece of three bytes takes
@@ -99,7 +99,7 @@ class LineReader:
 
     @property
     def holds_part(self) -> bool:
-        """Tell whether a line has begun and not ended."""
+        """Return whether a line has begun and not ended."""
         return bool(self._pieces) or self._skipping
 
     @property
@@ -145,7 +145,7 @@ class FrameWriter:
 
     @property
     def full(self) -> bool:
-        """Tell whether so much is pending that its source should not be read."""
+        """Return whether so much is pending that its source should not be read."""
         return self.pending_bytes > HIGH_WATER_BYTES
 
     def write(self, data: bytes) -> None:
@@ -223,7 +223,7 @@ class StderrWriter:
 
     @property
     def pending(self) -> bool:
-        """Tell whether there is something to write."""
+        """Return whether there is something to write."""
         if self._beside is not None and (self._beside.full or not self._has_line):
             return False
         return bool(self._pending or self._cut_bytes) and not self.broken

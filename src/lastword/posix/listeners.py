@@ -41,7 +41,7 @@ def free_port() -> int | None:
 
 
 def listens(port: int, group: int) -> bool:
-    """Tell whether a process of this group listens on a port on loopback."""
+    """Return whether a process of this group listens on a port on loopback."""
     inode = _inode_of(port)
     if inode is None:
         return False

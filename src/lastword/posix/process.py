@@ -48,7 +48,7 @@ class Exit:
 
     @property
     def clean(self) -> bool:
-        """Tell whether it exited by itself, with success."""
+        """Return whether it exited by itself, with success."""
         return self.code == 0
 
 
@@ -97,7 +97,7 @@ class Agent:
                 return
 
     def group_alive(self) -> bool:
-        """Tell whether any process of its group is left. Call it only after reaping."""
+        """Return whether any process of its group is left. Call it only after reaping."""
         try:
             os.killpg(self.pid, 0)
         except ProcessLookupError:
@@ -185,7 +185,7 @@ def shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
 
 
 def _is_binary(path: str) -> bool:
-    """Tell whether a file is no text, such as a program for another kind of processor."""
+    """Return whether a file is not text, such as a program for another kind of processor."""
     try:
         with open(path, "rb") as file:
             return b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
@@ -308,7 +308,7 @@ def _signal_process(pid: int, number: int) -> None:
 
 
 def _has_left_its_group(pid: int) -> bool:
-    """Tell whether the former leader of this group is in another one now."""
+    """Return whether the former leader of this group is in another one now."""
     try:
         return os.getpgid(pid) != pid
     except (ProcessLookupError, PermissionError):

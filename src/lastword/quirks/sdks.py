@@ -30,10 +30,10 @@ KOTLIN = "com.agentclientprotocol:acp"
 
 ROWS: tuple[SdkFault, ...] = (
     SdkFault(
-        name="python: what is no object",
+        name="python: what is not an object",
         sdk=PYTHON,
         checks=("junk-scalars",),
-        does="stops reading at a JSON value that is no object",
+        does="stops reading at a JSON value that is not an object",
         evidence=(
             "run on both of its stdio examples; acp/connection.py, `_process_message` calls "
             "`message.get` on whatever was read, and `_on_receive_error` then disconnects"
@@ -55,7 +55,7 @@ ROWS: tuple[SdkFault, ...] = (
         name="rust: no UTF-8",
         sdk=RUST,
         checks=("junk-utf8",),
-        does="ends at a line that is no UTF-8",
+        does="ends at a line that is not UTF-8",
         evidence=(
             "run on simple_agent: exit status 1 and `stream did not contain valid UTF-8`; "
             "src/stdio.rs reads `BufReader::lines`, whose error ends the connection"

@@ -27,7 +27,7 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
         viewers_came_back: how many of these resumed where they had left off.
         connections_ended: how often one disconnected, by close code and cause (`1006 link_cut`).
         lags: how often a viewer was far behind.
-        gaps: how often one was told that entries are gone.
+        gaps: how often one learned that entries are gone.
         missed_entries: how many entries that was.
         questions_held: the agents' questions that found no viewer.
         questions: those that are settled, by how.

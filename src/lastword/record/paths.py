@@ -25,7 +25,7 @@ def complaint(variable: str, value: str) -> str | None:
     if variable == "LASTWORD_STATE_DIR":
         path = named_folder(value)
         is_file = os.path.exists(path) and not os.path.isdir(path)
-        return f"{variable} cannot be {value!r}: that is no folder" if is_file else None
+        return f"{variable} cannot be {value!r}: that is not a folder" if is_file else None
     is_days = variable == "LASTWORD_RECORD_DAYS"
     if (days_limit if is_days else limit)(value) is None:
         expected = "a number of days from 0 up, or 12h or 4w" if is_days else "a number from 0 up"

@@ -103,7 +103,7 @@ def make_private(path: str) -> None:
     on it elsewhere in this process (sqlite.org, "How To Corrupt An SQLite Database File", 2.2).
 
     Raises:
-        OSError: it cannot be created, or is no file.
+        OSError: it cannot be created, or is not a file.
     """
     with _creating, suppress(FileExistsError):
         # A link may lead to where no file is yet.
@@ -150,7 +150,7 @@ def _why_none(path: str) -> str:
     if not folder:
         return "and none can be kept: the working directory is gone; name a folder from / on"
     if not os.path.isdir(folder):
-        return f"and none can be kept: {folder} is no folder; move it away, or name another"
+        return f"and none can be kept: {folder} is not a folder; move it away, or name another"
     if not os.access(folder, os.W_OK | os.X_OK):
         return f"and none can be kept: {folder} cannot be written; check its rights"
     return "yet; one is kept from the first prompt through `lastword run -- AGENT` on"

@@ -68,7 +68,7 @@ class EventStream:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether there is something to wait for."""
+        """Return whether there is something to wait for."""
         return self.fd >= 0
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ MAX_NEWS_BYTES = 256 * 1024
 """At most so much of what was appended is read at once: the last of it."""
 
 MAX_ENTRIES = 4096
-"""At most so many names are looked at to find a file."""
+"""At most this many names are looked at to find a file."""
 
 MAX_ID_CHARS = 128
 _ID_CHARS = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -27,7 +27,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def is_plain(session_id: str) -> bool:
-    """Tell whether an id made up by an agent can safely be one part of a path."""
+    """Return whether an id made up by an agent can safely be one part of a path."""
     short = 0 < len(session_id) <= MAX_ID_CHARS
     return short and session_id[0] != "." and _ID_CHARS.issuperset(session_id)
 

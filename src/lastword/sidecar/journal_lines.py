@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from lastword.quirks.journals import JournalMembers, KnownJournal, Path
 
 MAX_LINE_BYTES = 64 * 1024
-"""A line longer than that is no line about a failed call."""
+"""A line longer than that is not about a failed call."""
 
 MAX_TEXT_BYTES = 16 * 1024
-"""The same of one that is no JSON."""
+"""The same for a line that is not JSON."""
 
 MAX_ATTEMPT = 10_000
 MAX_STATUS = 599

@@ -1,7 +1,7 @@
 """The journals of one agent: where they are, and what they say about silent turns.
 
 Owns the location of an agent's journals, given the environment that it inherits, and the choice
-of hints: the last line about each session that is no older than its turn. It is loaded when a
+of hints: the last line about each session that is not older than its turn. It is loaded when a
 turn has first been silent for a while. `sidecar.sources` decides when to look.
 """
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lastword.sidecar.starting import GivenFile
 
 MAX_FILES = 64
-"""So many files are remembered; the one that was added first goes for a new one."""
+"""At most this many files are remembered; the one that was added first goes for a new one."""
 
 MAX_LINES = 32
-"""At most so many marked lines are read at one look: the last."""
+"""At most this many marked lines are read at one look: the last."""
 
 LATE_SECONDS = 0.05
-"""How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
+"""How much the two clocks may differ that give a line's moment and a turn's beginning."""
 
 SESSION = "{session}"
 
@@ -92,7 +92,7 @@ class Journals:
         self._files: dict[tuple[str, str | None], GrowingFile] = {}
 
     def __bool__(self) -> bool:
-        """Tell whether there may be any."""
+        """Return whether there may be any."""
         return bool(self._rows_by_file)
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:

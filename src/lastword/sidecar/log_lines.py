@@ -77,7 +77,7 @@ def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 
 def _names(verdict: Verdict | None) -> bool:
-    """Tell whether it is an error of a model call, recognised by more than prose can mean."""
+    """Return whether it is an error of a model call, recognised by more than prose can mean."""
     if verdict is None or verdict.type not in TOLD:
         return False
     rule = verdict.rule.removeprefix("log:")

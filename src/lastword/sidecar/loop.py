@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.sources import Sources
 
 BLOCKED_SECONDS = 1.0
-"""A client that takes no bytes for so long stops the clocks."""
+"""A client that takes no bytes for this long stops the clocks."""
 
 LATE_SECONDS = 1.0
 """How much later than due a clock may be looked at while there is always something to read."""
@@ -127,7 +127,7 @@ class PollLoop:
 
     @property
     def talking(self) -> bool:
-        """Tell whether both pipes of the agent are open."""
+        """Return whether both pipes of the agent are open."""
         return self.agent_open and self.to_agent is not None and not self.to_agent.broken
 
     def wait(self, wake_at: float | None) -> None:
@@ -165,7 +165,7 @@ class PollLoop:
         self._note_blocking(now)
 
     def is_clock_due(self, now: float) -> bool:
-        """Tell whether a timer is due.
+        """Return whether a timer is due.
 
         Ready input has been read before, so that an agent that answered in time does not look
         stalled when lastword is late. No timer runs while the client does not read.
@@ -213,7 +213,7 @@ class PollLoop:
         self._interest = interest
 
     def _far_ahead(self) -> bool:
-        """Tell whether enough has been read from the client for an agent that reads nothing.
+        """Return whether enough has been read from the client for an agent that reads nothing.
 
         This bounds the memory: a full pipe, the read-ahead, and one line, which is read to its
         end.
@@ -267,7 +267,7 @@ class PollLoop:
 
     @property
     def holds_part(self) -> bool:
-        """Tell whether the agent has begun a line that it has not ended."""
+        """Return whether the agent has begun a line that it has not ended."""
         return self._agent_lines.holds_part
 
     def last_line(self, now: float) -> None:
@@ -275,7 +275,8 @@ class PollLoop:
         rest = self._agent_lines.rest()
         if not rest or rest.isspace():
             return
-        # A frame that its writer's death cut short is no broken answer: how it died is the cause.
+        # A frame that its writer's death cut short is not a broken answer: how it died is the
+        # cause.
         parts = glued.decode_parts(rest, may_quote=True)
         begun = rest.lstrip(jsonrpc.BLANKS).startswith(b"{")
         if not begun or any(isinstance(part, jsonrpc.Frame) for part in parts):

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from lastword.sidecar.journal_lines import FailedCall
 
 MAX_ENTRIES = 8192
-"""At most so many names are looked at in one search: 10 ms."""
+"""At most this many names are looked at in one search: 10 ms."""
 
 MAX_DEPTH = 8
 MAX_FILES = 8
-"""At most so many files of a session are read: those that were written last."""
+"""At most this many files of a session are read: those that were written last."""
 
 MAX_KEPT = 64
 MAX_LINES = 32
 SEARCH_SHARE = 100
 MAX_SEARCH_SECONDS = 10.0
-"""The next search, for a file that an agent begins in the midst of a turn, comes so many times
+"""The next search, for a file that an agent begins in the midst of a turn, comes this many times
 later as the last one took: the most that is spent is a hundredth, and what is small is searched at
 each look."""
 
@@ -42,11 +42,11 @@ MIN_ID_CHARS = 6
 """A shorter id of a session may stand in a path by chance."""
 
 LATE_SECONDS = 0.05
-"""How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
+"""How much the two clocks may differ that give a line's moment and a turn's beginning."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
-"""What several files tell within so long is one failure."""
+"""What several files report within this time is one failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4
@@ -104,7 +104,7 @@ def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[st
 
 
 def _is_below(folder: str, home: str) -> bool:
-    """Tell whether this is a folder that does not contain the whole home."""
+    """Return whether this is a folder that does not contain the whole home."""
     whole = os.path.join(os.path.normpath(folder), "")
     return os.path.isabs(folder) and not os.path.join(home, "").startswith(whole)
 
@@ -139,10 +139,10 @@ class OwnLogs:
         self._due: dict[str, float] = {}
         """When each session's are searched for again."""
         self._told: dict[str, float] = {}
-        """When the call of each session failed that was told last."""
+        """When the call of each session failed that was reported last."""
 
     def __bool__(self) -> bool:
-        """Tell whether there may be any."""
+        """Return whether there may be any."""
         return bool(self._folders)
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:

@@ -244,7 +244,7 @@ class Sidecar:
         numbers = self._inbox.drain()
         if not numbers and not self._loop.stood_still_seconds:
             return False
-        # The round was no wait of the agent's: we were stopped, and it with us. What freezes a
+        # The agent did not wait in this round: we were stopped, and it with us. What freezes a
         # container, or a whole machine, sends no signal.
         continued = round_seconds if signal.SIGCONT in numbers else 0.0
         if stood_still := max(continued, self._loop.stood_still_seconds):

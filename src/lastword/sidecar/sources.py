@@ -31,7 +31,7 @@ SILENT_SECONDS = 1.0
 
 HELD_SECONDS = 0.2
 """As long has a turn been silent whose vague end the core holds back (0.25 s), and whose sources
-are looked at before the end is told."""
+are looked at before the end is reported."""
 
 MAX_CONNECTIONS = 3
 """So often an agent's stream is asked for: one that ends each time is none."""
@@ -91,7 +91,7 @@ class Sources:
             self.due = now + SILENT_SECONDS
 
     def is_due(self, now: float) -> bool:
-        """Tell whether it is time to look."""
+        """Return whether it is time to look."""
         return self.due is not None and self.due <= now
 
     def look(self, now: float, *, for_clock: bool = False) -> None:

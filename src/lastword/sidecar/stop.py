@@ -68,7 +68,7 @@ class StopSequence:
 
     @property
     def group_left(self) -> bool:
-        """Tell whether something in a dead agent's group is still to be ended."""
+        """Return whether something in a dead agent's group is still to be ended."""
         return self._group_left
 
     def due(self, now: float) -> float | None:
@@ -124,7 +124,7 @@ class StopSequence:
                 self._given_up_at = now + KILLED_GRACE_SECONDS
 
     def given_up(self, now: float) -> bool:
-        """Tell whether the agent was killed but has not been seen to end."""
+        """Return whether the agent was killed but has not been seen to end."""
         return self._given_up_at is not None and self._given_up_at <= now
 
     def agent_ended(self, now: float, *, leave_group: bool) -> None:

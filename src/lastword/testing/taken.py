@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call, as far as the client was told of it.
+    """One tool call, as far as the client saw it.
 
     Attributes:
         tool_call_id: its id.
@@ -60,7 +60,7 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
     def error(self) -> AgentError | None:
         """The failure as this client could read it, or `None` if the turn did not fail.
 
-        A client that does not accept typed errors may have been told in prose alone: then this is
+        A client that does not accept typed errors may have got it in prose alone: then this is
         `None` too, although `outcome` is `failed` and `error_type` says why.
         """
         if self.outcome is not Outcome.FAILED:
@@ -83,7 +83,7 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def tools(self) -> tuple[SeenTool, ...]:
-        """The tool calls that the client was told of, in the order of their beginnings."""
+        """The tool calls that the client saw, in the order of their beginnings."""
         seen: dict[str, SeenTool] = {}
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:
@@ -95,9 +95,9 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def retries(self) -> tuple[RetryNotice, ...]:
-        """The retries that the client was told of: the next attempt, and the wait before it.
+        """The retries that the client saw: the next attempt, and the wait before it.
 
-        A client that does not accept typed errors is told in other ways, or not at all:
+        A client that does not accept typed errors is informed in other ways, or not at all:
         `all(Kind.RETRY)` has them for every client.
         """
         told = map(read_retry, self.updates)

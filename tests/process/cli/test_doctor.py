@@ -387,7 +387,7 @@ def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) ->
     assert status == 1
     wrong = [found["says"] for found in problems(told)]
     assert wrong[0].startswith("LASTWORD_RECORD_DAYS cannot be 'a week': it takes a number of days")
-    assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is no folder."
+    assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is not a folder."
 
 
 def test_a_path_without_lastword_is_noted() -> None:

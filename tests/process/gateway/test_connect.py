@@ -47,7 +47,7 @@ def test_a_person_at_a_terminal_learns_what_it_waits_for() -> None:
         os.close(ours)
         os.close(theirs)
     assert process.returncode == 0
-    assert b"started by an editor" in said
+    assert b"An editor normally starts this command" in said
     assert url.encode() in said
 
 

@@ -106,7 +106,10 @@ def test_both_pages_of_the_record_are_in_the_order_of_time(serve: Serve, tmp_pat
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         viewer.load(session, gateway.root)
         viewer.answer(viewer.prompt(session))
-        until("the first run is over", lambda: runs(gateway, session)[0]["run"]["ended"])
+        until(
+            "the first run's recorder has noted the loss",
+            lambda: any(entry["kind"] == "client_gone" for entry in entries(gateway, session)),
+        )
 
     page = tmp_path / "session.html"
     lastword(gateway, "export", session, "--html", "-o", str(page))

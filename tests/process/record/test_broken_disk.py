@@ -97,7 +97,7 @@ def assert_untouched(healthy: Path, broken: Path, under: Sequence[str] = ()) -> 
 
 
 BREAKS = {
-    a_file_in_its_place: "none can be kept: {state} is no folder",
+    a_file_in_its_place: "none can be kept: {state} is not a folder",
     a_folder_in_the_stores_place: "it cannot be opened",
 }
 if os.geteuid() != 0:  # root may write into every folder

@@ -96,7 +96,7 @@ def test_headers_may_stand_in_a_file(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="cannot be read"):
         a_target(LASTWORD_REPORT_HEADERS=f"@{tmp_path / 'none'}")
     (tmp_path / "headers").write_bytes(b"a=\xff")
-    with pytest.raises(TargetError, match="no text"):
+    with pytest.raises(TargetError, match="not text"):
         a_target(LASTWORD_REPORT_HEADERS=f"@{tmp_path / 'headers'}")
 
 

@@ -158,7 +158,7 @@ class Score(float):
 def test_what_json_takes_is_taken_though_msgspec_does_not() -> None:
     value = {"text": Markup("x"), "score": Score(0.5), "id": Raw(b'"a"')}
     assert json.loads(jsonrpc.dumps(value)) == {"text": "x", "score": 0.5, "id": "a"}
-    with pytest.raises(TypeError, match="object is no JSON"):
+    with pytest.raises(TypeError, match="object is not JSON"):
         jsonrpc.dumps({"at": object()})
 
 

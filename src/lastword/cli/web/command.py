@@ -61,7 +61,7 @@ def _place(options: argparse.Namespace, path: str) -> str:
     """Return where in the page to begin."""
     with reader.reading(path) as record:
         if options.session is None and not options.last:
-            reader.latest_parts(record, 1)  # a damaged record is told of now
+            reader.latest_parts(record, 1)  # report a damaged record now
             return ""
         name = chosen_session(record, options).name
         named = options.session or ""
@@ -82,7 +82,7 @@ def _open(link: str) -> None:
 
 
 def _has_screen() -> bool:
-    """Tell whether a browser could open a window. A text browser might take over the terminal."""
+    """Return whether a browser could open a window. A text browser might take over the terminal."""
     names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
 

@@ -29,7 +29,7 @@ class Door:
         return f"http://127.0.0.1:{self._port}/?code={self._code}{place}"
 
     def knows(self, host: str | None) -> bool:
-        """Tell whether a host name is one of this server's."""
+        """Return whether a host name is one of this server's."""
         return host in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}
 
     def follow(self, code: str) -> str | None:
@@ -41,7 +41,7 @@ class Door:
         return f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
     def admits(self, cookies: str | None) -> bool:
-        """Tell whether the sender of these cookies was admitted."""
+        """Return whether the sender of these cookies was admitted."""
         for each in (cookies or "").split(";"):
             name, _, value = each.strip().partition("=")
             if name == self._cookie and _same(value, self._token):

@@ -22,7 +22,7 @@ MAX_FRAMES = 256
 """Frames of a traceback that are asked for their package."""
 _STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")
 _FAKES_STATUS = "aiohttp.http_exceptions"
-"""Its exceptions carry a 400 of aiohttp's own making where an answer was cut or was no HTTP."""
+"""Its exceptions carry a 400 of aiohttp's own making where an answer was cut or was not HTTP."""
 
 _BODY_ATTRIBUTES = ("body", "details", "data", "response", "error")
 _CAUSE_ATTRIBUTES = ("lastError", "last_error", "reason", "cause", "__cause__")

@@ -1,7 +1,7 @@
 """Waits and moments as servers write them, converted to seconds and epoch milliseconds.
 
 Reads no clock: a moment becomes a wait only relative to the server's own `Date`. A value that is
-negative, infinite, not a number, without a zone, or absurd (over ten years) is no wait at all.
+negative, infinite, not a number, without a zone, or absurd (over ten years) is ignored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tracebacks of Python, Node and Java as text: the exception, its message, and its causes.
 
-Stack frames and source lines are left out: `timeout.py` in a path is no timeout. The result is a
-record as `gather` reads it (`exception_class`, `message`, `code`, `cause_chain`).
+Stack frames and source lines are left out: `timeout.py` in a path does not mean a timeout. The
+result is a record as `gather` reads it (`exception_class`, `message`, `code`, `cause_chain`).
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def next_wait(
     epoch_seconds: float | None,
     roll: float,
 ) -> float | None:
-    """Return the wait before the next try, in seconds, or `None` if there is to be no retry.
+    """Return the wait before the next try, in seconds, or `None` if there will not be a retry.
 
     Args:
         failed: The last failure.

@@ -63,7 +63,7 @@ WHAT: dict[ErrorType, str] = {
     ErrorType.AGENT_CRASH: "The agent's process ended unexpectedly.",
     ErrorType.AGENT_STALLED: "The agent stopped making progress.",
     ErrorType.STDERR_OVERFLOW: "The agent flooded its error output and was stopped.",
-    ErrorType.PROTOCOL_ERROR: "The agent sent something that is no valid message.",
+    ErrorType.PROTOCOL_ERROR: "The agent sent an invalid message.",
     ErrorType.INTERNAL: "The agent failed because of an internal error.",
 }
 """What happened, by type."""

@@ -85,7 +85,7 @@ def _withdrawn(link: Link, frame: Frame) -> None:
 def malformed(link: Link, line: Malformed) -> list[Effect]:
     """Take in a line that is not a message: it never reaches the client.
 
-    Whoever waits for what it should have been is told at once.
+    Whoever waits for its answer gets an error at once.
     """
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
     begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
@@ -96,7 +96,7 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 
     shown = peek.of_broken(line.line)
     if shown.id is not None and shown.method is not None:
-        message = "The line that the agent sent is no valid JSON."
+        message = "The line that the agent sent is not valid JSON."
         error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}
         return [*effects, Answer(Side.AGENT, shown.id, jsonrpc.error(shown.id, error))]
     verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
@@ -106,7 +106,7 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | None:
     """Fail the request whose answer from the agent cannot be read.
 
-    Returns `None` if the line is no answer, or answers nothing that is known.
+    Returns `None` if the line is not an answer, or not to an open request.
     """
     if shown.answered is None:
         return None
@@ -174,7 +174,7 @@ def _option_kinds(frame: Frame) -> dict[str, Any]:
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
-    """Report a program that echoes its input: it is no ACP agent, so do not wait for it."""
+    """Report a program that echoes its input: it is not an ACP agent, so do not wait for it."""
     effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
     request = link.from_client.get(request_id)
     if request is None or request.method != method:

@@ -26,7 +26,7 @@ class Choices:
         self.mode: str | None = None
         """The mode that was last told or chosen, if any was."""
         self.options: dict[str, Any] = {}
-        """The options that were told or chosen, each with its value."""
+        """The options that the agent listed or the client chose, each with its value."""
         self.mode_option = mode_option
         """The option that is the mode, where the agent has one."""
 

@@ -62,7 +62,7 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
         told = _answer_is_lost(link, shown.answered, "The client's answer could not be read.")
         return effects + told
     code = acp.INVALID_REQUEST if is_json else acp.PARSE_ERROR
-    said = "is no JSON-RPC message" if is_json else "is no valid JSON"
+    said = "is not a JSON-RPC message" if is_json else "is not valid JSON"
     message = f"The line that the client sent {said}. Send one JSON-RPC object a line."
     data = {"details": message, "errorKind": "protocol_error"}
     request_id = _asked_anew(link, shown)
@@ -162,7 +162,7 @@ _OF_ONE_REQUEST = frozenset({"traceparent", "tracestate", "baggage"})
 
 
 def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
-    """Return what a restarted agent will have to be told of this request."""
+    """Return what a restarted agent will have to learn of this request."""
     if method in acp.SETTINGS:
         return jsonrpc.params_of(frame)
     if method in acp.OPENS_SESSION:

@@ -69,7 +69,7 @@ def handle(link: Link) -> list[Effect]:
 
 
 STDERR_PAUSE_SECONDS = 0.3
-"""What an agent writes of one failure comes within less; so long after the last of it, it is
+"""What an agent writes of one failure comes within less: this long after the last of it, it is
 whole."""
 
 STDERR_LOOK_SECONDS = 1.0

@@ -52,7 +52,7 @@ def redactor(link: Link) -> Redactor:
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
     """Return the verdict on a failure that we saw ourselves."""
-    # Imported at the first failure: the classifier's tables are no part of a healthy turn.
+    # Imported at the first failure: a healthy turn does not need the classifier's tables.
     from lastword.core import classify  # noqa: PLC0415
 
     return classify.own_failure(error_type, reason, detail=detail)
@@ -209,7 +209,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
     effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
     for request_id, request in list(link.from_agent.items()):
         if request.session_id == session.session_id:
-            # Permission given now would reach a turn that the user was told is over.
+            # Permission given now would reach a turn that is over for the user.
             link.withdraw(request_id)
             session.withdraw(request_id)
             effects += [refuse(request_id, request.method), *_withdrawal(request_id)]

@@ -1,7 +1,7 @@
 """Evidence of a turn's failure: what is known of it, from which source, and which source decides.
 
 Owns the slots, and the one table of precedence over them. Does not decide whether the turn fails at
-all (`core.link.turn`: a user who cancelled is told `cancelled`, whatever is known here), nor what
+all (`core.link.turn`: a user who cancelled gets `cancelled`, whatever is known here), nor what
 an error or a text means (`core.classify`).
 """
 
@@ -329,7 +329,7 @@ def _asks(prompt: bytes) -> bool:
 def _of_known_opening(link: Link, text: str) -> Verdict | None:
     if not signs.may_be_error(text):
         return None
-    # Imported at the first failure: the classifier's tables are no part of a healthy turn.
+    # Imported at the first failure: a healthy turn does not need the classifier's tables.
     from lastword.core.classify import agents  # noqa: PLC0415
 
     return agents.read_prose(text, agent=link.agent.name)

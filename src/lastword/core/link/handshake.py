@@ -109,8 +109,8 @@ def advertise(
 
     Without an implementation, the agent speaks for itself. `with_air` adds JetBrains AIR's
     advertisement, for a client that will be informed by its convention. Members that do not lead to
-    ours keep their bytes. If the agent's own shape leaves no room (`_meta` is no object), the line
-    is left unchanged.
+    ours keep their bytes. If the agent's own shape leaves no room (`_meta` is not an object), the
+    line is left unchanged.
     """
     extension = {
         "version": EXTENSION_VERSION,

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
 
 LATE_SECONDS = 2.0
-"""So long after a turn's end something may still be said of it: agents log an error as they answer
+"""How long after a turn's end evidence of it may still arrive: agents log an error as they answer
 (0.1 s), and a journal's lines are read once a second."""
 
 OVERTAKEN_SECONDS = 0.5
-"""A failure so long before the turn's last output was got over. What is nearer may be what cut the
-output off: that comes through pipes, and is seen after a line that was written later. An agent that
-tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
+"""A failure this long before the turn's last output was overcome. What is nearer may be what cut
+the output off: that comes through pipes, and is seen after a line that was written later. An agent
+that tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
 
 HEARD = AT_WORK | {State.STOPPING}
-"""The states of a turn whose end a hint may still explain; who cancels is told `cancelled`."""
+"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
 
 class HintSource(IntEnum):

@@ -79,7 +79,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     wall_clock: Callable[[], datetime] | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a limit that is no number from 0 up, and for an unknown word."""
+        """Raise ValueError for a limit that is not a number from 0 up, and for an unknown word."""
         for name in LIMITS:
             value = getattr(self, name)
             known = isinstance(value, int | float) and not isinstance(value, bool)

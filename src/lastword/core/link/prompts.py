@@ -317,7 +317,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
 
 def _note_sign(turn: Turn, frame: Frame) -> bool:
     """Return whether the answer tells of a failure in its margin, and note it."""
-    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    # Loaded at the first failure: a healthy turn does not need the classifier's tables.
     from lastword.core.classify import agents  # noqa: PLC0415
 
     sign = agents.read_result(jsonrpc.loads(frame.message.result))

@@ -114,7 +114,7 @@ class Turn:
         self.retry_is_certain: bool = True
         """Was the last of them more than a failed call, after which there may be another?"""
         self.translated: bool = False
-        """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
+        """Was the agent's own announcement of a failure withheld, for us to report if it lasts?"""
 
     @property
     def open(self) -> bool:
@@ -169,7 +169,7 @@ class Turn:
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
     def grant(self, due: float) -> None:
-        """Note that the agent has been told to stop, and has until `due` to answer."""
+        """Note that the agent was asked to stop, and has until `due` to answer."""
         self.stop_due = due
 
     def end_grace(self) -> Move:
@@ -342,11 +342,11 @@ class Session:
 
     @property
     def quarantined(self) -> bool:
-        """Whether the agent is still busy with a turn that the client was told is over."""
+        """Whether the agent is still busy with a turn that ended for the client."""
         return bool(self.unresolved)
 
     def quarantine(self, turn: Turn, *, foreground: bool) -> None:
-        """Note a turn that the client was told is over although the agent has not answered."""
+        """Note a turn that ended for the client although the agent has not answered."""
         self.unresolved.update(turn.prompts)
         if foreground:
             self.unresolved.add(FOREGROUND)

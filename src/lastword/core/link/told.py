@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from lastword.core.link.retries import Retrying
 
 SHOW_AFTER_SECONDS = 5.0
-"""A wait is shown in the conversation once it has lasted so long in all: most retries help sooner,
-and a line for each would be noise."""
+"""A wait is shown in the conversation once it has lasted this long in all: most retries help
+sooner, and a line for each would be noise."""
 
 SHOW_EVERY_SECONDS = 30.0
 """At most so often while it goes on."""
@@ -27,7 +27,7 @@ SAME_CALL_SECONDS = 0.3
 tries again waits as long."""
 
 KEPT_SECONDS = 0.25
-"""So long a retry whose source knows no cause is kept back: a journal has the line by then (pi
+"""How long a retry whose source knows no cause is withheld: a journal has the line by then (pi
 writes it 0.06 s before it says that it tries again), and it is looked at before this clock."""
 
 
@@ -49,7 +49,7 @@ class ToldRetries:
 
     def __init__(self) -> None:
         self._attempt = 0
-        """The greatest number of a try that was told."""
+        """The greatest number of an attempt that was reported."""
         self._source: HintSource | None = None
         """Who told last."""
         self._source_at: float = -math.inf
@@ -61,7 +61,7 @@ class ToldRetries:
         """Since when the turn waits."""
         self._kept: Hint | None = None
         self.kept_until: float | None = None
-        """When a retry is told that waits for its cause."""
+        """When a retry that waits for its cause is reported."""
         self._shown: Retrying | None = None
         self._shown_at: float | None = None
 
@@ -100,7 +100,7 @@ class ToldRetries:
         self.word, self.word_at = word, now
 
     def passed(self, attempt: int | None, source: HintSource) -> None:
-        """Note that the client was told of a retry by the agent itself."""
+        """Note that the agent itself reported a retry to the client."""
         self._attempt = max(self._attempt, attempt or max(self._attempt, 1) + 1)
         self._source = source
 

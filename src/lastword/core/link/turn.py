@@ -138,7 +138,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.STOPPING, _E.CLIENT_LOST): (_S.STOPPING, _M.IGNORE),
     (_S.STOPPING, _E.TIMEOUT): (_S.FAILED, _M.FAIL),
     # The agent has answered, or is gone: no confirmation is awaited, and a further message about
-    # the prompt is no second answer. Giving up the wait means failing as without one.
+    # the prompt is not a second answer. Giving up the wait means failing as without one.
     (_S.WAITING, _E.UPDATE): (_S.WAITING, _M.PASS),
     (_S.WAITING, _E.CANCEL): (_S.ENDED, _M.CONFIRM),
     (_S.WAITING, _E.STOP): (_S.FAILED, _M.FAIL),

@@ -256,7 +256,7 @@ def progress_of(link: Link, session_id: str | None) -> Session | None:
 
 
 def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
-    """Pass only what is about the session itself: the client was told that this turn is over."""
+    """Pass only what is about the session itself: this turn is over for the client."""
     if update.session_update == acp.STATE_UPDATE and update.state == acp.IDLE:
         session.resolve(FOREGROUND)
         return [Drop("late_answer"), *prompts.release_waiting(link, session)]

@@ -37,7 +37,8 @@ MAX_WAITING = 1000
 """Requests that wait while their session comes back, or while the agent is busy with what ended."""
 
 MAX_WAITING_BYTES = 16 * 1024 * 1024
-"""So many of their bytes; a single one may be larger, since a line has a limit of its own."""
+"""At most this many of their bytes; a single one may be larger, since a line has a limit of its
+own."""
 
 ASKS_USER = frozenset({PERMISSION, ELICITATION})
 """Requests that wait for a person: while one is open, no clock runs."""

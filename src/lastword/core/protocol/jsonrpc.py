@@ -350,7 +350,7 @@ def _decoded(value: object) -> Json:
     """Convert what `json` does not know: the bytes of a member, such as an id."""
     if isinstance(value, Raw):
         return loads(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:

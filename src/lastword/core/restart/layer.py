@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class RestartLayer:
     """A connection whose agent is restarted when it is gone and needed.
 
-    Must be in place before the connection is told of the crash.
+    Must be in place before the connection learns of the crash.
     """
 
     __slots__ = ("_connection", "state")

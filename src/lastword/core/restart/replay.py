@@ -283,7 +283,7 @@ def broken(connection: Connection, state: RestartState, line: Malformed) -> list
 
 
 def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
-    """Handle a line from the agent that was over the limit; `None` if it was no answer to us."""
+    """Handle an overlong line from the agent; return `None` if it was not an answer to us."""
     from lastword.core.protocol import peek  # noqa: PLC0415  (as above)
 
     answered, reason = peek.of_skipped(ends).answered, "line_too_long"
@@ -312,7 +312,8 @@ def _renamed(state: RestartState, frame: Frame) -> Frame | None:
     """Return the frame with the id by which the client knows, or will know, its request."""
     message = frame.message
     if state.generation == 0 or message.method in acp.TO_AGENT_ONLY:
-        # This is no request of the agent's: an echo is recognised by its id, which is the client's.
+        # This is not a request of the agent's: an echo is recognised by its id, which is the
+        # client's.
         return None
     if message.id is not UNSET:
         line = jsonrpc.with_id(frame, state.rename(message.request_id or jsonrpc.NULL_ID))

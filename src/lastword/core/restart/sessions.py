@@ -192,7 +192,7 @@ def _with_value(option: object, values: dict[str, Any]) -> object:
     return option if value is UNSET else {**members, "currentValue": value}
 
 
-def _lose(  # noqa: PLR0913 - what is told of the loss, by name
+def _lose(  # noqa: PLR0913 - what is reported of the loss, by name
     link: Link,
     state: RestartState,
     session_id: str,

@@ -30,7 +30,7 @@ frame, which waits whatever its size."""
 FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 30.0
 HEALTHY_SECONDS = 300.0
-"""An agent that lived so long starts with a clean record."""
+"""An agent that lived this long starts with a clean record."""
 
 MAX_CRASHES = 16
 """Crashes that are remembered: more than any rule looks at."""
@@ -284,7 +284,7 @@ class RestartState:
         self.renamed.clear()
 
     def not_started(self, now: float) -> None:
-        """Note that a start failed: who waited is told, and the next request tries again."""
+        """Note that a start failed: whoever waited gets an error, the next request tries again."""
         self._down()
         self.killed_by_us = False
         self.not_before = now + (HALF_OPEN_SECONDS if self.looping else FIRST_BACKOFF_SECONDS)

@@ -58,7 +58,7 @@ class Kind(StrEnum):
     QUARANTINED = "quarantined"
     RELEASED = "released"
     OMITTED = "omitted"
-    """So many entries are missing here."""
+    """This many entries are missing here."""
     SESSION_HELD = "session_held"
     """A gateway's holder has the session, for viewers that come and go."""
     VIEWER_CAME = "viewer_came"

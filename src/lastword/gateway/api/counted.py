@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lastword.gateway.quality.counts import Counts, Distribution
 
 DIGITS = 6
-"""A quantile is told to the microsecond; its bucket is wider."""
+"""A quantile is given to the microsecond; its bucket is wider."""
 
 
 def closed_of(counts: Counts) -> dict[str, int]:

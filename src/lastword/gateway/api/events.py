@@ -42,8 +42,8 @@ _LEVELS = {level: EventLevel(level.value) for level in Level}
 
 _LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
 """The facts of `life` that may be text beside those of the record: words of ours, and the line that
-tells of a wait, which is ours. Of every other fact numbers alone are told, so that what is added to
-an entry later is no content by accident."""
+tells of a wait, which is ours. Of every other fact only numbers are given, so that what is added to
+an entry later does not give content away."""
 
 Facts = dict[str, Any]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT, MAX_LIMIT = 500, 1000
 STEP_ENTRIES = 64
-"""Decoding so many takes about a millisecond."""
+"""Decoding this many takes about a millisecond."""
 
 MAX_SCANNED = 16_384
 """Entries that one page looks at: a rare kind is sought in several requests."""

@@ -29,7 +29,7 @@ PER_MINUTE = 20
 """A third of what the gateway takes of one address (`EVT-9`)."""
 
 MAX_SESSIONS = 8
-"""Of one error so many sessions are told."""
+"""One error is reported for at most this many sessions."""
 
 POST_SECONDS = 5.0
 MIN_CODE, MAX_CODE = 1000, 4999

@@ -90,7 +90,7 @@ class ConnectShell:
         for handle in (self._timer, self._teller):
             if handle is not None:
                 handle.cancel()
-        self._state = None  # what the socket's end means is no matter any more
+        self._state = None  # what the socket's end means no longer matters
         socket, self._socket = self._socket, None
         if socket is not None:
             with contextlib.suppress(TimeoutError, ConnectionClosed, OSError):

@@ -31,7 +31,7 @@ ABORT = "lastword.abort"
 EVENTS_TYPE = "text/event-stream"
 
 REQUEST_SECONDS = 30.0
-"""So long a connection may take until a request's head has come. uvicorn waits without end, and
+"""How long a connection may take until a request's head has come. uvicorn waits without end, and
 whoever opens a thousand connections and says nothing, or half, has all the descriptors."""
 
 

@@ -119,7 +119,7 @@ class Doorkeeper:
 
         Args:
             keeper: Reads tokens.
-            port: The gateway's port, whose cookies are no other gateway's.
+            port: The gateway's port, which distinguishes its cookies from another gateway's.
             hosts: Names of the gateway in addition to those of loopback.
             origins: Origins of pages in addition to its own.
             clock: The time of day in seconds, by which tokens expire.

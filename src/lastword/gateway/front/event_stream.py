@@ -66,7 +66,7 @@ async def _next(source: SessionSource, session_id: str, query: EventQuery) -> di
     try:
         return await source.page(session_id, query, COMMENT_SECONDS)
     except CursorError:
-        # The log begins anew: its head is behind what has been told.
+        # The log begins anew: its head is behind what was sent.
         return await source.page(session_id, msgspec.structs.replace(query, epoch="", seq=0))
     except (NoSessionError, StoreError):
         return None

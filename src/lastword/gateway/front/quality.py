@@ -33,7 +33,7 @@ ASK_EVERY_SECONDS = 15.0
 since is lost."""
 
 FRESH_SECONDS = 1.0
-"""A snapshot is given again for so long: no number of readers asks the holders more often."""
+"""How long a snapshot is reused, so that many readers ask the holders no more often."""
 
 
 class Quality:

@@ -26,7 +26,7 @@ def hold() -> None:
 
 
 class FrontSignals:
-    """What a front was told by signals."""
+    """The signals that a front has received."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []

@@ -163,7 +163,7 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_unread(self) -> bool:
-        """Return whether so many answers wait for a reader that no more may come."""
+        """Return whether too many answers already wait for a reader."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
         return slow_viewers.must_read_first(self._own.unread_bytes + waiting)
 

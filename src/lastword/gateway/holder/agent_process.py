@@ -29,7 +29,7 @@ PART_BYTES = 64 * 1024
 """What is committed in one go, and read in one: a pipe may give four times as much."""
 
 MAX_LINE_BYTES = 80 * 1024 * 1024
-"""Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is no line."""
+"""Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is noise."""
 
 
 class HeldAgent(Protocol):

@@ -77,7 +77,7 @@ class AttachedSession:
         self.wake()
 
     def has_finished(self) -> bool:
-        """Tell whether it is to end; all that is in the log has been sent."""
+        """Return whether it is to end; all that is in the log has been sent."""
         if self._end is None:
             return False
         self.link.leave(self, *self._end)
@@ -476,7 +476,7 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
 
 
 def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
-    """Tell whether the past is to be compact. It is for stock clients, unless they decline.
+    """Return whether the past is to be compact. It is for stock clients, unless they decline.
 
     Raises:
         CursorError: The value is not a boolean.

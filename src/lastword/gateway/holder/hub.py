@@ -50,7 +50,7 @@ class ToAgent(msgspec.Struct, frozen=True):
 
 
 class ToViewer(msgspec.Struct, frozen=True):
-    """Send this to one attachment outside the log: a refusal, which is no part of the session."""
+    """Send this to one attachment, outside the log: a refusal is not part of the session."""
 
     attachment: Attachment
     line: bytes
@@ -162,12 +162,12 @@ class Hub:
         return len(self._asks)
 
     def has_open(self, number: int) -> bool:
-        """Tell whether a request with this number is waiting for the agent's answer."""
+        """Return whether a request with this number is waiting for the agent's answer."""
         return number in self._open
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether the agent has ended the session at a viewer's request."""
+        """Return whether the agent has ended the session at a viewer's request."""
         return self._is_closed
 
     # Viewers come and go.
@@ -296,7 +296,7 @@ class Hub:
 
     @staticmethod
     def _is_another(attachment: Attachment, ended: Numbered) -> bool:
-        """Tell whether this is another request, with an id that the client has used before.
+        """Return whether this is another request, with an id that the client has used before.
 
         JSON-RPC allows that. It is not assumed of a viewer that may return, since its requests
         are known by their ids; a viewer that has only this link has received the earlier answer
@@ -333,7 +333,7 @@ class Hub:
         return [ToAgent(line)]
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Take in an answer to a question: the first one wins, and the other viewers are told."""
+        """Take in an answer to a question: the first one wins, and the other viewers see it."""
         key, number = read_ask_id(frame.message.request_id)
         ask = self._asks.get(number)
         if ask is None or key != self._key or not attachment.viewer.controls:
@@ -402,7 +402,7 @@ class Hub:
             self._ended.popitem(last=False)
 
     def _is_told_by_an_end(self, frame: Frame) -> bool:
-        """Tell whether this is a typed update whose payload the prompt's answer repeats."""
+        """Return whether this is a typed update whose payload the prompt's answer repeats."""
         update = frame.message.update
         return (
             update is not None
@@ -509,7 +509,7 @@ def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
 
 
 def _is_text(message: jsonrpc.Envelope) -> bool:
-    """Tell whether this is a piece of the agent's text, as most of its output is."""
+    """Return whether this is a piece of the agent's text, as most of its output is."""
     params = message.params
     if message.id is not UNSET or params is UNSET or params.update is UNSET:
         return False

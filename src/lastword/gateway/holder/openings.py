@@ -55,7 +55,7 @@ class Openings:
 
     @property
     def are_waiting(self) -> bool:
-        """Tell whether a request waits for the agent, which may speak before it answers."""
+        """Return whether a request waits for the agent, which may speak before it answers."""
         return bool(self._waiting)
 
     def again(
@@ -82,7 +82,7 @@ class Openings:
         return session_id if session_id in sessions and not viewer.is_new else None
 
     def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
-        """Tell whether a viewer repeats a pending request, which this link then answers."""
+        """Return whether a viewer repeats a pending request, which this link then answers."""
         for opening in self._waiting.values():
             if (opening.viewer, opening.request_id) == (viewer, request_id):
                 opening.link = link

@@ -57,7 +57,7 @@ LOOK_SECONDS = 0.05
 
 BACKLOG = 1024
 """Fronts' connections that wait for this process: asyncio takes one more for a connection that is
-made and then lost, and a viewer of each would be told that there is no agent."""
+made and then lost, and a viewer of each would read that there is no agent."""
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session waits for one, once no front is there."""
@@ -396,7 +396,7 @@ class Holder:
 
     @property
     def can_close(self) -> bool:
-        """Tell whether the agent can close a session on request."""
+        """Return whether the agent can close a session on request."""
         dialect = acp.dialect(self.initialized.get("protocolVersion"))
         capabilities = object_of(self.initialized.get(dialect.agent_capabilities))
         return isinstance(object_of(capabilities.get("sessionCapabilities")).get("close"), dict)

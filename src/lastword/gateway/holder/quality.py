@@ -80,7 +80,7 @@ class HolderQuality:
         """Leave the counts behind, for the present or a later front."""
         path = os.path.join(run_folder, f"{self.id}{LEFT}")
         report = QualityReport(id=self.id, counts=self.counts)
-        with contextlib.suppress(OSError):  # as of a full disk: what was told before is kept
+        with contextlib.suppress(OSError):  # as of a full disk: the last report stays
             number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with os.fdopen(number, "wb") as file:
                 file.write(msgspec.json.encode(report))

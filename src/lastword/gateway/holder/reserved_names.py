@@ -24,7 +24,7 @@ _ESCAPED_LETTER = re.compile(rb"\\u00[67]")
 
 
 def may_be_in(block: bytes) -> bool:
-    """Tell whether an agent's output may contain a reserved name; it rarely does."""
+    """Return whether an agent's output may contain a reserved name; it rarely does."""
     return _NAME in block or (b"\\u00" in block and _ESCAPED_LETTER.search(block) is not None)
 
 

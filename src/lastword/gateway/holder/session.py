@@ -372,7 +372,7 @@ class HeldSession:
         return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
 
     def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
-        """Note that a viewer is told about missing entries."""
+        """Note that a viewer learns about missing entries."""
         if self.is_over:
             return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
@@ -401,7 +401,7 @@ class HeldSession:
         self.hub.detach(attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause)
 
     def has_room(self, viewer: Viewer) -> bool:
-        """Tell whether one more viewer may come; an observer leaves for a controller."""
+        """Return whether one more viewer may come; an observer leaves for a controller."""
         if len(self._attached) < self._holder.settings.viewers:
             return True
         observers = [each for each in self._attached if not each.attachment.viewer.controls]
@@ -481,7 +481,7 @@ _SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 
 
 def _is_said(frame: Frame) -> bool:
-    """Tell whether it is part of the conversation."""
+    """Return whether it is part of the conversation."""
     update = frame.message.update
     return update is not None and update.session_update in _SAID
 

@@ -18,7 +18,7 @@ TAIL_BYTES = 1024 * 1024
 """How much of its end is kept in memory: whoever is there reads what was just committed."""
 
 STRIDE = 512
-"""Reads end about where so many entries do, wherever they began."""
+"""Reads end at about a multiple of this many entries, wherever they began."""
 
 
 class Batch(NamedTuple):

@@ -26,7 +26,7 @@ class LogKind(StrEnum):
     END = "end"
     """The answer to a viewer's request, failures included."""
     LIFE = "life"
-    """What befell the session or its viewers."""
+    """What happened to the session or its viewers."""
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -44,7 +44,7 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         word: of `life` what happened, of `told` how it was decided; a low-cardinality word.
         facts: of `life`: further facts, without content.
         failure: of `end`: the payload of the failure.
-        shown: of a retry: viewers that do not know retries are to be told about it.
+        shown: of a retry: viewers that do not know retries get a line about it.
     """
 
     viewer: str = ""

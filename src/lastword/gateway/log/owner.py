@@ -122,7 +122,7 @@ def _path(log_path: str) -> str:
 
 
 def _is_same(number: int, path: str) -> bool:
-    """Tell whether a descriptor is of the file that has this path now."""
+    """Return whether a descriptor is of the file that has this path now."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(path))
     except FileNotFoundError:

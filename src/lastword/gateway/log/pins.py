@@ -121,7 +121,7 @@ class Pins:
 
 
 def _is_bulk(entry: LogEntry) -> bool:
-    """Tell whether a frame is the agent's bulk output, which is not state, without decoding it."""
+    """Return whether a frame is bulk output, which is not state, without decoding it."""
     frame = entry.frame
     return entry.kind is LogKind.OUT and (
         b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame

@@ -190,7 +190,7 @@ class SqliteLog:
 
     @property
     def is_behind(self) -> bool:
-        """Tell whether so much awaits a checkpoint that reading from the agent should pause."""
+        """Return whether so much awaits a checkpoint that reading from the agent should pause."""
         return self._checkpoints.waiting_bytes > WAL_LIMIT_BYTES
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -405,7 +405,7 @@ class LastingLog:
         self._disk = disk
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
-        """What is in the file was let go of, which a full disk cannot be told."""
+        """What is in the file was let go of, which a full disk cannot record."""
         self.failed: str = ""
         """Why it goes on in memory; empty while it does not."""
 
@@ -505,7 +505,7 @@ class LastingLog:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Tell whether the file is broken, as opposed to a full or read-only disk."""
+    """Return whether the file is broken, as opposed to a full or read-only disk."""
     if not isinstance(error, sqlite3.Error):
         return True
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF

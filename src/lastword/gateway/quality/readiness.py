@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FAILED_SECONDS = 30.0
-"""A start that failed counts for so long. Then the next is let come, since of a gateway that nobody
-is sent to nobody learns that its agent can be started again."""
+"""A start that failed counts for this long. Then the next is let come, since of a gateway that
+nobody is sent to nobody learns that its agent can be started again."""
 
 
 class NotReady(StrEnum):
@@ -31,7 +31,7 @@ class NotReady(StrEnum):
 
     SHUTTING_DOWN = "shutting_down"
     AGENT_MISSING = "agent_missing"
-    """The agent's command is no program here."""
+    """The agent's command is not a program here."""
     STATE_NOT_WRITABLE = "state_not_writable"
     AGENT_NOT_STARTED = "agent_not_started"
     """The last agent that was started could not be, or died at its greeting."""

@@ -24,8 +24,8 @@ SEPARATOR = "|"
 """Between a metric's name and its labels' values, in the key of a series."""
 
 MAX_ZEROS = 64
-"""A metric of so many series at most shows all of them from the start: what grows from nothing at
-all is no increase to Prometheus."""
+"""A metric of at most this many series shows all of them from the start: a series
+that begins above nothing is not an increase to Prometheus."""
 
 
 class MetricKind(StrEnum):

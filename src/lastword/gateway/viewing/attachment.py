@@ -49,7 +49,7 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def controls(self) -> bool:
-        """Tell whether it may prompt, decide and answer."""
+        """Return whether it may prompt, decide and answer."""
         return self.role is Role.CONTROLLER
 
 
@@ -118,7 +118,7 @@ class Attachment:
         self.parts = (after + 1, parts)
 
     def waits_for(self, end: Numbered) -> bool:
-        """Tell whether it still needs this answer to a request of its own.
+        """Return whether it still needs this answer to a request of its own.
 
         It has received the answers of the past, except those for which it repeats its request.
         """

@@ -58,7 +58,7 @@ def read_id(text: str) -> LogPlace:
     if found is None:
         raise CursorError("Last-Event-ID is the id of an event of this session")
     seq, parts = int(found["seq"]), int(found["part"] or 0)
-    # Of an entry that has been told in part the one before it is the last that has been applied.
+    # Of an entry that was sent in part the one before it is the last that has been applied.
     cursor = cursor_of({"epoch": found["epoch"], "seq": seq - 1 if parts else seq})
     return LogPlace(cursor, parts)
 

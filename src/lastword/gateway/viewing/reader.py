@@ -49,7 +49,7 @@ class Pulled(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether there is nothing to send until the log grows."""
+        """Return whether there is nothing to send until the log grows."""
         return self.gap is None and not self.pinned and not self.entries
 
 
@@ -65,7 +65,7 @@ class Reader:
         self.pos: int = after
         self._gap_ends = 0
         self._standing: deque[Numbered] = deque()
-        """What stands for the gap that is being told, as far as it has not been pulled."""
+        """What stands for the gap that is being sent, as far as it has not been pulled."""
 
     @property
     def lag(self) -> int:

@@ -47,7 +47,7 @@ META = "lastword"
 
 
 def _is_asked_for(frame: bytes) -> bool:
-    """Tell whether a frame has a kind of update that clients must ask for."""
+    """Return whether a frame has a kind of update that clients must ask for."""
     return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
 
 
@@ -75,7 +75,8 @@ class PulledStretch(msgspec.Struct):
 
 
 RECENT_STRETCHES = 8
-"""So many stretches are kept, of 256 KiB at most: viewers need not be in the same place."""
+"""At most this many stretches are kept, of 256 KiB at most: viewers need not be in the same
+place."""
 
 
 class Placed(NamedTuple):
@@ -222,7 +223,7 @@ class Renderer:
             if last is None or last.seq != seq or last.entry is not entry:
                 self._last = (numbered, _with_seq(frames[0], seq))
             return [self._last[1]]
-        # A link may be cut between them: the parts before the last are told by their places.
+        # A link may be cut between them: the parts before the last are recognised by their places.
         parts = [_with_ours(frame, of=seq, part=at) for at, frame in enumerate(frames[:-1], 1)]
         return [*parts, _with_seq(frames[-1], seq)]
 
@@ -399,7 +400,7 @@ class Renderer:
 
     @staticmethod
     def _by_thought(attachment: Attachment) -> bool:
-        """Tell whether this viewer could be shown a wait only as a thought."""
+        """Return whether this viewer could be shown a wait only as a thought."""
         profile = attachment.viewer.profile
         told = profile.retry or profile.notices or profile.air
         return not told and not profile.dialect.turn_ends_by_state

@@ -56,7 +56,7 @@ LAG_SHARE = 0.25
 """Of the log's limit: a viewer that is this far behind may fall out of the log."""
 
 CAUGHT_UP_SHARE = 0.1
-"""Of that distance at least: a viewer that is no further behind has caught up."""
+"""Of that distance at least: a viewer that is not further behind has caught up."""
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often lag is measured."""

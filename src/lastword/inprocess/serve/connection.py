@@ -226,13 +226,13 @@ class ServedConnection:
             self._exit = ending
             self._tasks.cancel_scope.cancel()
         except handling.HandlerFailedError:
-            pass  # its author has been told
+            pass  # it has been logged
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises
             if request is not None:
                 self._log(request, error)
 
     def _log(self, request: Request, error: Exception) -> None:
-        """Log the exception itself for the author; the client was told what it means."""
+        """Log the exception itself for the author; the client has got what it means."""
         if isinstance(error, TurnFailed) or self._router.sent_error(error) is not None:
             return  # in the author's own words already
         logger.error(

@@ -4,7 +4,7 @@
  */
 import { LongText, button, h, line, plural } from "./dom.js";
 
-/** Beyond so many pairs of lines they are not compared: all the old, then all the new. */
+/** Beyond this many pairs of lines they are not compared: all the old, then all the new. */
 const MAX_PAIRS = 4_000_000;
 const AROUND = 3;
 const ROWS = 300;

@@ -48,7 +48,7 @@ export class Link {
   #pending = new Map();
   /** @type {Map<string, number>} */
   #probes = new Map();
-  /** @type {number | undefined} what the last probe took, until the gateway has been told */
+  /** @type {number | undefined} what the last probe took, until it has been reported to the gateway */
   #rtt;
   #over = new AbortController();
 

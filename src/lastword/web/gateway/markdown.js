@@ -7,14 +7,14 @@ import { LongText, copyButton, h } from "./dom.js";
 
 const LIBRARY = "/page/markdown-it.js";
 
-/** Of a message so many characters and parts become elements; the rest is shown as it came. */
+/** Of a message at most this many characters and parts become elements; the rest is shown as it came. */
 const MAX_CHARS = 100_000;
 const MAX_PARTS = 4000;
 
 /** The library leaves out what is nested deeper; such a block is shown as it came. */
 const MAX_NESTING = 40;
 
-/** Between two readings passes so many times what the last one took, while text still comes. */
+/** Between two readings passes this many times what the last one took, while text still comes. */
 const PAUSES = 10;
 
 /** Characters that a mark may be away from where a piece of text begins. */

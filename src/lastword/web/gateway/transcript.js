@@ -95,7 +95,7 @@ export class Transcript {
   }
 
   /**
-   * While the past is told it is drawn now and then, and most of it never; its end at once.
+   * While the past arrives it is drawn now and then, and most of it never; its end at once.
    * @param {boolean} is
    */
   catchUp(is) {

@@ -27,7 +27,7 @@ export const TITLES = {
 };
 
 /**
- * When a wait is over, in milliseconds since 1970; null where none was told.
+ * When a wait is over, in milliseconds since 1970; null if none was stated.
  * @param {any} error
  * @param {number} received
  */
