@@ -17,11 +17,12 @@ from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.scan import EventQuery, whole_page
 from lastword.gateway.api.shapes import SessionState
-from lastword.gateway.api.stored import reading, view_in
+from lastword.gateway.api.stored import view_in
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.session_source import NoSessionError, SessionSource
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.stored import reading
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.reader import CursorError
 from lastword.gateway.wire import PAGE, REFUSED, UNKNOWN

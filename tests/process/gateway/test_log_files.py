@@ -37,7 +37,8 @@ while True:
 FULL = """
 import resource, signal, sys
 from lastword.gateway.viewing.reader import Reader
-from lastword.gateway.log.sqlite import LastingLog, SqliteLog
+from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.entries_made import out
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = LastingLog(SqliteLog(sys.argv[1]))

@@ -21,7 +21,8 @@ from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
-from lastword.gateway.api.stored import StoredLog, reading, view_in
+from lastword.gateway.api.stored import view_in
+from lastword.gateway.log.stored import StoredLog, reading
 from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:

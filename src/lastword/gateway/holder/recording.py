@@ -19,7 +19,7 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
-from lastword.gateway.log.sqlite import LastingLog
+from lastword.gateway.log.session_log import LastingLog
 from lastword.otel.enabled import asked_for
 from lastword.posix.identity import run_id
 from lastword.record.bounds import HourlyBounds

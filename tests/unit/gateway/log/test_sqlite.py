@@ -12,7 +12,8 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.gateway.log import sqlite as sqlite_log
-from lastword.gateway.log.sqlite import LastingLog, SqliteLog
+from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.viewing.reader import Reader
 from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.gateway.serving import until

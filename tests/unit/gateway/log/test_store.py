@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.log.entries import Cursor
-from lastword.gateway.log.sqlite import LastingLog, SqliteLog
+from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
 from tests.kit.gateway.entries_made import ask, end, out, said

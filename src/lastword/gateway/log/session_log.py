@@ -1,0 +1,124 @@
+"""The log that a session writes: a store on disk, and memory where the disk can take no more."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, MemoryLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.gateway.log.entries import LogEntry, Numbered
+    from lastword.gateway.log.sqlite import SqliteLog
+
+
+class LastingLog:
+    """A log on disk that continues in memory if the disk can take no more.
+
+    The numbers continue in a new epoch: a viewer that returns after this process has ended must
+    not mistake another entry for one it knew.
+    """
+
+    def __init__(self, disk: SqliteLog) -> None:
+        self._disk = disk
+        self._memory: MemoryLog | None = None
+        self._has_left_disk = False
+        """What is in the file was let go of, which a full disk cannot record."""
+        self.failed: str = ""
+        """Why it goes on in memory; empty while it does not."""
+
+    def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:
+        """Continue in memory, with all pinned entries."""
+        self.failed = str(error)
+        self._memory = MemoryLog(first=self._disk.head + 1, pins=self._disk.pins)
+        return self._memory
+
+    @property
+    def epoch(self) -> str:
+        """Names the numbers."""
+        return self._disk.epoch if self._memory is None else self._memory.epoch
+
+    @property
+    def head(self) -> int:
+        """The last entry's number."""
+        return self._disk.head if self._memory is None else self._memory.head
+
+    @property
+    def first(self) -> int:
+        """The oldest kept entry's number."""
+        if self._memory is None:
+            return self._disk.first
+        is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
+        return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
+
+    @property
+    def written_bytes(self) -> int:
+        """What its entries since it was opened count for in a bound, about."""
+        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        return self._disk.written_bytes + in_memory
+
+    @property
+    def is_behind(self) -> bool:
+        """Should the agent not be read on?"""
+        return self._memory is None and self._disk.is_behind
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries, to memory where the disk refuses them."""
+        if self._memory is None:
+            try:
+                return self._disk.append(entries)
+            except sqlite3.Error as error:
+                return self._leave_disk(error).append(entries)
+        return self._memory.append(entries)
+
+    def read(
+        self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
+    ) -> list[Numbered]:
+        """The oldest entries after a number."""
+        bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
+        if after < self._disk.head and not self._has_left_disk:
+            try:
+                found = self._disk.read(after, **bounds)
+            except sqlite3.Error as error:
+                if self._memory is None:
+                    self._leave_disk(error)
+                self._has_left_disk = True
+            else:
+                if found:
+                    return found
+        return self._memory.read(after, **bounds) if self._memory is not None else []
+
+    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+        """Let the oldest go."""
+        if self._memory is None:
+            try:
+                return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+            except sqlite3.Error:
+                return 0  # a full disk cannot even forget; `append` will say so
+        gone = 0
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        if on_disk and on_disk + self._memory.size_bytes > limit_bytes:
+            gone = self._disk.head - self._disk.first + 1
+            self._has_left_disk = True
+        return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """The pinned entries of a range."""
+        log = self._disk if self._memory is None else self._memory
+        return log.pinned(after, last)
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind."""
+        return self._disk.pins_of(prefix) if self._memory is None else self._memory.pins_of(prefix)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._disk.close()
