@@ -179,7 +179,7 @@ def records(browser: Browser, folder: Path, entries: int, rounds: int) -> dict[s
         tab.do("goto", url)
         tab.do("evaluate", FILTERED, f"{count:,} entries.")
         frames = scrolled(tab)
-        reference = plain(tab, folder, count, "The agent tries again after “Rate limited”", rounds)
+        reference = plain(tab, folder, count, "The agent tries again: Rate limited", rounds)
         tab.do("close")
     return told("record", count, times, reference) | {"filter_ms": round(chosen, 1)} | frames
 

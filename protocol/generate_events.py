@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from lastword.core.timeline.session_events import LOG_KINDS, RECORDED, SESSION_EVENTS, Group
+from lastword.core.timeline.session_events import LOG_KINDS, SESSION_EVENTS, Group
 
 PAGES = Path(__file__).resolve().parent.parent / "src" / "lastword" / "web"
 FILE = PAGES / "shared" / "session_events.js"
@@ -30,8 +30,6 @@ def made() -> str:
             f"export const KINDS = {_lines(labels)};\n",
             "/** What a gateway's log has. */",
             f"export const LOG_KINDS = {json.dumps([kind.value for kind in LOG_KINDS])};\n",
-            "/** What only the record has. */",
-            f"export const RECORD_KINDS = {json.dumps(sorted(RECORDED - {*LOG_KINDS}))};\n",
             "/** What the pages' filters offer: a name, and the kinds that it shows. */",
             "/** @type {[string, string[]][]} */",
             f"export const FILTERS = {_lines(filters)};\n",

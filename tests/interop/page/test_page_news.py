@@ -64,7 +64,7 @@ def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(
         tab.do("until", f"() => document.querySelector('#toasts').innerText.includes({said!r})")
         assert said in tab.do("text", ".transcript")
         if sessions == "load":
-            assert "Tell it what it has to know" in toasts(tab)
+            assert "Tell it what it needs to know" in toasts(tab)
             holds_for_all(tab, "restored-without-history")
         assert tab.do("errors") == []
     finally:

@@ -21,7 +21,7 @@ from lastword.gateway.quality import table
 from lastword.otel import conventions, spans
 from lastword.record.present import gateway_words, words
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
-from lastword.web.files import RECORD, SHARED
+from lastword.web.files import SHARED
 from protocol import generate_events
 from tests.kit.sources import FILES, ROOT, nodes_of
 
@@ -95,45 +95,32 @@ def test_the_pages_script_is_what_the_table_makes() -> None:
 
 
 def test_the_pages_know_no_kind_and_no_word_that_the_table_lacks() -> None:
-    own = {kind.value for kind in RECORDED - {*LOG_KINDS}}
-    shown = cases(SHARED / "timeline.js", "function inWords(")
-    assert "viewer_left" in shown
-    assert shown <= {*LOG_KINDS}
-    about = cases(RECORD / "record.js", "function ownAbout(")
-    assert "silence" in about
-    assert about <= own
+    shown = cases(SHARED / "timeline.js", "function detailOf(")
+    assert {"viewer_left", "silence"} <= shown <= {kind.value for kind in Kind}
     news = cases(GATEWAY_PAGE / "session.js", "  #life(params)")
     assert "agent_ended" in news
     assert news <= {*WORDS.values()}
 
 
 LABEL_SAYS_IT = {
-    *(Kind.PROMPT, Kind.CANCEL, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP, Kind.GAP_TOLD),
-    *(Kind.HOLDER_DIED, Kind.SESSION_NOT_RESTORED, Kind.LOG_RESET, Kind.SESSION_ENDED, Kind.WAITS),
-    *(Kind.CLIENT_DETACHED, Kind.CLIENT_GONE, Kind.SESSION_RESUMED, Kind.AGENT_RESTARTED),
-    *(Kind.FIRST_PROGRESS, Kind.FIRST_OUTPUT, Kind.QUARANTINED, Kind.RELEASED, Kind.SESSION_HELD),
+    *(Kind.PROMPT, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP, Kind.HOLDER_DIED, Kind.CLIENT_DETACHED),
+    *(Kind.CLIENT_GONE, Kind.SESSION_RESUMED, Kind.AGENT_RESTARTED, Kind.FIRST_PROGRESS),
+    *(Kind.FIRST_OUTPUT, Kind.QUARANTINED, Kind.RELEASED, Kind.SESSION_HELD),
 }
 """Kinds whose label is their whole line; their facts are in the opened row."""
 
 
 def test_every_kind_that_a_page_shows_has_its_words_there() -> None:
-    for script, function, end, kinds in (
-        ("timeline.js", "function inWords(", "default: {", {*LOG_KINDS}),
-        ("record.js", "function ownAbout(", "default:", RECORDED - {*LOG_KINDS}),
-    ):
-        (path,) = (path for path in ROOT.rglob(script) if function in path.read_text())
-        text = path.read_text(encoding="utf-8").partition(function)[2]
-        shown_by_default = set(
-            re.findall(r"about\.(\w+)", text.partition(end)[2].partition("}")[0])
-        )
-        with_words = {
-            kind
-            for kind in kinds
-            if kind in cases(path, function) or shown_by_default & {*FACTS[kind]}
-        }
-        missing = kinds - with_words - LABEL_SAYS_IT
-        assert not missing, f"{path}: `{function})` has no words for {sorted(missing)}"
-        assert not LABEL_SAYS_IT & with_words, script
+    path = SHARED / "timeline.js"
+    default = path.read_text(encoding="utf-8").partition("default: {")[2].partition("} = about")[0]
+    shown_by_default = {*re.findall(r"\w+", default)}
+    detailed = cases(path, "function detailOf(")
+    with_words = {
+        kind for kind in Kind if kind in detailed or shown_by_default & {*FACTS[kind]}
+    } | {Kind.ERROR}
+    missing = {*Kind} - with_words - LABEL_SAYS_IT
+    assert not missing, f"{path}: `detailOf` has no words for {sorted(missing)}"
+    assert not LABEL_SAYS_IT & with_words
 
 
 def test_the_gateway_notes_every_event_of_the_table_that_a_log_has_as_life_and_no_other() -> None:

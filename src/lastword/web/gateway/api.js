@@ -3,39 +3,14 @@
  * and numbers but no content.
  * @module
  */
-import { button, h } from "./dom.js";
-
-/** A refusal, or no answer at all (`status` 0), in a sentence. */
-export class ApiError extends Error {
-  /**
-   * @param {number} status
-   * @param {string} reason
-   * @param {string} message
-   */
-  constructor(status, reason, message) {
-    super(message);
-    this.status = status;
-    this.reason = reason;
-  }
-}
+import { h } from "./dom.js";
+import { RequestError, problemCard, request } from "./requests.js";
 
 /**
  * @param {string} path
  * @param {RequestInit} [init]
- * @returns {Promise<any>}
  */
-export async function ask(path, init = {}) {
-  let answer;
-  try {
-    answer = await fetch(path, { cache: "no-store", ...init });
-  } catch {
-    throw new ApiError(0, "gateway_unreachable", "The gateway cannot be reached. Check that it is running.");
-  }
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
-  const message = typeof body.error === "string" ? body.error : `The gateway answered HTTP ${answer.status}.`;
-  throw new ApiError(answer.status, String(body.reason ?? ""), message);
-}
+export const get = (path, init) => request(path, "The gateway cannot be reached. Check that it is running.", init);
 
 /** @param {string} id */
 export const sessionPath = (id) => `/v1/sessions/${encodeURIComponent(id)}`;
@@ -45,7 +20,7 @@ let loading = null;
 
 /** What the gateway tells the page of itself. */
 export function settings() {
-  loading ??= ask("/page/settings.json").catch((error) => {
+  loading ??= get("/page/settings.json").catch((error) => {
     loading = null;
     throw error;
   });
@@ -68,7 +43,7 @@ export async function events(id, query, most) {
   let after = "";
   let gap = null;
   for (;;) {
-    const page = await ask(`${sessionPath(id)}/events?limit=1000${query}${after}`);
+    const page = await get(`${sessionPath(id)}/events?limit=1000${query}${after}`);
     all.push(...page.events);
     gap ??= page.gap ?? null;
     if (!page.more || all.length >= most) {
@@ -105,30 +80,22 @@ export async function sendReports() {
     const body = JSON.stringify(one);
     try {
       const headers = { "content-type": "application/json" };
-      await ask("/v1/client-events", { method: "POST", headers, body, keepalive: true });
+      await get("/v1/client-events", { method: "POST", headers, body, keepalive: true });
     } catch (error) {
-      if (one && error instanceof ApiError && !error.status) waiting.unshift(one);
+      if (one && error instanceof RequestError && !error.status) waiting.unshift(one);
       return;
     }
   }
 }
 
 /**
- * A refusal as a card: what is wrong, and how to go on.
+ * An error as a card, which says how to log in again where that is needed.
  * @param {unknown} error
- * @param {() => void} again
+ * @param {() => void} retry
  */
-export function problem(error, again) {
-  const message = error instanceof Error ? error.message : "Something went wrong in this page.";
-  const isLogin = error instanceof ApiError && error.status === 401;
-  return h(
-    "section",
-    { class: "card failure", "aria-label": "Problem" },
-    h("h2", {}, isLogin ? "No longer logged in" : "This did not work"),
-    h("p", {}, message),
-    isLogin ? loginHelp() : null,
-    h("p", { class: "buttons" }, button("Try again", again)),
-  );
+export function problem(error, retry) {
+  const isLogin = error instanceof RequestError && error.status === 401;
+  return isLogin ? problemCard(error, retry, "You are logged out", loginHelp()) : problemCard(error, retry);
 }
 
 /** How somebody whose login is over goes on. */

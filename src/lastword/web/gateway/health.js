@@ -3,7 +3,7 @@
  * reconnect, and how long an answer takes.
  * @module
  */
-import { ask, problem } from "./api.js";
+import { get, problem } from "./api.js";
 import { TITLES } from "./cards.js";
 import { add, count, dayOf, h, span, when } from "./dom.js";
 import { rtts } from "./link.js";
@@ -29,7 +29,7 @@ export function healthView() {
     requests += 1;
     const mine = requests;
     try {
-      const stats = await ask(`/v1/stats?days=${days.value}`);
+      const stats = await get(`/v1/stats?days=${days.value}`);
       if (mine === requests) place.replaceChildren(...parts(stats));
     } catch (error) {
       if (mine === requests) place.replaceChildren(problem(error, look));

@@ -3,9 +3,10 @@
  * request.
  * @module
  */
-import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js";
+import { controls, events, get, problem, sessionPath } from "./api.js";
 import { mark } from "./cards.js";
 import { LongText, button, clock, download, h, line, plural } from "./dom.js";
+import { RequestError } from "./requests.js";
 import { sessionNav } from "./session.js";
 import { FILTERS, LOG_KINDS } from "./session_events.js";
 import { Timeline } from "./timeline.js";
@@ -59,7 +60,7 @@ export function logView(id, query) {
     status.textContent = "Loading.";
     try {
       const kinds = OFFERED[Number(filter.value)]?.[1] ?? "";
-      const { session } = await ask(sessionPath(id));
+      const { session } = await get(sessionPath(id));
       const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
       const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;
       const page = await events(id, `${kinds ? `&kinds=${kinds}` : ""}${from >= session.first ? place : ""}`, MOST);
@@ -76,7 +77,7 @@ export function logView(id, query) {
       timeline.open(query.get("incident"));
     } catch (error) {
       status.textContent = "";
-      const isGone = error instanceof ApiError && error.status === 404;
+      const isGone = error instanceof RequestError && error.status === 404;
       list.replaceChildren(
         isGone ? h("p", {}, "This session no longer exists on the gateway. ", h("a", { href: "#/" }, "All sessions")) : problem(error, look),
       );
@@ -111,9 +112,9 @@ function timelineOf(id, gone, mayRead) {
  */
 async function showFrame(id, event, place) {
   try {
-    const { session } = await ask(sessionPath(id));
+    const { session } = await get(sessionPath(id));
     const after = encodeURIComponent(`${session.epoch}:${event.seq - 1}`);
-    const page = await ask(`${sessionPath(id)}/events?limit=1&content=1&after=${after}`);
+    const page = await get(`${sessionPath(id)}/events?limit=1&content=1&after=${after}`);
     const content = page.events[0]?.seq === event.seq ? page.events[0].content : undefined;
     const text = content === undefined ? "This entry has no frame." : JSON.stringify(content, null, 2);
     place.replaceChildren(h("div", { class: "code" }, new LongText(text, 4000).element));

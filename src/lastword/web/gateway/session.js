@@ -3,7 +3,7 @@
  * @module
  */
 import { readError } from "./agent_error.js";
-import { ask, controls, loginHelp, problem, sessionPath } from "./api.js";
+import { controls, get, loginHelp, problem, sessionPath } from "./api.js";
 import { TITLES, failureCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { InForce } from "./in_force.js";
@@ -152,7 +152,7 @@ class SessionPage {
   /** How the session is, as the gateway tells it. */
   async #look() {
     this.#controls = await controls();
-    const { session } = await ask(sessionPath(this.id) + (this.#controls ? "?content=1" : ""));
+    const { session } = await get(sessionPath(this.id) + (this.#controls ? "?content=1" : ""));
     this.#lastFailure = session.last_failure;
     if (session.title) this.#name(session.title);
     const agent = session.agent ? `${session.agent.name} ${session.agent.version ?? ""}`.trim() : "";

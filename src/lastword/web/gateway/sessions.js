@@ -2,7 +2,7 @@
  * The list of sessions, and opening a new one.
  * @module
  */
-import { ask, controls, problem, settings } from "./api.js";
+import { controls, get, problem, settings } from "./api.js";
 import { TITLES, mark } from "./cards.js";
 import { add, button, h, line, plural, when } from "./dom.js";
 
@@ -30,7 +30,7 @@ export function sessionsView() {
   async function look() {
     clearTimeout(timer);
     try {
-      const listing = await ask(`/v1/sessions${(await controls()) ? "?content=1" : ""}`);
+      const listing = await get(`/v1/sessions${(await controls()) ? "?content=1" : ""}`);
       const text = JSON.stringify(listing);
       if (text !== shown) keepFocus(list, () => list.replaceChildren(...sessionList(listing)));
       shown = text;

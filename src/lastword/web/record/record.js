@@ -2,46 +2,13 @@
  * A session of the record: its timeline with a filter, wherever its entries come from.
  * @module
  */
-import { add, h, plural, span } from "./dom.js";
-import { FILTERS, KINDS, RECORD_KINDS } from "./session_events.js";
+import { h, plural } from "./dom.js";
+import { FILTERS } from "./session_events.js";
 import { Timeline } from "./timeline.js";
 
 /** What the filter offers: a name, and the kinds that it shows; all of them without. */
 /** @type {[string, string[]][]} */
 const OFFERED = [["Everything", []], ...FILTERS];
-
-/**
- * What happened, in a line, of a kind that only the record has; null of all others.
- * @param {any} event
- */
-function ownWords({ kind, facts: about }) {
-  if (!RECORD_KINDS.includes(kind)) return null;
-  const what = KINDS[kind];
-  const detail = ownAbout(kind, about);
-  return detail ? `${what}: ${String(detail).replaceAll("_", " ")}` : (what ?? null);
-}
-
-/**
- * @param {string} kind
- * @param {any} about
- */
-function ownAbout(kind, about) {
-  switch (kind) {
-    case "client_attached":
-    case "agent_ready":
-      return [about.name, about.version].filter((each) => typeof each === "string" && each).join(" ");
-    case "agent_exited":
-      return about.exit_signal ?? (about.exit_code === undefined ? "" : `exit status ${about.exit_code}`);
-    case "silence":
-      return about.silent_seconds && span(about.silent_seconds);
-    case "stderr":
-      return about.bytes && plural(about.bytes, "byte");
-    case "omitted":
-      return about.count;
-    default:
-      return about.outcome ?? about.how ?? about.why ?? about.reason ?? about.program ?? about.signal;
-  }
-}
 
 /**
  * The order of two events in time, and in that of their writing where it is one moment.
@@ -79,7 +46,7 @@ export class RecordLog {
       return;
     }
     this.timeline.add(events);
-    this.#tell();
+    this.#count();
   }
 
   /**
@@ -98,7 +65,6 @@ export class RecordLog {
     return new Timeline({
       start: "Before the first turn",
       turn: (event, number) => `Turn ${event.turn ?? number}`,
-      words: ownWords,
       shows: (event) => !kinds.length || kinds.includes(event.kind),
     });
   }
@@ -107,23 +73,12 @@ export class RecordLog {
     this.timeline = this.#newTimeline();
     this.timeline.add(this.events);
     this.place.replaceChildren(this.timeline.element);
-    this.#tell();
+    this.#count();
   }
 
-  #tell() {
+  #count() {
     const count = plural(this.timeline.shown, "entry");
     const sentence = this.timeline.shown || !this.events.length ? `${count}.` : "Nothing of this kind is in the record.";
     if (this.status.textContent !== sentence) this.status.textContent = sentence;
   }
-}
-
-/**
- * An answer in a sentence: what went wrong, and how to go on.
- * @param {string} message
- * @param {...(Node | string)} more
- */
-export function trouble(message, ...more) {
-  const card = h("section", { class: "card failure", "aria-label": "Problem" }, h("h2", {}, "This did not work"), h("p", {}, message));
-  add(card, ...more);
-  return card;
 }

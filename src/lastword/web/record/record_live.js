@@ -4,50 +4,16 @@
  * @module
  */
 import { TITLES, mark } from "./cards.js";
-import { button, h, line, plural, when } from "./dom.js";
-import { RecordLog, trouble } from "./record.js";
+import { h, line, plural, when } from "./dom.js";
+import { RecordLog } from "./record.js";
+import { RequestError, problemCard, request } from "./requests.js";
 
 const EVERY_MS = 1000;
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 let views = 0;
 
-/** A refusal, or no answer at all (`status` 0), in a sentence. */
-class RecordError extends Error {
-  /**
-   * @param {number} status
-   * @param {string} message
-   */
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
-
-/**
- * @param {string} path
- * @returns {Promise<any>}
- */
-async function ask(path) {
-  let answer;
-  try {
-    answer = await fetch(path, { cache: "no-store" });
-  } catch {
-    throw new RecordError(0, "`lastword log --web` does not run any more. Type it again for a new link.");
-  }
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
-  throw new RecordError(answer.status, String(body.error ?? `It answered HTTP ${answer.status}.`));
-}
-
-/**
- * @param {Element} place
- * @param {unknown} error
- * @param {() => void} again
- */
-function say(place, error, again) {
-  const message = error instanceof Error ? error.message : "Something went wrong in this page.";
-  place.replaceChildren(trouble(message, h("p", { class: "buttons" }, button("Try again", again))));
-}
+/** @param {string} path */
+const get = (path) => request(path, "`lastword log --web` is no longer running. Run it again for a new link.");
 
 /** @param {any} shown */
 function sessionRow(shown) {
@@ -75,14 +41,14 @@ async function showSessions() {
   main.replaceChildren(h("div", {}, h("h1", {}, "Recorded sessions"), place));
   document.title = "Recorded sessions · lastword";
   try {
-    const { sessions, more } = await ask("/record/sessions");
+    const { sessions, more } = await get("/record/sessions");
     if (mine !== views) return;
     place.replaceChildren(
       sessions.length ? h("ul", { class: "sessions" }, ...sessions.map(sessionRow)) : h("p", {}, "No turn is recorded yet."),
       more ? h("p", { class: "quiet" }, "There are more; `lastword log --limit 500` lists them.") : "",
     );
   } catch (error) {
-    if (mine === views) say(place, error, showSessions);
+    if (mine === views) place.replaceChildren(problemCard(error, showSessions));
   }
 }
 
@@ -119,7 +85,7 @@ async function showSession(name, incident) {
     let isOver = false;
     try {
       for (;;) {
-        const page = await ask(`/record/session?name=${encodeURIComponent(name)}${after}`);
+        const page = await get(`/record/session?name=${encodeURIComponent(name)}${after}`);
         if (mine !== views) return;
         log.add(page.events);
         after = `&after=${page.next}`;
@@ -130,8 +96,8 @@ async function showSession(name, incident) {
       place.replaceChildren();
     } catch (error) {
       if (mine !== views) return;
-      say(place, error, look);
-      isOver = !(error instanceof RecordError) || error.status !== 503;
+      place.replaceChildren(problemCard(error, look));
+      isOver = !(error instanceof RequestError) || error.status !== 503;
     }
     log.open(incident);
     incident = null;

@@ -58,9 +58,6 @@ export const KINDS = {
 /** What a gateway's log has. */
 export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "client_error", "life"];
 
-/** What only the record has. */
-export const RECORD_KINDS = ["agent_exited", "agent_ready", "agent_restarted", "agent_started", "client_attached", "client_detached", "client_gone", "context_lost", "first_output", "first_progress", "frame_dropped", "frame_repaired", "omitted", "quarantined", "released", "session_created", "session_held", "session_resumed", "shutdown", "silence", "stderr", "user_answered"];
-
 /** What the pages' filters offer: a name, and the kinds that it shows. */
 /** @type {[string, string[]][]} */
 export const FILTERS = [

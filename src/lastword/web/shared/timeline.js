@@ -3,7 +3,7 @@
  * @module
  */
 import { TITLES, failureCard, mark } from "./cards.js";
-import { LongText, add, clock, copyButton, facts, h, line, span, when } from "./dom.js";
+import { LongText, add, clock, copyButton, facts, h, line, plural, span, when } from "./dom.js";
 import { KINDS } from "./session_events.js";
 import { wordOfClose } from "./words.js";
 
@@ -13,9 +13,8 @@ import { wordOfClose } from "./words.js";
  *   turn: (prompt: any, number: number) => string,
  *   more?: (event: any) => {buttons: Node[], place: Node},
  *   shows?: (event: any) => boolean,
- *   words?: (event: any) => string | null,
- * }} TimelineAbout `start` heads what lies before the first turn, `more` is what an opened row has
- *   beside its facts, `shows` leaves rows out, `words` has those of its giver's own kinds
+ * }} TimelineAbout `start` heads what is before the first turn, `more` adds to an opened row,
+ *   `shows` filters
  */
 
 /** @typedef {{events: any[], section: HTMLElement, list: HTMLElement, about: HTMLElement}} Group */
@@ -135,7 +134,7 @@ function turnAbout(events) {
  */
 function row(event, about) {
   const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
-  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, about.words?.(event) ?? inWords(event)));
+  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, inWords(event)));
   const made = h("details", { class: `row ${event.level}`, "data-incident": event.facts.incident_id ?? null }, summary);
   made.addEventListener("toggle", () => {
     if (made.open && made.children.length === 1) made.append(opened(event, about));
@@ -144,44 +143,64 @@ function row(event, about) {
 }
 
 /**
- * What happened, in a line.
+ * What happened, in a line: the event's label, and the facts that belong beside it.
  * @param {any} event
  */
-function inWords(event) {
-  const { kind, facts: about } = event;
-  const what = KINDS[kind] ?? kind;
+function inWords({ kind, facts: about }) {
+  const label = KINDS[kind] ?? kind;
+  if (kind === "error") return `${TITLES[about.type] ?? label}. ${about.sentence ?? ""}`;
+  const detail = detailOf(kind, about);
+  return detail ? `${label}: ${detail}` : label;
+}
+
+/** @param {unknown} word */
+const plain = (word) => String(word ?? "").replaceAll("_", " ");
+
+/**
+ * @param {string} kind
+ * @param {any} about
+ * @returns {string}
+ */
+function detailOf(kind, about) {
+  const code = about.code ? ` (${about.code})` : "";
   switch (kind) {
-    case "error":
-      return `${TITLES[about.type] ?? what}. ${about.sentence ?? ""}`;
     case "retry": {
       const tries = about.attempt ? `, attempt ${about.attempt}${about.max_attempts ? ` of ${about.max_attempts}` : ""}` : "";
       const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
-      return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
+      return `${TITLES[about.type] ?? "a failure"}${tries}${waits}`;
     }
     case "viewer_left": {
-      if (about.code === 1000) return what;
-      if (about.cause === "tab_closed" || about.cause === "went_away") return `${what}: its tab or program was closed (${about.code})`;
+      if (about.code === 1000) return "";
+      if (about.cause === "tab_closed" || about.cause === "went_away") return `its tab or program was closed${code}`;
       const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
-      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
+      return `${word ? word.sentence.replace(/\.$/, "") : "closed"}${code}`;
     }
     case "viewer_came":
-      return `${what}: ${about.client || "without a name"} (${about.role ?? "controller"})`;
+      return `${about.client || "unnamed"} (${about.role ?? "controller"})`;
     case "answer":
-      return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
+      return about.stop_reason === "end_turn" ? "" : plain(about.stop_reason);
+    case "agent_exited":
     case "supervisor_exited":
-      return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
+      return about.exit_signal ?? (about.exit_code === undefined ? "" : `exit status ${about.exit_code}`);
+    case "agent_ready":
+    case "client_attached":
+      return `${about.name ?? ""} ${about.version ?? ""}`.trim();
+    case "silence":
+      return about.silent_seconds ? span(about.silent_seconds) : "";
+    case "stderr":
+      return about.bytes ? plural(about.bytes, "byte") : "";
     case "tool_started":
     case "tool_ended":
-      return `${what}: ${about.tool ?? about.status ?? "other"}`;
+      return about.tool ?? about.status ?? "other";
     case "question_decided":
-      return [`${what}${about.outcome ? `: ${about.outcome}` : ""}`, about.how && `(${about.how})`].filter(Boolean).join(" ").replaceAll("_", " ");
+      return plain(`${about.outcome ?? ""} ${about.how ? `(${about.how})` : ""}`.trim());
     case "client_error":
-      return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
+      return `${plain(about.word)}${code}`;
     case "session_restored":
-      return about.history === "none" ? `${what}, without its history` : what;
+      return about.history === "none" ? "without its history" : "";
     default: {
-      const detail = about.method ?? about.update ?? about.word ?? about.what;
-      return detail ? `${what}: ${String(detail).replaceAll("_", " ")}` : what;
+      const { method, update, word, count, text, what, outcome, how, why, reason, cause, program, signal } = about;
+      return plain(method ?? update ?? word ?? count ?? text ?? what ?? outcome ?? how ?? why ?? reason ?? cause ?? program ?? signal);
     }
   }
 }
