@@ -6,6 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
+from lastword.core.link import late
 from tests.kit.places import ROOT
 from tests.kit.sources import MODULES, statements, tree_of
 
@@ -24,6 +27,8 @@ def _late_imports() -> Iterator[tuple[str, str]]:
                     if isinstance(node, ast.Import | ast.ImportFrom):
                         for imported in _modules(node):
                             yield importer, imported
+    for imported in late.MODULES.values():
+        yield late.__name__, imported
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -39,3 +44,10 @@ def test_every_import_inside_a_function_is_on_the_list_with_its_figure_and_no_ot
     listed = ROW.findall((ROOT / "docs" / "late-imports.md").read_text(encoding="utf-8"))
     assert len(listed) == len(set(listed)), "a row stands twice"
     assert sorted(listed) == sorted(set(_late_imports()))
+
+
+def test_the_list_of_the_failure_path_loads_what_it_names_and_nothing_else() -> None:
+    assert sorted(late.__all__) == sorted(late.MODULES)
+    assert [getattr(late, name).__name__ for name in late.MODULES] == [*late.MODULES.values()]
+    with pytest.raises(AttributeError, match="no attribute 'turn'"):
+        late.turn  # type: ignore[attr-defined]  # noqa: B018

@@ -16,6 +16,7 @@ from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
     ending,
     entries,
+    late,
     notices,
     prompts,
     resend,
@@ -91,10 +92,7 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
     if line.reason != jsonrpc.MALFORMED_JSON or begins != b"{":
         return effects
-    # Imported with the first such line.
-    from lastword.core.protocol import peek  # noqa: PLC0415
-
-    shown = peek.of_broken(line.line)
+    shown = late.peek.of_broken(line.line)
     if shown.id is not None and shown.method is not None:
         message = "The line that the agent sent is not valid JSON."
         error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}

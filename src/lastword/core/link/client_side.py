@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import ending, entries, prompts, resend, wishes
+from lastword.core.link import ending, entries, late, prompts, resend, wishes
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND, may_wait
@@ -52,12 +52,9 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
         Drop(line.reason),
         entries.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
     ]
-    # Imported with the first such line.
-    from lastword.core.protocol import peek  # noqa: PLC0415
-
     # A message without an id of its own may hold one deeper down that belongs to something else.
     is_json = line.reason != jsonrpc.MALFORMED_JSON
-    shown = peek.Peeked() if is_json else peek.of_broken(line.line)
+    shown = late.peek.Peeked() if is_json else late.peek.of_broken(line.line)
     if shown.answered is not None:
         told = _answer_is_lost(link, shown.answered, "The client's answer could not be read.")
         return effects + told

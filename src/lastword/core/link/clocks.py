@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, ending, entries, notices, prompts, retries
+from lastword.core.link import agent_side, ending, entries, late, notices, prompts, retries
 from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, Move, State
@@ -101,10 +101,7 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not informative_lines(text):
         return []
-    # Imported at the first line that looks like an error: no part of a healthy turn.
-    from lastword.core import classify  # noqa: PLC0415
-
-    verdict = classify.read_lines(text, source="stderr")
+    verdict = late.classify.read_lines(text, source="stderr")
     if verdict is None:
         return []
     hint = Hint(source=HintSource.STDERR, verdict=verdict, at_seconds=link.now)
@@ -254,10 +251,7 @@ def _title_of_silence(session: Session, seconds: int) -> str:
     found = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not found:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."
-    # Imported at the first failure: no part of a healthy turn.
-    from lastword.core.failure import wording  # noqa: PLC0415
-
-    what = wording.what_of(found[-1].type, found[-1].reason)
+    what = late.wording.what_of(found[-1].type, found[-1].reason)
     return f"{what} The agent has been silent for {seconds} seconds."
 
 

@@ -34,6 +34,7 @@ from lastword.core.link import (
     ending,
     entries,
     hints,
+    late,
     resend,
     retries,
     updates,
@@ -112,11 +113,8 @@ class Connection:
         `ends` is its beginning and, after a line end, its end. A request that it answered fails;
         otherwise it was part of a turn, which cannot go on.
         """
-        # Imported with the first such line.
-        from lastword.core.protocol import peek  # noqa: PLC0415
-
         link = self.at(now)
-        shown = peek.of_skipped(ends)
+        shown = late.peek.of_skipped(ends)
         entry = entries.record(link, Kind.FRAME_DROPPED, side=side.value, reason="line_too_long")
         verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
         if side is Side.CLIENT:

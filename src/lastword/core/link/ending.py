@@ -22,7 +22,7 @@ from lastword.core.failure.taxonomy import (
     Phase,
     RetrySafety,
 )
-from lastword.core.link import entries, evidence
+from lastword.core.link import entries, evidence, late
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
@@ -44,18 +44,12 @@ SPAWN_FAILED = "spawn_failed"
 
 def redactor(link: Link) -> Redactor:
     """Return the redactor of this link."""
-    # Imported at the first failure: its patterns take longer to compile than the relay to start.
-    from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
-
-    return Redactor(link.options.secrets, counts=link.redactions)
+    return late.redactor.Redactor(link.options.secrets, counts=link.redactions)
 
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
     """Return the verdict on a failure that we saw ourselves."""
-    # Imported at the first failure: a healthy turn does not need the classifier's tables.
-    from lastword.core import classify  # noqa: PLC0415
-
-    return classify.own_failure(error_type, reason, detail=detail)
+    return late.classify.own_failure(error_type, reason, detail=detail)
 
 
 def hung_up() -> Verdict:
@@ -280,8 +274,6 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     message: str | None = None,
 ) -> AgentError:
     """Return the failure as a redacted value in words; `message` is the author's own sentence."""
-    from lastword.core.failure import wording  # noqa: PLC0415  (as in `own_failure`)
-
     if verdict.type is ErrorType.CANCELLED:
         # Nobody on this side cancelled: what the agent calls cancelled is its own failure.
         verdict = msgspec.structs.replace(
@@ -292,7 +284,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     clock = link.options.wall_clock
     redact = redactor(link)
     crashed = verdict.type is ErrorType.AGENT_CRASH
-    error = wording.compose(
+    error = late.wording.compose(
         verdict,
         phase=phase,
         retry_safety=retry_safety,
@@ -302,7 +294,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         now=clock() if clock else None,
         restarts=link.restarts or (link.options.in_process and not crashed),
     )
-    said = wording.plain_text(redact(message)) if message else ""
+    said = late.wording.plain_text(redact(message)) if message else ""
     if said:
         error = msgspec.structs.replace(error, message=said[:MAX_MESSAGE_CHARS])
     return tries.with_attempts(error, tried)

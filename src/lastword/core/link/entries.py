@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.link import late
 from lastword.core.link.effects import Record
 from lastword.core.timeline.entry import Entry, Kind
 
@@ -131,10 +132,7 @@ def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) 
         return []
     tail = None
     if link.options.record_text:
-        # Imported only if text is kept: its patterns compile more slowly than the relay starts.
-        from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
-
-        redactor = Redactor(link.options.secrets, counts=link.redactions)
+        redactor = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
         tail = redactor(stderr.tail(stderr.told))[-STDERR_TAIL_CHARS:]
     stderr.note_told()
     return [record(link, Kind.STDERR, session, turn, bytes=count, tail=tail)]

@@ -14,6 +14,7 @@ import msgspec
 
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
+from lastword.core.link import late
 from lastword.core.link.facts import content_text
 from lastword.core.link.hints import HintSource
 from lastword.core.protocol import jsonrpc
@@ -303,10 +304,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
         return None
     if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(turn)):
         return None
-    # Imported at the first message that looks like an error, as above.
-    from lastword.core.classify import prose as forms  # noqa: PLC0415
-
-    return forms.error_by_form(text, spoken_for=spoken_for)
+    return late.prose.error_by_form(text, spoken_for=spoken_for)
 
 
 def _may_be_answer(turn: Turn) -> bool:
@@ -329,10 +327,7 @@ def _asks(prompt: bytes) -> bool:
 def _of_known_opening(link: Link, text: str) -> Verdict | None:
     if not signs.may_be_error(text):
         return None
-    # Imported at the first failure: a healthy turn does not need the classifier's tables.
-    from lastword.core.classify import agents  # noqa: PLC0415
-
-    return agents.read_prose(text, agent=link.agent.name)
+    return late.agents.read_prose(text, agent=link.agent.name)
 
 
 def log(_link: Link, turn: Turn) -> Verdict | None:
@@ -351,10 +346,7 @@ def claim(_link: Link, turn: Turn) -> Verdict | None:
 
 
 def _read(text: str, source: str) -> Verdict | None:
-    # Imported at the first failure, as in `prose`.
-    from lastword.core import classify  # noqa: PLC0415
-
-    return classify.read_lines(text, source=source)
+    return late.classify.read_lines(text, source=source)
 
 
 def _beside(turn: Turn, verdict: Verdict | None) -> Verdict | None:
@@ -420,9 +412,7 @@ def is_coarse(turn: Turn) -> bool:
 
 def unexplained() -> Verdict:
     """Return the verdict on a failure of which nothing is known."""
-    from lastword.core import classify  # noqa: PLC0415  (as in `prose`)
-
-    return classify.classify_text("")
+    return late.classify.classify_text("")
 
 
 def hides_failure(link: Link, turn: Turn) -> bool:

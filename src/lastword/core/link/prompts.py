@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, evidence, notices, resend
+from lastword.core.link import ending, entries, evidence, late, notices, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.link.evidence import FailedAnswer
 from lastword.core.link.state import OpenRequest
@@ -285,9 +285,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     reads = notices.reads(link, frame.line)
     if reads and not link.options.retry:
         return
-    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_note_sign`)
-
-    sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
+    sign = late.agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:
         for turn in session.turns:
             if reads:
@@ -297,9 +295,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
 
 
 def _note_state(session: Session, frame: Frame) -> None:
-    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_note_sign`)
-
-    if agents.has_failed_state(jsonrpc.params_of(frame).get("update")):
+    if late.agents.has_failed_state(jsonrpc.params_of(frame).get("update")):
         for turn in session.turns:
             turn.evidence.suspect()
 
@@ -317,10 +313,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
 
 def _note_sign(turn: Turn, frame: Frame) -> bool:
     """Return whether the answer tells of a failure in its margin, and note it."""
-    # Loaded at the first failure: a healthy turn does not need the classifier's tables.
-    from lastword.core.classify import agents  # noqa: PLC0415
-
-    sign = agents.read_result(jsonrpc.loads(frame.message.result))
+    sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
     if sign is None or sign.will_retry:
         return False
     turn.evidence.see(sign.verdict)
@@ -378,10 +371,7 @@ def end_with_error(
         told = entries.failure(link, announced)
         entry = entries.record(link, Kind.ERROR, turn.session, turn, by=_BY_AGENT, **told)
         return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
-    # Loaded at the first failure, as in `_note_sign`.
-    from lastword.core import classify  # noqa: PLC0415
-
-    verdict = classify.classify_rpc_error(error, agent=link.agent.name)
+    verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
     sent = SentError(error, ending.redactor(link))
     turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
     if frame is not None and _may_be_told_more(link, turn) and evidence.is_vague(link, turn):
@@ -416,18 +406,14 @@ def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
     """Take in the payload that an agent may have put into its answer, if it knows the extension."""
     told = signs.payload_in(object_of(carrier).get(key))
     if told is not None and turn.evidence.announced is None:
-        from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
-
-        turn.evidence.announce(payload.read_to_forward(told, ending.redactor(link)))
+        turn.evidence.announce(late.payload.read_to_forward(told, ending.redactor(link)))
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
     """Read the rest of a result whose stop reason is unknown to the protocol."""
-    from lastword.core import classify  # noqa: PLC0415  (loaded at the first failure)
-
     note_payload(link, turn, result, "_meta")
     members = result if isinstance(result, dict) else {}
-    verdict = classify.classify_rpc_error(
+    verdict = late.classify.classify_rpc_error(
         {"message": members.get("message") or "", "data": members}, agent=link.agent.name
     )
     stop_reason = members.get("stopReason")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lastword.core.failure import retry_policy
 from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import AgentError, Phase, RetrySafety
-from lastword.core.link import ending, entries, evidence, retries
+from lastword.core.link import ending, entries, evidence, late, retries
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
@@ -122,10 +122,7 @@ def _verdict_of(known: AgentError | Verdict) -> Verdict:
     """Return the failure without its words, which are for a failure that lasts."""
     if not isinstance(known, AgentError):
         return known
-    # Imported at the first failure, like everything that only failures need.
-    from lastword.core.classify import Verdict  # noqa: PLC0415
-
-    return Verdict(
+    return late.classify.Verdict(
         type=known.type,
         rule=ending.ANNOUNCED,
         retryable=known.retryable,

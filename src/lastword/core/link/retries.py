@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.link import ending, entries, evidence, hints, notices
+from lastword.core.link import ending, entries, evidence, hints, late, notices
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
 from lastword.core.protocol import acp, jsonrpc
@@ -152,12 +152,9 @@ def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
     update = jsonrpc.params_of(frame).get("update")
     if not session.turns or not isinstance(update, dict):
         return []
-    # Imported at the first retry that is reported: no part of a healthy turn.
-    from lastword.core.failure import payload  # noqa: PLC0415
-
     turn = session.turns[-1]
     turn.count_retry()
-    word = payload.read_retry(update)
+    word = late.payload.read_retry(update)
     if link.client.retry:
         turn.told_retries.passed(word.attempt, HintSource.WIRE)
     facts = {
@@ -181,10 +178,7 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
     wait = math.ceil(word.wait_seconds or 0)
     # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
-    # Imported at the first retry that is reported, as in `_tell`.
-    from lastword.core.failure import durations  # noqa: PLC0415
-
-    when = f"in {durations.plain_duration(wait)}" if wait else "now"
+    when = f"in {late.durations.plain_duration(wait)}" if wait else "now"
     of = "" if word.max_attempts is None else f" of {word.max_attempts}"
     turn.told_retries.tell(word, None, link.now, since=link.now)
     turn.count_retry()
@@ -215,12 +209,10 @@ def is_retry_by_form(session: Session, text: str | None) -> bool:
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
     """Handle a retry that the agent announces in the conversation."""
-    from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
-
-    sign = agents.read_retry_text(text, agent=link.agent.name)
+    sign = late.agents.read_retry_text(text, agent=link.agent.name)
     if sign is None and any(turn.evidence.hint is not None for turn in session.turns):
         # Its form alone proves nothing, but a call is known to have failed.
-        sign = agents.read_retry_form(text)
+        sign = late.agents.read_retry_form(text)
     return [] if sign is None else hinted(link, _hint_of(link, session, sign))
 
 
@@ -240,10 +232,7 @@ def show(link: Link, turn: Turn) -> list[Effect]:
     word = told.take_due(link.now) if _by_thought(link) else None
     if word is None:
         return []
-    # Imported at the first retry that is reported, as in `_tell`.
-    from lastword.core.failure import wording  # noqa: PLC0415
-
-    text = wording.of_retry(
+    text = late.wording.of_retry(
         word.verdict,
         wait_seconds=_left(word, link.now - told.word_at),
         attempt=word.attempt,
@@ -275,15 +264,12 @@ def _tell(
     *,
     source: HintSource | None = None,
 ) -> list[Effect]:
-    # Imported at the first retry that is reported: no part of a healthy turn.
-    from lastword.core.failure import wording  # noqa: PLC0415
-
     session, verdict = turn.session, word.verdict
     entry = _entry(link, turn, word, source)
     if not link.client.retry:
         if not notices.can_show(link):
             return [entry]
-        title = f"{wording.what_of(verdict.type, verdict.reason)} {what_next}"
+        title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
         return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
     error = ending.compose(
         link,
@@ -303,15 +289,13 @@ def _tell(
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:
-    from lastword.core.classify import agents  # noqa: PLC0415  (as in `told`)
-
     params = jsonrpc.params_of(frame)
     method = frame.message.method or ""
     if method in wire.EVENTS:
-        return agents.read_event(method, params)
+        return late.agents.read_event(method, params)
     if method != acp.UPDATE:
-        return agents.read_notification(method, params)
-    return agents.read_update(params.get("update"), agent=link.agent.name)
+        return late.agents.read_notification(method, params)
+    return late.agents.read_update(params.get("update"), agent=link.agent.name)
 
 
 def _entry(link: Link, turn: Turn, word: Retrying, source: HintSource | None) -> Effect:

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, prompts, retries, runaway, v2
+from lastword.core.link import ending, entries, late, prompts, retries, runaway, v2
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.facts import text_of
 from lastword.core.link.session import FOREGROUND
@@ -283,10 +283,8 @@ def _release_held(link: Link, session: Session) -> list[Effect]:
 
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
-    from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
-
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    error = payload.read_to_forward(payload.payload_of(update), ending.redactor(link))
+    error = late.payload.read_to_forward(late.payload.payload_of(update), ending.redactor(link))
     may_be_none = any(turn.kept is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     for turn in session.turns:
@@ -312,9 +310,7 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
     told = signs.payload_in(meta)
     if told is None:
         return False
-    from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
-
-    error = payload.read_to_forward(told, ending.redactor(link))
+    error = late.payload.read_to_forward(told, ending.redactor(link))
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import client_side, ending, entries, resend
+from lastword.core.link import client_side, ending, entries, late, resend
 from lastword.core.link.effects import (
     Answer,
     Drop,
@@ -119,11 +119,8 @@ def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
 
 def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
     if frame.message.error is not UNSET:
-        # Imported at the first failure, like everything that only failures need.
-        from lastword.core import classify  # noqa: PLC0415
-
         error = jsonrpc.loads(frame.message.error)
-        return _give_up(connection, state, classify.classify_rpc_error(error))
+        return _give_up(connection, state, late.classify.classify_rpc_error(error))
     link = connection.link
     link.knows_agent(read_agent(jsonrpc.loads(frame.message.result)))
     return [entries.agent_ready(link), *_serve(connection, state)]
@@ -275,18 +272,13 @@ def broken(connection: Connection, state: RestartState, line: Malformed) -> list
     """Handle a line from the agent that is not JSON, if it answered a request of ours."""
     if line.reason != jsonrpc.MALFORMED_JSON:
         return []
-    # Imported with the first such line.
-    from lastword.core.protocol import peek  # noqa: PLC0415
-
-    answered = peek.of_broken(line.line).answered
+    answered = late.peek.of_broken(line.line).answered
     return _answer_is_lost(connection, state, answered, "broken_answer")
 
 
 def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
     """Handle an overlong line from the agent; return `None` if it was not an answer to us."""
-    from lastword.core.protocol import peek  # noqa: PLC0415  (as above)
-
-    answered, reason = peek.of_skipped(ends).answered, "line_too_long"
+    answered, reason = late.peek.of_skipped(ends).answered, "line_too_long"
     if answered not in state.own:
         return None
     dropped = entries.record(connection.link, Kind.FRAME_DROPPED, side="agent", reason=reason)

@@ -1,0 +1,52 @@
+"""The modules that only a failing turn needs, each loaded at its first use.
+
+Owns the list: a module is named as an attribute of this one, as in `late.wording.compose(...)`, and
+is loaded when that is evaluated. A start and a healthy turn load none of them
+(`docs/late-imports.md` has the figures).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from lastword.core import classify
+    from lastword.core.classify import agents, prose
+    from lastword.core.failure import durations, payload, wording
+    from lastword.core.protocol import peek
+    from lastword.core.redact import redactor
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load a module and keep it as an attribute: the next use finds it there."""
+        if name not in MODULES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        __import__(MODULES[name])
+        module = globals()[name] = sys.modules[MODULES[name]]
+        return module
+
+
+__all__ = [
+    "agents",
+    "classify",
+    "durations",
+    "payload",
+    "peek",
+    "prose",
+    "redactor",
+    "wording",
+]
+
+MODULES: Final = {
+    "agents": "lastword.core.classify.agents",
+    "classify": "lastword.core.classify",
+    "durations": "lastword.core.failure.durations",
+    "payload": "lastword.core.failure.payload",
+    "peek": "lastword.core.protocol.peek",
+    "prose": "lastword.core.classify.prose",
+    "redactor": "lastword.core.redact.redactor",
+    "wording": "lastword.core.failure.wording",
+}
+"""The attributes, with the modules that they name."""
