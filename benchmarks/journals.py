@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from lastword.core.link.hints import SilentTurn
+from lastword.core.link.retries.hints import SilentTurn
 from lastword.sidecar.event_stream import EventLines
 from lastword.sidecar.journals import Journals
 

@@ -40,8 +40,8 @@ TITLE = "What a client shows of a retry"
 WORKERS = 8
 KINDS = tuple(f"{source}{THEN}{end}" for end in (WELL, FAILED) for source in (FRAMES, LINES))
 OF_A_MINUTE = {
-    "core.link.told.SHOW_AFTER_SECONDS": 5.0,
-    "core.link.told.SHOW_EVERY_SECONDS": 30.0,
+    "core.link.retries.reported.SHOW_AFTER_SECONDS": 5.0,
+    "core.link.retries.reported.SHOW_EVERY_SECONDS": 30.0,
     "core.link.clocks.STDERR_PAUSE_SECONDS": 0.3,
     "core.link.clocks.STDERR_LOOK_SECONDS": 1.0,
 }

@@ -32,7 +32,7 @@ from lastword.core.failure import retry_policy
 from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
-from lastword.core.link.retries import Retrying
+from lastword.core.link.retries.reported import Retrying
 from lastword.errors import Misused, TurnFailed
 from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of

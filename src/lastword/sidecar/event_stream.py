@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link.hints import Hint, HintSource
+from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.posix.listeners import LOOPBACK
 
 if TYPE_CHECKING:

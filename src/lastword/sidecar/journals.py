@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import UNDECIDED
-from lastword.core.link.hints import Hint, HintSource
+from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_key
 from lastword.sidecar import journal_files
@@ -21,7 +21,7 @@ from lastword.sidecar.journal_files import GrowingFile
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lastword.core.link.hints import SilentTurn
+    from lastword.core.link.retries.hints import SilentTurn
     from lastword.quirks.journals import KnownJournal
     from lastword.sidecar.journal_lines import FailedCall
     from lastword.sidecar.starting import GivenFile

@@ -14,13 +14,13 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from lastword.core.link.hints import Hint, HintSource
+from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.sidecar.journal_files import GrowingFile, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lastword.core.link.hints import SilentTurn
+    from lastword.core.link.retries.hints import SilentTurn
     from lastword.sidecar.journal_lines import FailedCall
 
 MAX_ENTRIES = 8192

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.hints import Hint
+    from lastword.core.link.retries.hints import Hint
     from lastword.quirks.journals import KnownJournal
     from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream

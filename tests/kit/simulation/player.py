@@ -16,9 +16,9 @@ from lastword.core.link.connection import Connection, Options, Side
 from lastword.core.link.effects import Restart
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
-from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.reports import HandlerFailure, Note
-from lastword.core.link.retries import Retrying
+from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.link.retries.reported import Retrying
 from lastword.core.protocol import glued, jsonrpc
 from tests.kit.simulation import frames
 from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out

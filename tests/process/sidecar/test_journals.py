@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.link.hints import SilentTurn
+from lastword.core.link.retries.hints import SilentTurn
 from lastword.sidecar import journal_files, journals
 from lastword.sidecar.journal_files import MAX_ENTRIES, MAX_NEWS_BYTES, GrowingFile, find, is_plain
 from lastword.sidecar.journals import Journals
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lastword.core.link.hints import Hint
+    from lastword.core.link.retries.hints import Hint
     from tests.process.sidecar.conftest import Start
 
 LINE = b"a line\n"
@@ -405,7 +405,7 @@ def test_text_after_a_retry_that_the_journal_knows_was_cut_off_is_no_success(
         sample="pi",
         environment={"SAYS": says, "AT_ONCE": "1"},
         # However late the text is read on a busy machine: the line counts as what cut it off.
-        limits={"core.link.hints.OVERTAKEN_SECONDS": 60.0},
+        limits={"core.link.retries.hints.OVERTAKEN_SECONDS": 60.0},
     )
     error = client.answer(client.prompt())["error"]["data"]["agent_error"]
     assert (error["type"], error["reason"]) == ("network", "silent_success")

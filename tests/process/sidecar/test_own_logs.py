@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.core.link.hints import HintSource, SilentTurn
+from lastword.core.link.retries.hints import HintSource, SilentTurn
 from lastword.sidecar import own_logs
 from lastword.sidecar.own_logs import OwnLogs, folders_of, search, words_of
 from tests.kit import journal_samples
@@ -17,7 +17,7 @@ from tests.kit import journal_samples
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lastword.core.link.hints import Hint
+    from lastword.core.link.retries.hints import Hint
 
 SESSION = "4f0e-a1-99"
 AGENT = "@someone/newcomer-acp"

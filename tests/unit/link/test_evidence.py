@@ -9,11 +9,11 @@ import pytest
 
 from lastword.core.classify import Verdict, classify_rpc_error, classify_text, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
-from lastword.core.link import evidence
 from lastword.core.link.connection import Options
-from lastword.core.link.evidence import RULES, SILENT, FailedAnswer, TurnEvidence
+from lastword.core.link.decision import RULES
+from lastword.core.link.evidence import MAX_LOG_BYTES, SILENT, Sign, TurnEvidence
 from lastword.core.link.handshake import AgentProfile
-from lastword.core.link.session import Session, Turn
+from lastword.core.link.session import Session
 from lastword.core.link.state import Link
 from tests.kit.turn_signs import (
     AIR,
@@ -60,27 +60,26 @@ TYPES = {
 }
 
 
-def _turn(slots: dict[str, Any]) -> tuple[Link, Turn]:
-    """A turn of which this much is known."""
+def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
+    """The cause of a failure of which this much is known."""
     link = Link(Options())
     link.agent = AgentProfile(name="codex-acp")
     link.stderr.receive(b"ERROR insufficient_quota, long before the turn\n")
-    turn = Turn(link, Session("s"))
+    turn = link.new_turn(Session("s"))
     known = turn.evidence
-    known.announced, known.stopped, known.lost = (
-        slots["announced"],
-        slots["stopped"],
-        slots["lost"],
-    )
-    known.answer = FailedAnswer(verdict=slots["answer"]) if slots["answer"] else None
-    known.margin, known.hint = slots["margin"], slots["hint"]
+    known.announced, known.hint, known.log = slots["announced"], slots["hint"], slots["log"]
+    silent = slots["claim"] == "silent"
+    claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
+    signs = {Sign.STOPPED: slots["stopped"], Sign.LOST: slots["lost"], Sign.CLAIM: claim}
+    for sign, verdict in (signs | {Sign.MARGIN: slots["margin"]}).items():
+        if verdict is not None:
+            known.add(sign, verdict)
+    if slots["answer"] is not None:
+        known.add_answer(slots["answer"])
     if slots["prose"] is not None:
         known.say(slots["prose"])
-    known.log = slots["log"]
     link.stderr.receive(slots["stderr"])
-    silent = slots["claim"] == "silent"
-    known.claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
-    return link, turn
+    return link.decide(turn).cause
 
 
 def _type_of(value: Any) -> ErrorType | None:
@@ -100,14 +99,14 @@ def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() ->
         said = [kind for value in values if (kind := _type_of(value)) is not None]
         named = [kind for kind in said if kind not in UNDECIDED]
         expected = (named or sorted(said, key="internal unknown".index) or [ErrorType.UNKNOWN])[0]
-        decided = evidence.decide(*_turn(slots))
+        decided = _decided(slots)
         assert decided.type is expected, slots
 
 
 @pytest.mark.parametrize("source", ["margin", "hint", "prose", "log", "stderr", "claim"])
 def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
-    decided = evidence.decide(*_turn(slots | {source: SLOTS[source][-1], "claim": "silent"}))
+    decided = _decided(slots | {source: SLOTS[source][-1], "claim": "silent"})
     assert decided.reason == SILENT
 
 
@@ -124,22 +123,22 @@ def test_the_latest_margin_stands_unless_it_says_less() -> None:
     known = TurnEvidence(0)
     seen = []
     for sign in (UNKNOWN, INTERNAL, UNKNOWN, auth, network, INTERNAL, UNKNOWN):
-        known.see(sign)
-        seen.append(known.margin)
+        known.add(Sign.MARGIN, sign)
+        seen.append(known.signs[Sign.MARGIN])
     assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
 
 
 def test_what_is_kept_of_an_agents_log_is_bounded_and_the_latest() -> None:
     known = TurnEvidence(0)
-    known.note_log(b"x" * evidence.MAX_LOG_BYTES)
-    known.note_log(b"ERROR model_not_found")
-    assert len(known.log) == evidence.MAX_LOG_BYTES
+    known.add_log(b"x" * MAX_LOG_BYTES)
+    known.add_log(b"ERROR model_not_found")
+    assert len(known.log) == MAX_LOG_BYTES
     assert known.log.endswith(b"model_not_found")
 
 
 def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
-    decided = evidence.decide(*_turn(slots))
+    decided = _decided(slots)
     assert isinstance(decided, Verdict)
     assert (decided.type, decided.reason) == (ErrorType.UNKNOWN, classify_text("").reason)
 

@@ -10,9 +10,10 @@ import pytest
 from lastword.core.classify import classify
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
-from lastword.core.link.evidence import RETRIES_PENDING, SILENT
-from lastword.core.link.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
-from lastword.core.link.told import KEPT_SECONDS
+from lastword.core.link.decision import RETRIES_PENDING
+from lastword.core.link.evidence import SILENT
+from lastword.core.link.retries.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
+from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request
@@ -492,7 +493,7 @@ def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame
     wire.core.expects_hints(present=True)
     assert (wire.core.next_timeout() or 0.0) > 1
     wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
-    assert wire.core.next_timeout() == KEPT_SECONDS
+    assert wire.core.next_timeout() == WITHHELD_SECONDS
     wire.time(0.3)
     assert retries(wire) == [(2, "unknown")]
 

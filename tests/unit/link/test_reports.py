@@ -13,7 +13,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Drop
 from lastword.core.link.reports import HandlerFailure, HandlerReport, Note
-from lastword.core.link.retries import Retrying
+from lastword.core.link.retries.reported import Retrying
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,

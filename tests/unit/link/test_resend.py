@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link import resend
+from lastword.core.link import decision, resend
 from lastword.core.link.connection import Connection, Options, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.link.reports import HandlerFailure
@@ -582,7 +582,7 @@ def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
     wire.client(INITIALIZE)
     wire.agent(INITIALIZED)
     wire.client(prompt())
-    verdict = resend.evidence.unexplained()
+    verdict = decision.unexplained()
     wire.carry_out(wire.core.receive_report(b"1", HandlerFailure(verdict=verdict), 0.0))
     assert len(wire.answers()) == 1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.core.link.hints import HintSource
-from lastword.core.link.told import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
+from lastword.core.link.retries.hints import HintSource
+from lastword.core.link.retries.reported import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
 from tests.kit.wire import Wire, chunk, error, result, second_version, update
 from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
 

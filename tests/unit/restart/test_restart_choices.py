@@ -184,7 +184,9 @@ def test_options_that_are_others_now_are_told_with_those_that_were_set() -> None
 
 def test_what_is_no_mode_and_no_option_is_nothing() -> None:
     choices = Choices()
-    choices.told({"modes": {"currentModeId": 7}, "configOptions": [7, {"id": 7}, {"id": "a"}]})
+    choices.read_answer(
+        {"modes": {"currentModeId": 7}, "configOptions": [7, {"id": 7}, {"id": "a"}]}
+    )
     choices.changed("s", {"currentModeId": None, "configOptions": {}})
     choices.chose(MODE, {"modeId": 7})
     assert (choices.mode, choices.options) == (None, {})

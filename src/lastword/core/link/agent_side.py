@@ -16,20 +16,18 @@ from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
     ending,
     entries,
+    extra_events,
+    failures,
     late,
-    notices,
     prompts,
-    resend,
-    retries,
+    requests,
     updates,
     v2,
-    wishes,
 )
-from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Side, forwarded_as
-from lastword.core.link.evidence import FailedAnswer
+from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import advertise, read_agent
-from lastword.core.link.state import HeldError, OpenRequest
-from lastword.core.link.turn import State
+from lastword.core.link.retries import notices, reporting
+from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -63,15 +61,15 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     if message.method == acp.CANCEL_REQUEST:
         _withdrawn(link, frame)
     if message.method in wire.EVENTS:
-        return wishes.received(link, session, frame)
+        return extra_events.received(link, session, frame)
     if message.method in wire.METHODS or signs.names_retry(message.method):
-        return [FORWARD, *retries.told(link, session, frame)]
+        return [FORWARD, *reporting.read_frame(link, session, frame)]
     return [FORWARD]
 
 
 def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
     """Add the effects of a frame that may show the agent still at work on a failed turn."""
-    return effects + resend.shown(link, session_id) if link.options.retry else effects
+    return effects + ending.give_up_if_shown(link, session_id) if link.options.retry else effects
 
 
 def _withdrawn(link: Link, frame: Frame) -> None:
@@ -97,7 +95,7 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
         message = "The line that the agent sent is not valid JSON."
         error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}
         return [*effects, Answer(Side.AGENT, shown.id, jsonrpc.error(shown.id, error))]
-    verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
+    verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
     return effects + (lost_answer(link, shown, verdict) or [])
 
 
@@ -139,7 +137,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return _echo(link, request_id, method)
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
-        return [Drop("quarantine"), ending.refuse(request_id, method)]
+        return [Drop("quarantine"), requests.refuse(request_id, method)]
     asks = method in acp.ASKS_USER
     options = _option_kinds(frame) if asks else None
     link.agent_asks(request_id, OpenRequest(method, message.session_id, params=options))
@@ -177,7 +175,7 @@ def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
     request = link.from_client.get(request_id)
     if request is None or request.method != method:
         return effects
-    verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
+    verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
     return effects + fail_open_request(link, request_id, request, verdict)
 
 
@@ -191,10 +189,10 @@ def fail_open_request(
             failing = v2.refused(link, request_id, failing)
             if failing is None:
                 return v2.cancelled(link, request_id)
-        failing.evidence.answer_with(FailedAnswer(verdict=verdict))
-        return prompts.end_failed(link, failing)
+        failing.evidence.add_answer(verdict)
+        return ending.fail(link, failing)
     link.client_has_answer(request_id)
-    return ending.fail_request(link, request_id, request, verdict)
+    return requests.fail(link, request_id, request, verdict)
 
 
 def _response(link: Link, frame: Frame) -> list[Effect]:
@@ -220,13 +218,15 @@ def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
     return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
 
 
-def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
-    """Take in an answer under the id that it must have meant."""
+def with_request_id(
+    link: Link, frame: Frame, request_id: bytes, *, held: bool = False
+) -> list[Effect]:
+    """Take in an answer, perhaps `held` back until now, under the id that it must have meant."""
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
         return answer_to_nobody(link, request_id)
-    effects = _answered(link, renamed, request_id, request)
+    effects = _answered(link, renamed, request_id, request, held=held)
     return [
         entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
         *forwarded_as(effects, Answer(Side.CLIENT, request_id, renamed.line)),
@@ -235,17 +235,10 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
 
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
     """Assign an error without an id to the one open request, unless something contradicts that."""
-    at_agent = [(asked, r) for asked, r in link.from_client.items() if not _is_done(r)]
-    only = at_agent[0] if len(at_agent) == 1 else None
-    if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
-        return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
-    link.hold_error(HeldError(frame, only[0], link.now + prompts.HOLD_SECONDS))
-    return []
-
-
-def _is_done(request: OpenRequest) -> bool:
-    """Return whether the agent has answered this, so that it only waits to be sent again."""
-    return request.turn is not None and request.turn.state is State.WAITING
+    until = link.now + prompts.HOLD_SECONDS
+    if frame.message.error is not UNSET and link.hold_error(frame, until):
+        return []
+    return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
 
 
 def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
@@ -264,18 +257,20 @@ def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[E
     return None
 
 
-def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest) -> list[Effect]:
+def _answered(
+    link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, held: bool = False
+) -> list[Effect]:
     if request.turn is not None:
         if link.dialect.turn_ends_by_state:
             return v2.prompt_answered(link, frame, request_id, request.turn)
-        if request.turn.state is State.WAITING:
+        if request.waits_for_resend:
             return answer_to_nobody(link, request_id)
-        return prompts.answered(link, frame, request.turn)
+        return prompts.answered(link, frame, request.turn, held=held)
     link.client_has_answer(request_id)
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
-        plainly = wishes.asked_plainly(link, request_id, request, error)
-        return [wishes.sent(plainly)] if plainly else _error_passes(link, frame, request_id)
+        plain = extra_events.ask_plainly(link, request_id, request, error)
+        return [Send(Side.AGENT, plain)] if plain else _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     created: list[Effect] = []
@@ -323,7 +318,7 @@ def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     message_fits = isinstance(message, str) and message != ""
     if code_fits and message_fits and members.get("data", {}) is not None:
         return [FORWARD]
-    mended = ending.redactor(link).json({k: v for k, v in members.items() if v is not None})
+    mended = failures.redactor(link).json({k: v for k, v in members.items() if v is not None})
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."
     answer = jsonrpc.error(request_id, mended)

@@ -40,9 +40,9 @@ class Choices:
         elif method == acp.SET_OPTION:
             self._has_value(option, params.get("value"))
         if answer:
-            self.told(answer)
+            self.read_answer(answer)
 
-    def told(self, answer: object) -> None:
+    def read_answer(self, answer: object) -> None:
         """Read the settings from the answer that opened the session or changed one."""
         members = object_of(answer)
         self._in_mode(object_of(members.get("modes")).get("currentModeId"))

@@ -12,12 +12,11 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import ending, entries, late, prompts, resend, wishes
+from lastword.core.link import ending, entries, extra_events, failures, late, prompts, requests
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND, may_wait
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import Event
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
@@ -99,15 +98,15 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         return ending.refuse_prompt(link, session, frame, link.agent_gone)
     if session.quarantined:
         if not may_wait([prompt.frame for prompt in session.waiting], frame):
-            full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+            full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
             return ending.refuse_prompt(link, session, frame, full)
         due = link.now + link.options.cancel_grace_seconds
         session.let_wait(frame, due)
         return []
     # Overlapping prompts may well show nothing: release an answer that was held back for that.
-    released = [e for turn in list(session.turns) for e in prompts.release_held(link, turn)]
+    released = [e for turn in list(session.turns) for e in ending.release(link, turn)]
     # Stop waiting to retry a failed prompt if the user continues with something else.
-    failed = resend.give_up(link, session)
+    failed = ending.give_up_wait(link, session)
     return [*released, *failed, *prompts.start(link, session, frame), FORWARD]
 
 
@@ -128,16 +127,16 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         params=_remembered(method, frame),
     )
     if link.agent_gone is not None:
-        return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
+        return [*effects, *requests.fail(link, request_id, request, link.agent_gone)]
     if method == acp.CLOSE and message.session_id in link.sessions:
         effects += _cancel(link, link.sessions[message.session_id])
     elif method in acp.ENDS_SESSION and message.session_id in link.sessions:
-        effects += resend.give_up(link, link.sessions[message.session_id])
-    wished = wishes.line_with_wish(link, frame) if method in acp.OPENS_SESSION else None
-    if wished is not None:
-        request = msgspec.structs.replace(request, plain=frame.line)
+        effects += ending.give_up_wait(link, link.sessions[message.session_id])
+    extended = None
+    if method in acp.OPENS_SESSION:
+        request, extended = extra_events.extend(link, frame, request)
     link.client_asks(request_id, request)
-    return [*effects, FORWARD if wished is None else wishes.sent(wished)]
+    return [*effects, FORWARD if extended is None else Send(Side.AGENT, extended)]
 
 
 def attached(link: Link) -> Effect:
@@ -192,21 +191,19 @@ def _cancel(link: Link, session: Session) -> list[Effect]:
     for turn in list(session.turns):
         effects += _cancel_turn(link, turn)
     for prompt in session.take_waiting():
-        effects += cancel_unsent(link, session, prompt.frame)
+        effects += ending.cancel_unsent(link, session, prompt.frame)
     return effects
 
 
 def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
     if turn.waits:
-        return resend.cancel(link, turn)
+        return ending.cancel_waiting(link, turn)
     effects: list[Effect] = []
     if turn.held_failure:
-        # The agent had failed, which the user does not know: they cancelled.
-        turn.step(Event.CANCEL)
-        effects += prompts.release_held(link, turn)
+        effects += ending.cancel_held_failure(link, turn)
     elif turn.held is not None:
         # The agent had answered before the user cancelled.
-        effects += prompts.release_held(link, turn)
+        effects += ending.release(link, turn)
     else:
         due = link.now + link.options.cancel_grace_seconds
         turn.cancel(due, waited=_waits_for_user(link, turn.session))
@@ -228,16 +225,6 @@ def _stands_in(link: Link, session: Session, asked: bytes) -> bool:
     return asked == FOREGROUND or not any(asked in other.asking for other in others)
 
 
-def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Cancel a prompt that never reached the agent, and never will."""
-    request_id = frame.message.request_id or jsonrpc.NULL_ID
-    turn = link.turn_of(session, request_id)
-    turn.add_prompt(request_id)
-    turn.step(Event.CANCEL)
-    turn.step(Event.ERROR)
-    return ending.confirm_cancelled(link, turn)
-
-
 def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
     params = frame.message.params
     if params is UNSET or params.request_id is UNSET:
@@ -250,7 +237,7 @@ def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
         for prompt in session.waiting:
             if prompt.frame.message.request_id == request_id:
                 session.stop_waiting(prompt)
-                return cancel_unsent(link, session, prompt.frame)
+                return ending.cancel_unsent(link, session, prompt.frame)
     return []
 
 
@@ -283,7 +270,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     if stale is not None and stale.method == acp.TERMINAL_CREATE:
         terminal_id = _terminal_id(frame)
         if terminal_id is not None:
-            released = ending.release_terminal(link, terminal_id, stale.session_id)
+            released = requests.release_terminal(link, terminal_id, stale.session_id)
             return [Drop("answer_to_dead_agent"), *released]
     if request_id.startswith(OWN_ID_PREFIX):
         return [Drop("answer_to_lastword")]
@@ -323,4 +310,4 @@ def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
         return []
     verdict = msgspec.structs.replace(verdict, origin=Origin.CLIENT)
     request = OpenRequest(shown.method or "")
-    return ending.fail_request(link, _asked_anew(link, shown), request, verdict)
+    return requests.fail(link, _asked_anew(link, shown), request, verdict)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, ending, entries, late, notices, prompts, retries
+from lastword.core.link import agent_side, ending, entries, failures, late, prompts, requests
 from lastword.core.link.effects import Effect, Kill
-from lastword.core.link.hints import Hint, HintSource
-from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, Move, State
+from lastword.core.link.retries import notices, reporting
+from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, State
 from lastword.core.protocol import acp
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import By, Kind
@@ -54,10 +55,7 @@ def handle(link: Link) -> list[Effect]:
     held = link.held_error
     if held is not None and held.until <= link.now:
         link.take_held_error()
-        meant = link.from_client.get(held.request_id)
-        if meant is not None and meant.turn is not None:
-            meant.turn.evidence.has_waited()
-        effects += agent_side.with_request_id(link, held.frame, held.request_id)
+        effects += agent_side.with_request_id(link, held.frame, held.request_id, held=True)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             effects += _turn_due(link, turn)
@@ -97,7 +95,7 @@ def _stderr_look(link: Link) -> float | None:
 
 def _look_at_stderr(link: Link) -> list[Effect]:
     (turn,) = link.open_turns()
-    turn.evidence.count_look()
+    turn.evidence.looks += 1
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not informative_lines(text):
         return []
@@ -105,7 +103,7 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     if verdict is None:
         return []
     hint = Hint(source=HintSource.STDERR, verdict=verdict, at_seconds=link.now)
-    return retries.hinted(link, hint)
+    return reporting.read_hint(link, hint)
 
 
 def _waited_too_long(link: Link, session: Session) -> list[Effect]:
@@ -122,7 +120,7 @@ def _waited_too_long(link: Link, session: Session) -> list[Effect]:
     effects: list[Effect] = []
     for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
         session.stop_waiting(prompt)
-        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
+        verdict = failures.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
         effects += ending.refuse_prompt(link, session, prompt.frame, verdict)
     return effects
 
@@ -150,9 +148,9 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING:
             yield turn.again_at
-        if turn.told_retries.kept_until is not None:
-            yield turn.told_retries.kept_until
-        shown = retries.due(link, turn)
+        if turn.reported.withheld_until is not None:
+            yield turn.reported.withheld_until
+        shown = reporting.due(link, turn)
         if shown is not None:
             yield shown
     if session.turns:
@@ -169,24 +167,20 @@ def _requests_due(link: Link) -> list[Effect]:
     for request_id, request in list(link.from_client.items()):
         if request.due is not None and request.due <= link.now:
             link.client_has_answer(request_id)
-            verdict = ending.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
-            effects += ending.fail_request(link, request_id, request, verdict)
+            verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += requests.fail(link, request_id, request, verdict)
     return effects
 
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
-    kept_until = turn.told_retries.kept_until
-    if kept_until is not None and kept_until <= link.now:
-        return retries.tell_kept(link, turn)
+    withheld_until = turn.reported.withheld_until
+    if withheld_until is not None and withheld_until <= link.now:
+        return reporting.report_withheld(link, turn)
     if turn.held is not None and turn.held_until <= link.now:
         return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
-        return retries.show(link, turn) if turn.state in TELLS_OF_WAITS else []
-    move = turn.end_grace()
-    held_back = ending.quarantine(link, turn)
-    if move is Move.CONFIRM:
-        return [*held_back, *ending.confirm_cancelled(link, turn)]
-    return [*held_back, *ending.fail_turn(link, turn)]
+        return reporting.show(link, turn) if turn.state in TELLS_OF_WAITS else []
+    return ending.time_out(link, turn)
 
 
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
@@ -217,11 +211,11 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
     due, reason = _watchdog(link, session)
     if due is None or due > link.now:
         return []
-    told: list[Effect] = []
+    reported: list[Effect] = []
     if len(link.open_turns()) == 1 and link.stderr.looked_to < link.stderr.total:
-        told = _look_at_stderr(link)
-    verdict = ending.own_failure(ErrorType.AGENT_STALLED, reason)
-    return told + ending.stop_session(link, session, Event.TIMEOUT, verdict)
+        reported = _look_at_stderr(link)
+    verdict = failures.own_failure(ErrorType.AGENT_STALLED, reason)
+    return reported + ending.stop_session(link, session, Event.TIMEOUT, verdict)
 
 
 def _warning(link: Link, session: Session) -> float | None:

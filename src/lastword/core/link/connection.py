@@ -33,23 +33,23 @@ from lastword.core.link import (
     clocks,
     ending,
     entries,
-    hints,
+    failures,
     late,
     resend,
-    retries,
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.options import Options
+from lastword.core.link.retries import reporting
 from lastword.core.link.state import Link, Presence
 from lastword.core.link.turn import Event, State
 from lastword.core.protocol import jsonrpc
-from lastword.core.timeline.entry import By, Kind
+from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
+    from lastword.core.link.retries.hints import Hint, SilentTurn
 
 __all__ = ["Connection", "Options", "Side"]
 
@@ -75,7 +75,7 @@ class Connection:
     ) -> list[Effect]:
         """Take in one decoded line from `side`."""
         link = self.link
-        link.at(now)
+        link.now = now
         if isinstance(message, jsonrpc.Malformed):
             self._due_known = False
             malformed = client_side.malformed if side is CLIENT else agent_side.malformed
@@ -94,7 +94,7 @@ class Connection:
         Handles the relay's usual case at a fifth of the cost. Returns how many messages were taken
         in; the next one must go through `receive`.
         """
-        self.link.at(now)
+        self.link.now = now
         self._look_again(now)
         return updates.observe(self.link, messages, start)
 
@@ -116,7 +116,7 @@ class Connection:
         link = self.at(now)
         shown = late.peek.of_skipped(ends)
         entry = entries.record(link, Kind.FRAME_DROPPED, side=side.value, reason="line_too_long")
-        verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
+        verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
         if side is Side.CLIENT:
             return [entry, *client_side.oversized(link, shown, verdict)]
         lost = agent_side.lost_answer(link, shown, verdict)
@@ -127,37 +127,35 @@ class Connection:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """Take in what the agent wrote to stderr."""
         link = self.at(now)
-        link.stderr.receive(data, now)
-        if hints.is_of_several(link):
-            link.stderr.pass_over()
+        link.stderr.receive(data, now, looked_at=reporting.is_of_several(link))
         limit = link.options.stderr_limit_bytes
         if limit <= 0 or link.stderr.since_frame <= limit:
             return []
         link.stderr.count_anew()
-        return self._stop_all(ending.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
+        return self._stop_all(failures.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
 
     def receive_log(self, data: bytes, now: float) -> None:
         """Take in what the agent wrote to its own log: evidence, like stderr."""
         link = self.at(now)
         link.stderr.receive_log(data)
         for turn in link.open_turns():
-            turn.evidence.note_log(data)
+            turn.evidence.add_log(data)
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """Take in what another source says about the failed model call of an open turn."""
-        return retries.hinted(self.at(now), hint)
+        return reporting.read_hint(self.at(now), hint)
 
     def expects_hints(self, *, present: bool) -> None:
         """Take in whether there are such sources.
 
         If there are, an answer that does not state the cause of its failure waits for them briefly.
         """
-        self.link.expect_hints(present=present)
+        self.link.expects_hints = present
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
         """Return the turns at work that have been silent this long; asking moves no clock."""
-        self.link.at(now)
-        return hints.silent_turns(self.link, seconds)
+        self.link.now = now
+        return reporting.silent_turns(self.link, seconds)
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """Take in what a handler in this process reports about its request."""
@@ -175,16 +173,15 @@ class Connection:
         link = self.at(now)
         if side is Side.CLIENT:
             link.note_presence(Presence.LEFT)
-            for turn in link.open_turns():
-                if turn.state is not State.WAITING:
-                    turn.step(Event.CLIENT_LOST)
-            return [*self._noted_as_left(), *resend.client_left(link)]
-        verdict = cause or ending.hung_up()
+            return ending.client_left(link)
+        verdict = cause or failures.hung_up()
+        effects: list[Effect] = []
         held = link.take_held_error()
-        # The agent's last message had no id: nothing can now contradict the guess.
-        told = agent_side.with_request_id(link, held.frame, held.request_id) if held else []
+        if held is not None:
+            # The agent's last message had no id: nothing can now contradict the guess.
+            effects = agent_side.with_request_id(link, held.frame, held.request_id)
         return [
-            *told,
+            *effects,
             *entries.stderr_burst(link, None),
             entries.record(
                 link,
@@ -194,7 +191,6 @@ class Connection:
                 reason=verdict.reason,
                 open_turns=len(link.open_turns()) or None,
             ),
-            *(resend.agent_lost(link, verdict) if link.options.retry else ()),
             *ending.agent_lost(link, verdict),
         ]
 
@@ -218,7 +214,7 @@ class Connection:
 
     def another_follows(self, cause: Verdict | None) -> bool:
         """Return whether another agent will follow one that ended so; not if it never ran."""
-        never_ran = cause is not None and cause.reason == ending.SPAWN_FAILED
+        never_ran = cause is not None and cause.reason == failures.SPAWN_FAILED
         return self.link.restarts and not never_ran
 
     def kept_frames(self) -> list[Effect]:
@@ -233,17 +229,6 @@ class Connection:
         if link.held_error is not None:
             kept.append(Send(Side.CLIENT, link.held_error.frame.line))
         return kept
-
-    def _noted_as_left(self) -> list[Effect]:
-        link = self.link
-        by = By.CLIENT_GONE.value
-        return [
-            entries.record(link, Kind.CLIENT_GONE),
-            *(
-                entries.record(link, Kind.CANCEL, turn.session, turn, by=by)
-                for turn in link.open_turns()
-            ),
-        ]
 
     def next_timeout(self) -> float | None:
         """Return the latest moment at which `handle_timeout` is to be called next.
@@ -288,7 +273,7 @@ class Connection:
 
     def at(self, now: float) -> Link:
         """Return the link at this moment, for an action that no frame asked for."""
-        self.link.at(now)
+        self.link.now = now
         self._due_known = False
         return self.link
 

@@ -1,196 +1,222 @@
-"""Endings of turns and requests that the agent does not end properly.
+"""The end of a turn: from the event that ends it to the last frame that the client gets.
 
-Owns the order of the last frames: close what was left open, send the update, answer once
-(`protocol/README.md`, section "The ladder"). `core.classify` decides what a failure *is*, and
-`core.failure.wording` words it; both are imported when the first turn fails, never before.
+This module alone moves a turn into a final state, or into the wait before its prompt is sent again.
+A turn ends
+
+- by the agent's own answer, which passes: `finish`, `release`, `finish_as_cancelled`, and
+  `pass_failure` where the answer itself tells the client of the failure;
+- by an answer that is a failure: `fail`, which sends the prompt again, confirms what the user had
+  cancelled, or reports the failure;
+- because we give up on it: `stop_session`, and `time_out` if the agent does not answer that;
+- because its agent is gone or busy: `agent_lost`, `refuse_prompt`;
+- by the user, while no agent works on it: `cancel_waiting`, `cancel_unsent`, `client_left`.
+
+Each is carried out at the end of the file: close what is open, send the update, answer once
+(`protocol/README.md`, section "The ladder").
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lastword.core.failure import attempts as tries
 from lastword.core.failure import ladder
-from lastword.core.failure.error_object import error_object
-from lastword.core.failure.taxonomy import (
-    MAX_MESSAGE_CHARS,
-    AgentError,
-    ErrorType,
-    Origin,
-    Phase,
-    RetrySafety,
-)
-from lastword.core.link import entries, evidence, late
+from lastword.core.failure.taxonomy import AgentError, Phase
+from lastword.core.link import decision, entries, failures, requests, resend
+from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
+from lastword.core.link.evidence import Sign
+from lastword.core.link.retries import reporting
+from lastword.core.link.retries.reported import Retrying
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.evidence import FailedAnswer
     from lastword.core.link.session import Session, Turn
-    from lastword.core.link.state import Link, OpenRequest
-    from lastword.core.redact.redactor import Redactor
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
 
-ANNOUNCED = "announced"
-"""The rule, in the record, of a failure that the agent told in our own words."""
-
-SPAWN_FAILED = "spawn_failed"
-"""The reason of a verdict on a command that could not be started."""
+_BY_AGENT = By.AGENT.value
+"""For what every turn comes by: an enum's value costs 0.3 µs on Python 3.11."""
 
 
-def redactor(link: Link) -> Redactor:
-    """Return the redactor of this link."""
-    return late.redactor.Redactor(link.options.secrets, counts=link.redactions)
+# --- by the agent's own answer -------------------------------------------------------------------
 
 
-def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
-    """Return the verdict on a failure that we saw ourselves."""
-    return late.classify.own_failure(error_type, reason, detail=detail)
+def finish(
+    link: Link, turn: Turn, stop_reason: str | None, *, answer: Effect = FORWARD
+) -> list[Effect]:
+    """End the turn with the agent's own answer, unchanged, unless we had stopped it."""
+    cancelled = turn.state is State.CANCELLING
+    if turn.step(Event.RESULT) is Move.FAIL:
+        return _fail(link, turn)
+    link.forget(turn)
+    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
 
 
-def hung_up() -> Verdict:
-    """Return the verdict on an agent that closed its output without any other sign."""
-    return own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
+def finish_as_cancelled(
+    link: Link, turn: Turn, stop_reason: str | None, answer: Effect
+) -> list[Effect]:
+    """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
+    turn.step(Event.RESULT)
+    closed = _close(turn.session, turn)
+    link.forget(turn)
+    return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), answer]
 
 
-def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
-    """End a turn, typed, by its evidence. The turn's state has been stepped already."""
-    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
-    error, rule = _by_evidence(link, turn, phase)
-    ended = ladder.Ending(
-        error=error,
-        session_id=session.session_id,
-        prompts=tuple(turn.prompts),
-        # Its answer to our stop does not explain the failure.
-        sent=failed.sent if failed and turn.evidence.stopped is None else None,
-        had_output=facts.output,
-        can_login=link.agent.can_login,
-        agent_gone=link.agent_gone is not None,
-        ends_foreground=not _others_run(session, turn),
-        state=failed.state if failed else {},
-        announced=turn.evidence.passed,
-        failure_id=turn.failure_id,
-        revision=turn.failure_revision + 1,
-    )
-    effects = _told(link, turn, ended)
-    by_us = rule != ANNOUNCED and not (failed and failed.message)
-    told = entries.failure(link, error, worded_by_us=by_us)
-    effects.append(_failure_entry(link, turn, told, rule))
-    forget(link, turn)
-    return effects
+def release(link: Link, turn: Turn) -> list[Effect]:
+    """Send the agent's answer that was held back, unchanged; a failure is reported as one."""
+    frame = turn.take_held()
+    if frame is not None and turn.held_failure:
+        return fail(link, turn)
+    if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
+        return []
+    link.forget(turn)
+    entry = _answer_entries(link, turn, acp.END_TURN)
+    if frame.message.method is not None:  # version 2: the idle update
+        return [*entry, Send(Side.CLIENT, frame.line)]
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    return [*entry, Answer(Side.CLIENT, request_id, frame.line)]
 
 
 def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     """End a turn by its agent's answer, which tells the client of the failure by itself.
 
-    The answer passes as it came, and the record has the failure. The turn's state has been stepped
-    already.
+    The answer passes as it came, and the record has the failure.
     """
-    error, rule = _by_evidence(link, turn, None)
-    told = entries.failure(link, error, worded_by_us=True) | {"by": By.AGENT.value}
-    entry = _failure_entry(link, turn, told, rule)
-    forget(link, turn)
+    turn.step(Event.ERROR)
+    error, rule = _cause_of(link, turn)
+    entry = _failure_entry(link, turn, error, rule, _BY_AGENT)
+    link.forget(turn)
     return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
 
 
-def _by_evidence(link: Link, turn: Turn, phase: Phase | None) -> tuple[AgentError, str]:
-    """What a turn failed of, and the rule that says so."""
-    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
-    if facts.text and evidence.is_error_text(link, turn):
-        facts = facts.without_text()
-    known = evidence.decide(link, turn)
-    if isinstance(known, AgentError):
-        return _with_tries(turn, known), ANNOUNCED
-    error = compose(
-        link,
-        known,
-        phase=phase or facts.phase(tool_running=session.tools.running),
-        retry_safety=facts.retry_safety(retryable=known.retryable),
-        tried=_tried(turn, known, failed),
-        message=failed.message if failed else None,
-    )
-    return error, known.rule
-
-
-def _failure_entry(link: Link, turn: Turn, told: dict[str, Any], rule: str) -> Effect:
-    facts = told | {"rule": rule, "redactions": link.take_redactions()}
-    return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
-
-
-def _tried(
-    turn: Turn, known: Verdict, failed: FailedAnswer | None
-) -> tuple[tries.FailedAttempt, ...]:
-    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
-    within = failed.tried if failed else ()
-    if within or not turn.tried:
-        return (*turn.tried, *within)
-    return (*turn.tried, tries.FailedAttempt(verdict=known, tries=turn.tries))
-
-
-def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
-    """Add our tries to the agent's count, which covers only the last time the prompt was sent."""
-    before = sum(attempt.tries for attempt in turn.tried)
-    if not before:
-        return announced
-    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))
-
-
-def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
-    """Answer a cancelled turn in place of the agent."""
+def _answer_entries(
+    link: Link, turn: Turn, stop_reason: str | None, *, cancelled: bool = False
+) -> list[Effect]:
     session = turn.session
-    ended = ladder.CancelledEnding(
-        session_id=session.session_id,
-        prompts=tuple(turn.prompts),
-        agent_gone=link.agent_gone is not None,
-        ends_foreground=not _others_run(session, turn),
+    # What the user cancelled was cancelled, whatever the agent then calls it.
+    otherwise_called = cancelled and stop_reason != acp.CANCELLED
+    answer = entries.record(
+        link,
+        Kind.ANSWER,
+        session,
+        turn,
+        stop_reason=stop_reason,
+        by=_BY_AGENT,
+        cancelled=otherwise_called or None,
     )
-    effects = _told(link, turn, ended)
-    by = By.LASTWORD.value
-    effects.append(
-        entries.record(link, Kind.ANSWER, session, turn, stop_reason=acp.CANCELLED, by=by)
+    return [*entries.stderr_burst(link, session, turn), answer]
+
+
+# --- by an answer that is a failure --------------------------------------------------------------
+
+
+def fail(link: Link, turn: Turn) -> list[Effect]:
+    """End the turn as failed, as the agent answered, unless the user had cancelled."""
+    if turn.waits:
+        return []  # it had been answered with one, and is to be sent again
+    again = try_again(link, turn)
+    if again:
+        return again
+    if turn.step(Event.ERROR) is Move.CONFIRM:
+        return _confirm_cancelled(link, turn)
+    return _fail(link, turn)
+
+
+def try_again(link: Link, turn: Turn) -> list[Effect]:
+    """Begin the wait for another try instead of failing; return nothing if the failure is final."""
+    if turn.kept is None:
+        return []
+    cause = link.decide(turn)
+    wait = resend.wait_seconds(link, turn, cause.cause)
+    if wait is None:
+        return []
+    verdict = cause.verdict
+    within = cause.cause.attempts if isinstance(cause.cause, AgentError) else None
+    tried = tries.FailedAttempt(verdict=verdict, tries=within or turn.tries, wait_seconds=wait)
+    if not turn.wait(tried, link.now + wait):
+        return []
+    by_prompts_alone = all(attempt.tries == 1 for attempt in turn.tried)
+    retry = Retrying(
+        verdict=verdict,
+        attempt=sum(attempt.tries for attempt in turn.tried) + 1,
+        # If the agent also tries by itself, nobody knows how often it will.
+        max_attempts=link.options.retry + 1 if by_prompts_alone else None,
+        wait_seconds=wait,
     )
-    forget(link, turn)
+    burst = entries.stderr_burst(link, turn.session, turn)
+    return [*burst, *reporting.announce(link, turn, retry)]
+
+
+def give_up_wait(link: Link, session: Session) -> list[Effect]:
+    """Give up resending the session's prompt: the turn fails as it would have without a wait."""
+    effects: list[Effect] = []
+    for turn in resend.waiting(session):
+        turn.step(Event.STOP)
+        turn.stop_waiting()
+        effects += _fail(link, turn)
     return effects
 
 
-def _told(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
-    """Turn an ending into frames, in this one place: close what is open, then send them."""
-    effects: list[Effect] = [*close(turn.session, turn), End(ended)]
-    dialect = link.dialect
-    rung = ladder.rung_for(link.options.fallback, link.client, dialect)
-    for out in ladder.frames_for(ended, rung=rung, client=link.client, dialect=dialect):
-        answer = out.answers
-        effects.append(
-            Send(Side.CLIENT, out.frame)
-            if answer is None
-            else Answer(Side.CLIENT, answer, out.frame)
-        )
-    return [*effects, *entries.stderr_burst(link, turn.session, turn)]
+def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
+    """Give up a wait if the agent was active in this session after the answer it waits out.
+
+    What it does in a session that the client does not know may be any session's doing.
+    """
+    named = link.sessions.get(session_id or "")
+    effects: list[Effect] = []
+    for session in [named] if named is not None else list(link.sessions.values()):
+        if any(resend.shows_work(turn) for turn in resend.waiting(session)):
+            effects += give_up_wait(link, session)
+    return effects
 
 
-def _others_run(session: Session, turn: Turn) -> bool:
-    """Return whether other work goes on; a prompt cancelled before it was taken in is none."""
-    return any(
-        other.open and (other.running_seen or other.state is not State.CANCELLING)
-        for other in session.turns
-        if other is not turn
+# --- because we give up on it --------------------------------------------------------------------
+
+
+def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
+    """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
+    stopped = False
+    effects: list[Effect] = give_up_wait(link, session)
+    for turn in list(session.turns):
+        if turn.held is not None:
+            # The agent has answered, and will not again: there is nothing to wait for.
+            turn.take_held()
+            turn.evidence.add(Sign.STOPPED, verdict)
+            fails = turn.step(Event.ERROR) is Move.FAIL
+            effects += _fail(link, turn) if fails else _confirm_cancelled(link, turn)
+        elif turn.state in AT_WORK:
+            due = link.now + link.options.cancel_grace_seconds
+            stopped = turn.stop(event, verdict, due) or stopped
+    if not stopped:
+        return effects
+    entry = entries.record(
+        link,
+        Kind.CANCEL,
+        session,
+        by=By.WATCHDOG.value,
+        type=verdict.type.value,
+        reason=verdict.reason,
     )
+    cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
+    return [*effects, entry, Send(Side.AGENT, cancel)]
 
 
-def forget(link: Link, turn: Turn) -> None:
-    """Forget a turn that has been answered: nothing waits for it any more."""
-    session = turn.session
-    for prompt in turn.prompts:
-        link.client_has_answer(prompt)
-    session.end(turn)
-    link.note_turn_end()
+def time_out(link: Link, turn: Turn) -> list[Effect]:
+    """End a turn whose agent has not answered in time after it was told to stop."""
+    move = turn.time_out()
+    quarantined = _quarantine(link, turn)
+    if move is Move.CONFIRM:
+        return [*quarantined, *_confirm_cancelled(link, turn)]
+    return [*quarantined, *_fail(link, turn)]
 
 
-def quarantine(link: Link, turn: Turn) -> list[Effect]:
+def _quarantine(link: Link, turn: Turn) -> list[Effect]:
     """Hold the session of a turn that was ended while the agent lives, until the agent answers."""
     if link.agent_gone is not None:
         return []
@@ -206,7 +232,8 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
             # Permission given now would reach a turn that is over for the user.
             link.withdraw(request_id)
             session.withdraw(request_id)
-            effects += [refuse(request_id, request.method), *_withdrawal(request_id)]
+            refused = requests.refuse(request_id, request.method)
+            effects += [refused, *requests.withdrawal(request_id)]
     return effects
 
 
@@ -215,31 +242,182 @@ def _goes_on(turn: Turn) -> bool:
     return turn.open and turn.stop_due is None and turn.held is None
 
 
-def refuse(request_id: bytes, method: str) -> Answer:
-    """Answer a request from the agent in the client's place, since its turn is over."""
-    if method == acp.PERMISSION:
-        cancelled = {"outcome": {"outcome": "cancelled"}}
-        return Answer(Side.AGENT, request_id, jsonrpc.result(request_id, cancelled))
-    message = "The turn that this request belongs to has been ended."
-    error = {"code": acp.REQUEST_CANCELLED, "message": message}
-    return Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))
+# --- because its agent is gone or busy -----------------------------------------------------------
 
 
-def to_client(frame: bytes) -> list[Effect]:
-    """Send the client an optional frame of ours, unless it is too long.
+def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
+    """Answer everything that waits for an agent that is gone.
 
-    It is too long if it repeats an overlong id of the agent's.
+    Prompts that are to be sent again wait for another agent.
     """
-    return [Send(Side.CLIENT, frame)] if ladder.is_short(frame) else []
+    link.lose_agent(verdict)
+    effects: list[Effect] = _set_aside(link, verdict) if link.options.retry else []
+    effects += requests.withdraw_all(link)
+    for session in list(link.sessions.values()):
+        for turn in list(session.turns):
+            if not turn.waits:
+                effects += _lose(link, turn, verdict)
+        for prompt in session.take_waiting():
+            effects += refuse_prompt(link, session, prompt.frame, verdict)
+    for request_id, request in list(link.from_client.items()):
+        if not request.waits_for_resend:
+            effects += requests.fail(link, request_id, request, verdict)
+            link.client_has_answer(request_id)
+    # As far as this module knows, nothing follows: sending a prompt to this process cannot help.
+    link.lose_agent(msgspec.structs.replace(verdict, retryable=False))
+    return effects
 
 
-def _withdrawal(request_id: bytes) -> list[Effect]:
-    """Tell the client that a request from the agent no longer needs an answer."""
-    params = {"requestId": msgspec.Raw(request_id)}
-    return to_client(jsonrpc.notification(acp.CANCEL_REQUEST, params))
+def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
+    """Set aside the turns that wait for another agent, before the others end."""
+    follows = verdict.reason != failures.SPAWN_FAILED
+    effects: list[Effect] = []
+    for session in list(link.sessions.values()):
+        if not follows or not resend.comes_back(link, session):
+            effects += give_up_wait(link, session)
+            continue
+        for turn in list(session.turns):
+            if turn.kept is not None and turn.state in AT_WORK and turn.held is None:
+                turn.evidence.add(Sign.LOST, verdict)
+                effects += try_again(link, turn)
+    return effects
 
 
-def close(session: Session, turn: Turn) -> list[Effect]:
+def _lose(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
+    move = turn.step(Event.AGENT_LOST)
+    if move is Move.CONFIRM:
+        return _confirm_cancelled(link, turn)
+    turn.evidence.add(Sign.LOST, verdict)
+    return _fail(link, turn) if move is Move.FAIL else []
+
+
+def refuse_prompt(link: Link, session: Session, frame: Frame, verdict: Verdict) -> list[Effect]:
+    """Answer a prompt that never reached the agent."""
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    turn = link.turn_of(session, request_id)
+    turn.add_prompt(request_id)
+    turn.step(Event.AGENT_LOST)
+    turn.evidence.add(Sign.STOPPED, verdict)
+    entry = entries.prompt(link, turn, frame)
+    return [*entry, *_fail(link, turn, phase=Phase.BEFORE_REQUEST)]
+
+
+# --- by the user, while no agent works on it -----------------------------------------------------
+
+
+def cancel_waiting(link: Link, turn: Turn) -> list[Effect]:
+    """Cancel a waiting turn for the user: the prompt never reaches the agent again."""
+    turn.step(Event.CANCEL)
+    entry = entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value)
+    return [entry, *_confirm_cancelled(link, turn)]
+
+
+def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
+    """Handle a cancel while there is no agent: waiting prompts are never sent."""
+    params = cancel.params
+    named = None
+    if cancel.method == acp.CANCEL_REQUEST and params and params.request_id:
+        named = jsonrpc.same_id(bytes(params.request_id))
+    return [
+        effect
+        for session in link.sessions.values()
+        for turn in resend.waiting(session)
+        if (session.session_id == cancel.session_id if named is None else named in turn.prompts)
+        for effect in cancel_waiting(link, turn)
+    ]
+
+
+def cancel_held_failure(link: Link, turn: Turn) -> list[Effect]:
+    """Cancel a turn whose failure the user does not know of yet: for them it was cancelled."""
+    turn.step(Event.CANCEL)
+    return release(link, turn)
+
+
+def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """Cancel a prompt that never reached the agent, and never will."""
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    turn = link.turn_of(session, request_id)
+    turn.add_prompt(request_id)
+    turn.step(Event.CANCEL)
+    turn.step(Event.ERROR)
+    return _confirm_cancelled(link, turn)
+
+
+def client_left(link: Link) -> list[Effect]:
+    """Cancel every turn: the client is gone for good. What waits ends here, since no agent will."""
+    by = By.CLIENT_GONE.value
+    effects: list[Effect] = [entries.record(link, Kind.CLIENT_GONE)]
+    moves = [(turn, turn.step(Event.CLIENT_LOST)) for turn in link.open_turns()]
+    effects += [entries.record(link, Kind.CANCEL, turn.session, turn, by=by) for turn, _ in moves]
+    for turn, move in moves:
+        if move is Move.CONFIRM:
+            effects += _confirm_cancelled(link, turn)
+    return effects
+
+
+# --- what the client gets ------------------------------------------------------------------------
+
+
+def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
+    """Answer a turn with its failure, typed. The turn's state has been stepped already."""
+    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
+    error, rule = _cause_of(link, turn, phase)
+    stopped = Sign.STOPPED in turn.evidence.signs
+    ended = ladder.Ending(
+        error=error,
+        session_id=session.session_id,
+        prompts=tuple(turn.prompts),
+        # Its answer to our stop does not explain the failure.
+        sent=failed.sent if failed and not stopped else None,
+        had_output=facts.output,
+        can_login=link.agent.can_login,
+        agent_gone=link.agent_gone is not None,
+        ends_foreground=not _others_run(session, turn),
+        state=failed.state if failed else {},
+        announced=turn.evidence.passed,
+        failure_id=turn.failure_id,
+        revision=turn.failure_revision + 1,
+    )
+    effects = _frames(link, turn, ended)
+    effects.append(_failure_entry(link, turn, error, rule))
+    link.forget(turn)
+    return effects
+
+
+def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
+    """Answer a cancelled turn in place of the agent."""
+    session = turn.session
+    ended = ladder.CancelledEnding(
+        session_id=session.session_id,
+        prompts=tuple(turn.prompts),
+        agent_gone=link.agent_gone is not None,
+        ends_foreground=not _others_run(session, turn),
+    )
+    effects = _frames(link, turn, ended)
+    by = By.LASTWORD.value
+    effects.append(
+        entries.record(link, Kind.ANSWER, session, turn, stop_reason=acp.CANCELLED, by=by)
+    )
+    link.forget(turn)
+    return effects
+
+
+def _frames(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
+    """Turn an ending into frames, in this one place: close what is open, then send them."""
+    effects: list[Effect] = [*_close(turn.session, turn), End(ended)]
+    dialect = link.dialect
+    rung = ladder.rung_for(link.options.fallback, link.client, dialect)
+    for out in ladder.frames_for(ended, rung=rung, client=link.client, dialect=dialect):
+        answer = out.answers
+        effects.append(
+            Send(Side.CLIENT, out.frame)
+            if answer is None
+            else Answer(Side.CLIENT, answer, out.frame)
+        )
+    return [*effects, *entries.stderr_burst(link, turn.session, turn)]
+
+
+def _close(session: Session, turn: Turn) -> list[Effect]:
     """Close the session's open tool calls along with its last open turn."""
     if any(other.open and other is not turn for other in session.turns):
         return []
@@ -247,157 +425,61 @@ def close(session: Session, turn: Turn) -> list[Effect]:
     for tool_call_id in session.tools.drain():
         update = {"sessionUpdate": "tool_call_update", "toolCallId": tool_call_id}
         closing = ladder.session_update(session.session_id, update | {"status": "failed"})
-        effects += to_client(closing)
+        effects += failures.to_client(closing)
     return effects
 
 
-def fail_request(
-    link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
-) -> list[Effect]:
-    """Answer a request other than a prompt with a typed JSON-RPC error."""
-    error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
-    # `had_output` keeps the code at -32603: there is no prompt that could be resent.
-    details = ladder.details_of(link.client)
-    members = error_object(error, had_output=True, details=details, is_prompt=False)
-    answer = jsonrpc.error(request_id, members)
-    told = entries.failed_request(link, request_id, request, error)
-    return [Answer(Side.CLIENT, request_id, answer), told]
-
-
-def compose(  # noqa: PLR0913 - six options is our own limit
-    link: Link,
-    verdict: Verdict,
-    *,
-    phase: Phase,
-    retry_safety: RetrySafety,
-    tried: tuple[tries.FailedAttempt, ...] = (),
-    message: str | None = None,
-) -> AgentError:
-    """Return the failure as a redacted value in words; `message` is the author's own sentence."""
-    if verdict.type is ErrorType.CANCELLED:
-        # Nobody on this side cancelled: what the agent calls cancelled is its own failure.
-        verdict = msgspec.structs.replace(
-            verdict, type=ErrorType.UNKNOWN, reason="agent_cancelled", origin=Origin.AGENT
-        )
-    if not verdict.retryable:
-        retry_safety = RetrySafety.NEVER
-    clock = link.options.wall_clock
-    redact = redactor(link)
-    crashed = verdict.type is ErrorType.AGENT_CRASH
-    error = late.wording.compose(
-        verdict,
-        phase=phase,
-        retry_safety=retry_safety,
-        attempts=tries.count(tried),
-        incident_id=link.next_incident(),
-        redact=redact,
-        now=clock() if clock else None,
-        restarts=link.restarts or (link.options.in_process and not crashed),
+def _cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentError, str]:
+    """Return what a turn failed of, in words, and the rule that says so."""
+    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
+    decided = link.decide(turn)
+    cause = decided.cause
+    if isinstance(cause, AgentError):
+        return _with_tries(turn, cause), ANNOUNCED
+    if facts.text and decision.is_error_text(decided.snapshot):
+        facts = facts.without_text()
+    error = failures.compose(
+        link,
+        cause,
+        phase=phase or facts.phase(tool_running=session.tools.running),
+        retry_safety=facts.retry_safety(retryable=cause.retryable),
+        tried=_tried(turn, cause),
+        message=failed.message if failed else None,
     )
-    said = late.wording.plain_text(redact(message)) if message else ""
-    if said:
-        error = msgspec.structs.replace(error, message=said[:MAX_MESSAGE_CHARS])
-    return tries.with_attempts(error, tried)
+    return error, cause.rule
 
 
-def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
-    """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
-    stopped = False
-    effects: list[Effect] = []
-    for turn in list(session.turns):
-        if turn.held is not None:
-            # The agent has answered, and will not again: there is nothing to wait for.
-            turn.let_go()
-            turn.evidence.stop(verdict)
-            fails = turn.step(Event.ERROR) is Move.FAIL
-            effects += fail_turn(link, turn) if fails else confirm_cancelled(link, turn)
-        elif turn.state is State.WAITING:
-            turn.stop_waiting()
-            turn.step(Event.STOP)
-            effects += fail_turn(link, turn)
-        elif turn.state in AT_WORK and turn.step(event) is Move.STOP:
-            stopped = True
-            turn.evidence.stop(verdict)
-            turn.grant(link.now + link.options.cancel_grace_seconds)
-    if not stopped:
-        return effects
-    cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
-    return [
-        *effects,
-        entries.record(
-            link,
-            Kind.CANCEL,
-            session,
-            by=By.WATCHDOG.value,
-            type=verdict.type.value,
-            reason=verdict.reason,
-        ),
-        Send(Side.AGENT, cancel),
-    ]
+def _tried(turn: Turn, cause: Verdict) -> tuple[tries.FailedAttempt, ...]:
+    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
+    failed = turn.evidence.answer
+    within = failed.tried if failed else ()
+    if within or not turn.tried:
+        return (*turn.tried, *within)
+    return (*turn.tried, tries.FailedAttempt(verdict=cause, tries=turn.tries))
 
 
-def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
-    """Answer everything that waits for an agent that is gone.
-
-    Prompts that are to be sent again wait for another agent (`core.link.resend`).
-    """
-    link.lost_agent(verdict)
-    effects: list[Effect] = _withdraw(link)
-    for session in list(link.sessions.values()):
-        session.resolve_all()
-        for turn in list(session.turns):
-            if turn.state is not State.WAITING:
-                effects += lose_turn(link, turn, verdict)
-        for prompt in session.take_waiting():
-            effects += refuse_prompt(link, session, prompt.frame, verdict)
-    for request_id, request in list(link.from_client.items()):
-        if request.turn is None or request.turn.state is not State.WAITING:
-            effects += fail_request(link, request_id, request, verdict)
-            link.client_has_answer(request_id)
-    # As far as this module knows, nothing follows: sending a prompt to this process cannot help.
-    link.lost_agent(msgspec.structs.replace(verdict, retryable=False))
-    return effects
+def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
+    """Add our tries to the agent's count, which covers only the last time the prompt was sent."""
+    before = sum(attempt.tries for attempt in turn.tried)
+    if not before:
+        return announced
+    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))
 
 
-def lose_turn(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
-    """End one turn of an agent that is gone."""
-    move = turn.step(Event.AGENT_LOST)
-    if move is Move.CONFIRM:
-        return confirm_cancelled(link, turn)
-    turn.evidence.lose(verdict)
-    return fail_turn(link, turn) if move is Move.FAIL else []
+def _failure_entry(
+    link: Link, turn: Turn, error: AgentError, rule: str, by: str | None = None
+) -> Effect:
+    failed = turn.evidence.answer
+    worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
+    facts = entries.failure(link, error, worded_by_us=worded_by_us)
+    facts |= {"by": by, "rule": rule, "redactions": link.take_redactions()}
+    return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
 
 
-def refuse_prompt(
-    link: Link, session: Session, frame: jsonrpc.Frame, verdict: Verdict
-) -> list[Effect]:
-    """Answer a prompt that never reached the agent."""
-    request_id = frame.message.request_id or jsonrpc.NULL_ID
-    turn = link.turn_of(session, request_id)
-    turn.add_prompt(request_id)
-    turn.step(Event.AGENT_LOST)
-    turn.evidence.stop(verdict)
-    told = entries.prompt(link, turn, frame)
-    return [*told, *fail_turn(link, turn, phase=Phase.BEFORE_REQUEST)]
-
-
-def _withdraw(link: Link) -> list[Effect]:
-    """Withdraw a dead agent's requests to the client, and free what it holds there."""
-    effects: list[Effect] = []
-    for request_id in list(link.from_agent):
-        effects += _withdrawal(request_id)
-        link.withdraw(request_id)
-    for session in link.sessions.values():
-        session.withdraw_all()
-    for terminal_id, session_id in link.take_terminals().items():
-        effects += release_terminal(link, terminal_id, session_id)
-    return effects
-
-
-def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> list[Effect]:
-    """Kill and release a terminal whose agent is gone."""
-    params = {"sessionId": session_id, "terminalId": terminal_id}
-    return [
-        Send(Side.CLIENT, jsonrpc.request(link.next_request_id(), method, params))
-        for method in (acp.TERMINAL_KILL, acp.TERMINAL_RELEASE)
-    ]
+def _others_run(session: Session, turn: Turn) -> bool:
+    """Return whether other work goes on; a prompt cancelled before it was accepted is none."""
+    return any(
+        other.open and (other.running_seen or other.state is not State.CANCELLING)
+        for other in session.turns
+        if other is not turn
+    )

@@ -126,15 +126,13 @@ def failed_request(
 
 def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) -> list[Record]:
     """Record what arrived on stderr since the last such entry."""
-    stderr = link.stderr
-    count = stderr.total - stderr.told
-    if count <= 0:
+    count = link.stderr.take_unrecorded()
+    if not count:
         return []
     tail = None
     if link.options.record_text:
         redactor = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
-        tail = redactor(stderr.tail(stderr.told))[-STDERR_TAIL_CHARS:]
-    stderr.note_told()
+        tail = redactor(link.stderr.tail(link.stderr.total - count))[-STDERR_TAIL_CHARS:]
     return [record(link, Kind.STDERR, session, turn, bytes=count, tail=tail)]
 
 

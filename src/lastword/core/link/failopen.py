@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
-    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
+    from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
     from lastword.core.restart.layer import RestartLayer
 

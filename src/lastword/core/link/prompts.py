@@ -1,8 +1,7 @@
 """Prompts: how a turn starts, and whether the agent's answer to it means what it says.
 
 Owns the reading of answers to `session/prompt`, and the moment for which a success that shows
-nothing is held back. `core.link.evidence` decides why a turn failed, and `core.link.ending` reports
-it.
+nothing is held back. `core.link.decision` says why a turn failed, and `core.link.ending` ends it.
 """
 
 from __future__ import annotations
@@ -14,14 +13,15 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, evidence, late, notices, resend
-from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
-from lastword.core.link.evidence import FailedAnswer
+from lastword.core.link import decision, ending, entries, failures, late, resend
+from lastword.core.link.effects import Answer, Effect, Send, Side
+from lastword.core.link.evidence import SILENT, Sign
+from lastword.core.link.retries import notices
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import AT_WORK, Event, Move, State
+from lastword.core.link.turn import AT_WORK, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.core.timeline.entry import By, Kind
+from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.link.session import Session, Turn
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 HOLD_SECONDS = 0.25
 """How long an answer that shows nothing, or an error without an id, is kept back: agents that send
 their output after the answer do so at once."""
-
-_BY_AGENT = By.AGENT.value
-"""For what every turn comes by: an enum's value costs 0.3 µs on Python 3.11."""
 
 
 def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -45,15 +42,14 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or link.turn_of(session, request_id)
     turn.add_prompt(request_id, slash=_begins_with_slash(frame))
-    session.was_asked(frame.line)
+    session.add_prompt(frame.line)
     if joined is None:
-        session.begin(turn, link.now)
+        again = frame if resend.may_resend(link, turn, frame) else None
+        session.begin(turn, link.now, again=again)
     else:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
     link.client_asks(request_id, request)
-    if link.options.retry:
-        resend.keep(link, turn, frame)
     return entries.prompt(link, turn, frame)
 
 
@@ -102,37 +98,43 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
     return effects
 
 
-def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
-    """Handle the agent's answer to a version 1 prompt."""
+def answered(link: Link, frame: Frame, turn: Turn, *, held: bool = False) -> list[Effect]:
+    """Handle the agent's answer to a version 1 prompt, which may have been `held` back already."""
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
-        return end_with_error(link, turn, error, frame=frame)
+        return end_with_error(link, turn, error, frame=None if held else frame)
     stop_reason = _stop_reason(frame)
     if denies_cancel(turn, stop_reason):
-        members = ending.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
+        members = failures.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         line = jsonrpc.result(request_id, members | {"stopReason": acp.CANCELLED})
-        return finish_as_cancelled(link, turn, stop_reason, Answer(Side.CLIENT, request_id, line))
+        answer = Answer(Side.CLIENT, request_id, line)
+        return ending.finish_as_cancelled(link, turn, stop_reason, answer)
     announced = turn.evidence.announced is not None
     if announced and _speaks_for_itself(link, turn):
-        return finish(link, turn, stop_reason)
+        return ending.finish(link, turn, stop_reason)
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
-        return end_failed(link, turn)
+        return ending.fail(link, turn)
     if notices.reads(link, frame.line):
-        return _finish_as_told(link, turn, frame, stop_reason)
+        if turn.state in AT_WORK and _note_sign(turn, frame):
+            return ending.pass_failure(link, turn)
+        return ending.finish(link, turn, stop_reason)
     if stop_reason in MAY_HIDE and link.options.silent_success == "error":
-        turn.evidence.answer_is(
+        turn.evidence.read_success(
             refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
         )
         if _hides_failure(link, turn, frame):
-            if _may_be_told_more(link, turn) and evidence.is_coarse(turn):
-                return _hold_as_none(link, turn, frame)
-            return _end_as_none(link, turn)
+            _claim_as_silent(turn)
+            if _may_learn_more(link, turn) and turn.evidence.is_coarse:
+                # Sources learn late why the last call failed.
+                turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
+                return []
+            return ending.fail(link, turn)
         if stop_reason == acp.END_TURN and (is_silent(link, turn) or may_be_cut_off(link, turn)):
             hold(link, turn, frame)
             return []
-    return finish(link, turn, stop_reason)
+    return ending.finish(link, turn, stop_reason)
 
 
 MAY_HIDE = frozenset({acp.END_TURN, acp.REFUSAL})
@@ -172,23 +174,6 @@ def _stop_reason(frame: Frame) -> str | None:
         return reason if isinstance(reason, str) else None
 
 
-def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
-    """End the turn with the agent's own answer, unchanged, unless we had stopped it."""
-    cancelled = turn.state is State.CANCELLING
-    if turn.step(Event.RESULT) is Move.FAIL:
-        return ending.fail_turn(link, turn)
-    ending.forget(link, turn)
-    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), FORWARD]
-
-
-def _finish_as_told(link: Link, turn: Turn, frame: Frame, stop_reason: str | None) -> list[Effect]:
-    """Pass the answer as it came; record a failure that it tells the client of as one."""
-    if turn.state not in AT_WORK or not _note_sign(turn, frame):
-        return finish(link, turn, stop_reason)
-    turn.step(Event.ERROR)
-    return ending.pass_failure(link, turn)
-
-
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
     """Return whether the agent says a turn ended that was cancelled while it waited for the user.
 
@@ -196,16 +181,6 @@ def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
     """
     cancelled = turn.state is State.CANCELLING and turn.waited
     return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
-
-
-def finish_as_cancelled(
-    link: Link, turn: Turn, stop_reason: str | None, told: Effect
-) -> list[Effect]:
-    """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
-    turn.step(Event.RESULT)
-    closed = ending.close(turn.session, turn)
-    ending.forget(link, turn)
-    return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), told]
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
@@ -225,7 +200,8 @@ def may_be_cut_off(link: Link, turn: Turn) -> bool:
     A source may say why, or that the last call failed as well.
     """
     at_work = turn.state in AT_WORK and not turn.overlapped
-    return link.expects_hints and at_work and evidence.may_end_on_failure(turn)
+    wordless = decision.is_wordless(turn.evidence, turn.facts)
+    return link.expects_hints and at_work and (wordless or turn.evidence.hinted)
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:
@@ -236,50 +212,24 @@ def hold(link: Link, turn: Turn, frame: Frame) -> None:
 def held_long_enough(link: Link, turn: Turn) -> list[Effect]:
     """Handle an answer that was held back and that nothing followed: it is what it looked like."""
     if turn.held_failure:
-        turn.let_go()
-        return end_failed(link, turn)
-    if is_silent(link, turn) or evidence.hides_failure(link, turn):
-        return end_silent(link, turn)
-    return release_held(link, turn)
-
-
-def release_held(link: Link, turn: Turn) -> list[Effect]:
-    """Send the agent's answer that was held back, unchanged; a failure is reported as one."""
-    held = turn.let_go()
-    if held is not None and turn.held_failure:
-        return end_failed(link, turn)
-    if held is None or turn.step(Event.RESULT) is not Move.FINISH:
-        return []
-    ending.forget(link, turn)
-    noted = _answer_entries(link, turn, acp.END_TURN)
-    if held.message.method is not None:  # version 2: the idle update
-        return [*noted, Send(Side.CLIENT, held.line)]
-    request_id = held.message.request_id or jsonrpc.NULL_ID
-    return [*noted, Answer(Side.CLIENT, request_id, held.line)]
-
-
-def _answer_entries(
-    link: Link, turn: Turn, stop_reason: str | None, *, cancelled: bool = False
-) -> list[Effect]:
-    session = turn.session
-    # What the user cancelled was cancelled, whatever the agent then calls it.
-    otherwise_called = cancelled and stop_reason != acp.CANCELLED
-    answer = entries.record(
-        link,
-        Kind.ANSWER,
-        session,
-        turn,
-        stop_reason=stop_reason,
-        by=_BY_AGENT,
-        cancelled=otherwise_called or None,
-    )
-    return [*entries.stderr_burst(link, session, turn), answer]
+        turn.take_held()
+        return ending.fail(link, turn)
+    if is_silent(link, turn) or decision.contradicts_success(link.snapshot(turn)):
+        _claim_as_silent(turn)
+        effects = ending.fail(link, turn)
+        # This comes last: if any of it fails, the agent's own answer must still be there to be
+        # sent.
+        turn.take_held()
+        return effects
+    return ending.release(link, turn)
 
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """Note an update that may report a failure that the turn's answer will not."""
     if session.turns and signs.may_report_failed_state(frame.line):
-        _note_state(session, frame)
+        update = jsonrpc.params_of(frame).get("update")
+        for turn in session.turns:
+            turn.evidence.read_state(update)
     if not session.turns or not signs.may_report_failure(frame.line):
         return
     reads = notices.reads(link, frame.line)
@@ -289,15 +239,9 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     if sign is not None and not sign.will_retry:
         for turn in session.turns:
             if reads:
-                turn.evidence.pass_on()
+                turn.evidence.announce(None, passed=True)
             else:
-                turn.evidence.see(sign.verdict)
-
-
-def _note_state(session: Session, frame: Frame) -> None:
-    if late.agents.has_failed_state(jsonrpc.params_of(frame).get("update")):
-        for turn in session.turns:
-            turn.evidence.suspect()
+                turn.evidence.add(Sign.MARGIN, sign.verdict)
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
@@ -308,7 +252,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
         _note_sign(turn, frame)
     if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
         note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
-    return evidence.hides_failure(link, turn)
+    return turn.evidence.speaks_of_failure and decision.contradicts_success(link.snapshot(turn))
 
 
 def _note_sign(turn: Turn, frame: Frame) -> bool:
@@ -316,39 +260,19 @@ def _note_sign(turn: Turn, frame: Frame) -> bool:
     sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
     if sign is None or sign.will_retry:
         return False
-    turn.evidence.see(sign.verdict)
+    turn.evidence.add(Sign.MARGIN, sign.verdict)
     return True
 
 
-def end_silent(link: Link, turn: Turn) -> list[Effect]:
-    """End a turn as failed, since nothing came after an answer that showed nothing."""
-    effects = _end_as_none(link, turn)
-    # This comes last: if any of it fails, the agent's own answer must still be there to be sent.
-    turn.let_go()
-    return effects
+def _claim_as_silent(turn: Turn) -> None:
+    unexplained = decision.unexplained()
+    silent = msgspec.structs.replace(unexplained, reason=SILENT)
+    turn.evidence.add(Sign.CLAIM, silent)
 
 
-def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
-    """End as failed a turn that the agent called a success."""
-    _claim_as_none(turn)
-    return end_failed(link, turn)
-
-
-def _hold_as_none(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
-    """Do the same after a moment, since sources learn late why the last call failed."""
-    _claim_as_none(turn)
-    turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
-    return []
-
-
-def _claim_as_none(turn: Turn) -> None:
-    unexplained = evidence.unexplained()
-    turn.evidence.claim_to_be(msgspec.structs.replace(unexplained, reason=evidence.SILENT))
-
-
-def _may_be_told_more(link: Link, turn: Turn) -> bool:
-    """Return whether another source may say more, and has not been waited for yet."""
-    return link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
+def _may_learn_more(link: Link, turn: Turn) -> bool:
+    """Return whether another source may say more."""
+    return link.expects_hints and turn.state in AT_WORK
 
 
 def end_with_error(
@@ -364,33 +288,15 @@ def end_with_error(
     The `frame` that held it is kept back for a moment if nothing states its cause yet.
     """
     note_payload(link, turn, error, "data")
-    announced = turn.evidence.announced
-    if _speaks_for_itself(link, turn) and announced is not None:
-        turn.step(Event.ERROR)
-        ending.forget(link, turn)
-        told = entries.failure(link, announced)
-        entry = entries.record(link, Kind.ERROR, turn.session, turn, by=_BY_AGENT, **told)
-        return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
+    if _speaks_for_itself(link, turn) and turn.evidence.announced is not None:
+        return ending.pass_failure(link, turn)
     verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
-    sent = SentError(error, ending.redactor(link))
-    turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
-    if frame is not None and _may_be_told_more(link, turn) and evidence.is_vague(link, turn):
+    sent = SentError(error, failures.redactor(link))
+    turn.evidence.add_answer(verdict, sent=sent, state=state)
+    if frame is not None and _may_learn_more(link, turn) and link.decide(turn).vague:
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
-    return end_failed(link, turn)
-
-
-def end_failed(link: Link, turn: Turn) -> list[Effect]:
-    """End the turn as failed, as the agent answered, unless the user had cancelled."""
-    if turn.state is State.WAITING:
-        return []  # it had been answered with one, and is to be sent again
-    if turn.kept is not None:
-        again = resend.instead(link, turn)
-        if again:
-            return again
-    if turn.step(Event.ERROR) is Move.CONFIRM:
-        return ending.confirm_cancelled(link, turn)
-    return ending.fail_turn(link, turn)
+    return ending.fail(link, turn)
 
 
 def _speaks_for_itself(link: Link, turn: Turn) -> bool:
@@ -404,9 +310,9 @@ def _speaks_for_itself(link: Link, turn: Turn) -> bool:
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
     """Take in the payload that an agent may have put into its answer, if it knows the extension."""
-    told = signs.payload_in(object_of(carrier).get(key))
-    if told is not None and turn.evidence.announced is None:
-        turn.evidence.announce(late.payload.read_to_forward(told, ending.redactor(link)))
+    carried = signs.payload_in(object_of(carrier).get(key))
+    if carried is not None and turn.evidence.announced is None:
+        turn.evidence.announce(late.payload.read_to_forward(carried, failures.redactor(link)))
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
@@ -419,9 +325,9 @@ def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
     stop_reason = members.get("stopReason")
     if verdict.type is ErrorType.UNKNOWN:
         if stop_reason is None:
-            claimed = ending.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
-            turn.evidence.claim_to_be(claimed)
+            claimed = failures.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
+            turn.evidence.add(Sign.CLAIM, claimed)
             return
         if stop_reason != acp.STOP_ERROR:
             verdict = msgspec.structs.replace(verdict, reason="unknown_stop_reason")
-    turn.evidence.answer_with(FailedAnswer(verdict=verdict))
+    turn.evidence.add_answer(verdict)

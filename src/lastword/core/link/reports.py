@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from lastword.core.failure.error_object import SentError
-from lastword.core.link import agent_side, ending, entries, prompts, retries, v2
-from lastword.core.link.evidence import FailedAnswer
-from lastword.core.link.retries import Retrying
-from lastword.core.link.turn import Event
+from lastword.core.link import agent_side, ending, entries, failures, prompts, v2
+from lastword.core.link.retries import reporting
+from lastword.core.link.retries.reported import Retrying
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -72,23 +71,22 @@ def receive(link: Link, request_id: bytes, report: HandlerReport) -> list[Effect
     if request is None or request.turn is None:
         return []
     if isinstance(report, Retrying):
-        return retries.told_by_handler(link, request.turn, report)
+        return reporting.announce(link, request.turn, report)
     return _note(link, request.turn, report)
 
 
 def _failed(link: Link, request_id: bytes, turn: Turn, failure: HandlerFailure) -> list[Effect]:
-    sent = None if failure.sent is None else SentError(failure.sent, ending.redactor(link))
+    sent = None if failure.sent is None else SentError(failure.sent, failures.redactor(link))
     failing: Turn | None = turn
     if link.dialect.turn_ends_by_state:
         failing = v2.refused(link, request_id, turn)
     if failing is None:
         return v2.cancelled(link, request_id)
     prompts.note_payload(link, failing, failure.sent, "data")
-    failed = FailedAnswer(
-        verdict=failure.verdict, sent=sent, tried=failure.tried, message=failure.message
+    failing.evidence.add_answer(
+        failure.verdict, sent=sent, tried=failure.tried, message=failure.message
     )
-    failing.evidence.answer_with(failed)
-    return prompts.end_failed(link, failing)
+    return ending.fail(link, failing)
 
 
 def _note(link: Link, turn: Turn, note: Note) -> list[Effect]:
@@ -96,16 +94,16 @@ def _note(link: Link, turn: Turn, note: Note) -> list[Effect]:
     session.progress(link.now)
     if note is Note.PROGRESS:
         return []
-    turn.step(Event.UPDATE)
+    turn.show_progress()
     had_output = turn.facts.output
     if note is Note.OUTPUT:
         turn.facts.note_output()
-        told = [] if had_output else [entries.record(link, Kind.FIRST_OUTPUT, session, turn)]
+        noted = [] if had_output else [entries.record(link, Kind.FIRST_OUTPUT, session, turn)]
     elif note is Note.TOOL_FINISHED:
         turn.facts.note_tool_finished()
-        told = [entries.record(link, Kind.TOOL_ENDED, session, turn)]
+        noted = [entries.record(link, Kind.TOOL_ENDED, session, turn)]
     else:
         safe = note is Note.SAFE_TOOL
         turn.facts.note_tool(safe=safe)
-        told = [entries.record(link, Kind.TOOL_STARTED, session, turn, side_effects=not safe)]
-    return list(told)
+        noted = [entries.record(link, Kind.TOOL_STARTED, session, turn, side_effects=not safe)]
+    return list(noted)

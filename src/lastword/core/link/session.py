@@ -12,19 +12,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.link.choices import Choices
-from lastword.core.link.evidence import TurnEvidence
+from lastword.core.link.decision import Decision, Snapshot, decide, hint_age_seconds
+from lastword.core.link.evidence import Sign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
+from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
-from lastword.core.link.told import ToldRetries
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.core.classify import Verdict
     from lastword.core.failure.attempts import FailedAttempt
-    from lastword.core.link.state import Link
-    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.stderr import StderrRecord
+    from lastword.core.protocol.jsonrpc import Frame, Update
+
+_OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
+"""What comes of the model, which therefore has answered."""
 
 FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
@@ -40,6 +46,7 @@ class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
 
     __slots__ = (
+        "_decision",
         "again_at",
         "cancelled",
         "evidence",
@@ -53,6 +60,7 @@ class Turn:
         "number",
         "overlapped",
         "prompts",
+        "reported",
         "retries",
         "retry_is_certain",
         "running_seen",
@@ -61,15 +69,14 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
-        "told_retries",
         "translated",
         "tried",
         "waited",
         "warned",
     )
 
-    def __init__(self, link: Link, session: Session) -> None:
-        self.number: int = link.next_turn()
+    def __init__(self, number: int, session: Session, now: float, stderr_mark: int) -> None:
+        self.number: int = number
         """Counted from 1 within the link."""
         self.session: Session = session
         self.kept: Frame | None = None
@@ -82,17 +89,18 @@ class Turn:
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision: int = 0
         """How many records it has had under that id."""
-        self.told_retries: ToldRetries = ToldRetries()
-        self._begin(link)
+        self.reported: ReportedRetries = ReportedRetries()
+        self._begin(now, stderr_mark)
 
-    def _begin(self, link: Link) -> None:
+    def _begin(self, now: float, stderr_mark: int) -> None:
         """Reset everything that has happened in the turn."""
         self.state: State = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
-        self.started_at: float = link.now
+        self.started_at: float = now
         self.facts: Facts = Facts()
-        self.evidence: TurnEvidence = TurnEvidence(link.stderr.total)
+        self.evidence: TurnEvidence = TurnEvidence(stderr_mark)
+        self._decision: Decision | None = None
         self.slash: bool = False
         self.overlapped: bool = False
         self.running_seen: bool = False
@@ -110,7 +118,7 @@ class Turn:
         self.held_failure: bool = False
         """Is that answer a failure that says nothing of its cause?"""
         self.retries: int = 0
-        """How many retries of its model call the agent has told of."""
+        """How many retries of its model call the agent has reported."""
         self.retry_is_certain: bool = True
         """Was the last of them more than a failed call, after which there may be another?"""
         self.translated: bool = False
@@ -140,18 +148,20 @@ class Turn:
         """Drop a prompt that was answered while the turn goes on."""
         self.prompts.remove(request_id)
 
-    def take_in(self, request_id: bytes) -> None:
-        """Version 2: note that the agent has taken a prompt in, and so answered it."""
+    def accept(self, request_id: bytes) -> None:
+        """Version 2: note that the agent has accepted a prompt, and so answered it."""
         self.drop_prompt(request_id)
-        self.see_running()
-
-    def see_running(self) -> None:
-        """Version 2: note that the agent is at work on this turn."""
         self.running_seen = True
 
-    def overlap(self) -> None:
-        """Note that another turn's frames look like this one's, so this one may show nothing."""
+    def show_progress(self, *, running: bool = False) -> None:
+        """Note that the agent shows progress; version 2: that its work on this turn is running."""
+        self.running_seen = self.running_seen or running
+        self.step(Event.UPDATE)
+
+    def absorb(self, other: Turn) -> None:
+        """Version 2: end a turn that became part of this one's work, and is as idle as the rest."""
         self.overlapped = True
+        other.step(Event.RESULT)
 
     def cancel(self, due: float, *, waited: bool = False) -> None:
         """Cancel all that the turn is to answer; the agent has until `due` to confirm.
@@ -161,19 +171,23 @@ class Turn:
         self.cancelled = tuple(self.prompts)
         self.waited = self.waited or waited
         if self.step(Event.CANCEL) is Move.CANCEL:
-            self.grant(due)
+            self.stop_due = due
 
     def carry_cancel_of(self, other: Turn) -> None:
         """Take over prompts that were cancelled as part of the other turn, whose grace runs on."""
         self.step(Event.CANCEL)
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
-    def grant(self, due: float) -> None:
-        """Note that the agent was asked to stop, and has until `due` to answer."""
+    def stop(self, event: Event, verdict: Verdict, due: float) -> bool:
+        """Give up on the turn; return whether to tell the agent, which has until `due`."""
+        if self.step(event) is not Move.STOP:
+            return False
+        self.evidence.add(Sign.STOPPED, verdict)
         self.stop_due = due
+        return True
 
-    def end_grace(self) -> Move:
-        """Return what to do now that the agent has not answered in time."""
+    def time_out(self) -> Move:
+        """Return what to do now that a deadline has passed: of the agent's grace, or of a wait."""
         self.stop_due = None
         return self.step(Event.TIMEOUT)
 
@@ -181,7 +195,7 @@ class Turn:
         """Hold the agent's answer back; `failure` says that it is one."""
         self.held, self.held_until, self.held_failure = frame, until, failure
 
-    def let_go(self) -> Frame | None:
+    def take_held(self) -> Frame | None:
         """Return the answer that was held back, if any, and forget it."""
         held, self.held = self.held, None
         return held
@@ -199,41 +213,75 @@ class Turn:
         self.facts.note_request(method)
         if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
             self.evidence.show_other()
-            self.evidence.get_over(now)
-            self.told_retries.forget_wait()
-            self.go_on()
+            self._recover(now)
 
-    def go_on(self) -> None:
-        """Note that the agent has shown something, so that the last retry did follow."""
+    def show(self, update: Update, text: str | None, now: float) -> None:
+        """Take in output: a piece of the turn's message, or something else."""
+        kind = update.session_update
+        if kind in acp.TEXT_KINDS and text is not None:
+            self.evidence.say(text)
+        elif kind in acp.TEXT_KINDS:
+            self.evidence.say_more()
+        elif kind in acp.SHOWN_KINDS:
+            self.evidence.show_other()
+        if kind in _OUTPUT_KINDS:
+            self._recover(now)
+
+    def _recover(self, now: float) -> None:
+        """Note output of the model: it has answered, so the last retry did follow."""
+        self.evidence.recover(now)
+        self.reported.forget_wait()
         self.retry_is_certain = True
+
+    def announce(self, error: AgentError, *, passed: bool) -> None:
+        """Take in the agent's own announcement of a failure, and whether the client gets it."""
+        self.step(Event.UPDATE)
+        self.evidence.announce(error, passed=passed)
+        self.translated = self.translated or not passed
+
+    def decide(self, agent: str, stderr: StderrRecord, now: float) -> Decision:
+        """Return why the turn failed: decided once for what is known of it."""
+        known = self.snapshot(agent, stderr, now)
+        if self._decision is None or self._decision.snapshot != known:
+            self._decision = decide(known)
+        return self._decision
+
+    def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> Snapshot:
+        """Return all that is known of the turn now."""
+        return Snapshot(
+            evidence=self.evidence.copy(),
+            facts=msgspec.structs.replace(self.facts),
+            agent=agent,
+            content=self.session.repetition.content,
+            prompts=tuple(self.session.recent_prompts),
+            slash=self.slash,
+            stderr=stderr,
+            stderr_bytes=stderr.total,
+            hint_age_seconds=hint_age_seconds(self.evidence, now),
+        )
 
     @property
     def tries(self) -> int:
         """How many requests to the provider are known of: a failure that lasts is the last one."""
         return self.retries + (1 if self.retry_is_certain else 0)
 
-    def keep(self, prompt: Frame) -> None:
-        """Keep a prompt that may be sent again; we then report what the agent announces."""
-        self.kept = prompt
-
-    def translate(self) -> None:
-        """Note that the agent's announcement does not reach the client unchanged."""
-        self.translated = True
-
-    def wait(self, tried: FailedAttempt, until: float) -> None:
-        """Note how the prompt failed, and when it is sent again."""
+    def wait(self, tried: FailedAttempt, until: float) -> bool:
+        """Wait until the prompt is sent again, if the turn's state allows another try."""
+        if self.step(Event.RETRY) is not Move.WAIT:
+            return False
         self.tried = (*self.tried, tried)
         self.again_at = until
+        return True
 
     def stop_waiting(self) -> None:
         """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""
         self.tried = self.tried[:-1]
         self.retries -= 1  # the one that was announced and does not follow
 
-    def renew(self, link: Link) -> None:
+    def renew(self, now: float, stderr_mark: int) -> None:
         """Start again, keeping only what the earlier tries amounted to."""
-        self._begin(link)
-        self.told_retries.begin_again()
+        self._begin(now, stderr_mark)
+        self.reported.begin_again()
 
     def add_record(self, failure_id: str) -> int:
         """Count a record that JetBrains AIR gets of the turn's failure; return its number."""
@@ -261,13 +309,13 @@ class Session:
     """What one session of the link has in progress."""
 
     __slots__ = (
-        "asked_for",
         "asking",
         "choices",
         "dismissed",
         "opened",
         "opening",
         "progress_at",
+        "recent_prompts",
         "repetition",
         "session_id",
         "tools",
@@ -285,7 +333,7 @@ class Session:
         self.choices: Choices = Choices()
         self.turns: list[Turn] = []
         self.tools: OpenTools = OpenTools()
-        self.asked_for: deque[bytes | None] = deque(maxlen=KEPT_PROMPTS)
+        self.recent_prompts: deque[bytes | None] = deque(maxlen=KEPT_PROMPTS)
         """The last prompts, as they came; `None` for one that is too long to be kept."""
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
@@ -302,17 +350,22 @@ class Session:
     def open(self, params: dict[str, Any] | None, answer: object) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""
         self.opened, self.opening = True, params
-        self.choices.told(answer)
+        self.choices.read_answer(answer)
 
-    def was_asked(self, prompt: bytes) -> None:
+    def add_prompt(self, prompt: bytes) -> None:
         """Note that a prompt goes to the agent."""
-        self.asked_for.append(prompt if len(prompt) <= MAX_PROMPT_BYTES else None)
+        self.recent_prompts.append(prompt if len(prompt) <= MAX_PROMPT_BYTES else None)
 
-    def begin(self, turn: Turn, now: float) -> None:
-        """Begin a turn."""
+    def begin(self, turn: Turn, now: float, *, again: Frame | None = None) -> None:
+        """Begin a turn; `again` is its prompt if that may be sent again.
+
+        If it may, we report what the agent announces. Among overlapping turns it may not.
+        """
         self.turns.append(turn)
         if len(self.turns) > 1:
             self._overlap()
+        if again is not None and not turn.overlapped:
+            turn.kept = again
         self.opened = True
         self.progress(now)
 
@@ -322,12 +375,14 @@ class Session:
         self.progress(now)
 
     def _overlap(self) -> None:
-        # Those before the last two were handled when the third came.
+        # Another turn's frames look like these ones', so they may show nothing. Those before the
+        # last two were handled when the third came.
         for turn in self.turns[-2:]:
-            turn.overlap()
+            turn.overlapped = True
 
     def carry(self, turn: Turn) -> None:
-        """Version 2: keep prompts that the agent had not taken in for the next stretch of work."""
+        """Version 2: keep prompts that the agent had not accepted for the next stretch of work."""
+        turn.overlapped = True
         self.turns.append(turn)
 
     def end(self, turn: Turn) -> None:
@@ -420,6 +475,6 @@ class Session:
             turn.started_at += seconds
             turn.held_until += seconds
             turn.again_at += seconds
-            turn.told_retries.shift(seconds)
+            turn.reported.shift(seconds)
             if turn.stop_due is not None:
                 turn.stop_due += seconds

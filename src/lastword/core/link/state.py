@@ -18,7 +18,9 @@ from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.decision import Decision, Snapshot
     from lastword.core.link.options import Options
+    from lastword.core.link.retries.hints import Hint
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -41,6 +43,7 @@ class OpenRequest(msgspec.Struct):
         sequence: the count of messages sent to that side when it was sent.
         params: what to remember of its params, for a request that a new agent may need again.
         plain: the line as the client sent it, if the agent was sent a longer one.
+        asks_for_events: whether the client itself asks for events that we might ask for.
     """
 
     method: str
@@ -50,6 +53,12 @@ class OpenRequest(msgspec.Struct):
     sequence: int = 0
     params: dict[str, Any] | None = None
     plain: bytes | None = None
+    asks_for_events: bool = False
+
+    @property
+    def waits_for_resend(self) -> bool:
+        """Whether the agent has answered it with a failure, so that it waits to be sent again."""
+        return self.turn is not None and self.turn.waits
 
     def shift(self, seconds: float) -> None:
         """Shift its clock by the time that it stood still."""
@@ -76,7 +85,10 @@ class Presence(Enum):
 
 
 class Link:
-    """Everything known about one client, one agent, and what is between them."""
+    """Everything known about one client, one agent, and what is between them.
+
+    `core.link.connection` owns it, and sets `now` and `expects_hints`.
+    """
 
     __slots__ = (
         "agent",
@@ -84,7 +96,8 @@ class Link:
         "answered_by_agent",
         "answered_by_client",
         "client",
-        "client_wishes",
+        "client_asked_for_events",
+        "events_refused",
         "expects_hints",
         "from_agent",
         "from_client",
@@ -106,7 +119,6 @@ class Link:
         "turn_ended_at",
         "turns",
         "wakes_soon",
-        "wishes_refused",
         "withdrawn",
     )
 
@@ -137,9 +149,9 @@ class Link:
         self.turns: int = 0
         """How many turns there have been."""
         self.turn_ended_at: float = 0.0
+        """When the last of them ended."""
         self.wakes_soon: bool = False
         """Has a frame that passes set a deadline that is nearer than the limits?"""
-        """When the last of them ended."""
         self.held_error: HeldError | None = None
         self.resent: dict[bytes, Turn] = {}
         """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
@@ -149,18 +161,14 @@ class Link:
         self.redactions: dict[str, int] = {}
         self.expects_hints: bool = False
         """Are there sources beside the pipes that may tell of a failure's cause?"""
-        self.client_wishes: bool = False
+        self.client_asked_for_events: bool = False
         """Did the client itself ask for events that we might ask for?"""
-        self.wishes_refused: bool = False
-        """Did the agent refuse a request of the client's for what we added to it?"""
+        self.events_refused: bool = False
+        """Did the agent refuse a request of the client's because of what we added to it?"""
         self.greeting: bytes | None = None
         """The client's `initialize`, for an agent that is started again."""
         self.started_at: float = 0.0
         """When the client sent it."""
-
-    def at(self, now: float) -> None:
-        """Set the current moment."""
-        self.now = now
 
     @property
     def client_left(self) -> bool:
@@ -180,43 +188,34 @@ class Link:
         self.presence = presence
         return True
 
-    def expect_hints(self, *, present: bool) -> None:
-        """Note whether there are sources outside the pipes."""
-        self.expects_hints = present
+    def ask_plainly(self, request_id: bytes, request: OpenRequest) -> None:
+        """Note that the agent refused a request that we extended: from now on nothing is added.
 
-    def note_client_wishes(self) -> None:
-        """Note that the client itself asked for such events."""
-        self.client_wishes = True
-
-    def note_wishes_refused(self) -> None:
-        """Note that the agent refused a request that we extended: nothing is added any more."""
-        self.wishes_refused = True
+        The client's own request goes to the agent instead.
+        """
+        self.events_refused = True
+        self.client_asks(request_id, msgspec.structs.replace(request, plain=None))
 
     def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
-        """Note the client's profile and its `initialize` as it was sent."""
+        """Note the client's profile and its `initialize`, for any agent that is still to come."""
         self.client = client
         self.started_at = self.now
-        self.will_greet_with(greeting)
-
-    def will_greet_with(self, greeting: bytes) -> None:
-        """Set the `initialize` for any agent that is still to come."""
         self.greeting = greeting
-
-    def knows_agent(self, agent: AgentProfile) -> None:
-        """Note what the agent has said it is."""
-        self.agent = agent
 
     def initialize_answered(self, agent: AgentProfile) -> None:
         """Note that the agent has answered the client's `initialize`."""
-        self.knows_agent(agent)
+        self.agent = agent
         self.initialized = True
 
-    def lost_agent(self, verdict: Verdict) -> None:
-        """Note that there is no agent, and why: requests for it are refused."""
+    def lose_agent(self, verdict: Verdict) -> None:
+        """Note that there is no agent, and why: requests for it are refused, and none is late."""
         self.agent_gone = verdict
+        for session in self.sessions.values():
+            session.resolve_all()
 
-    def has_agent(self) -> None:
-        """Note that there is an agent again."""
+    def regain_agent(self, agent: AgentProfile | None) -> None:
+        """Note that there is an agent again, and what it says it is if it was greeted."""
+        self.agent = agent or self.agent
         self.agent_gone = None
 
     @property
@@ -242,6 +241,7 @@ class Link:
     def client_asks(self, request_id: bytes, request: OpenRequest) -> None:
         """Note a request from the client that waits for its answer."""
         self.from_client[request_id] = request
+        self.client_asked_for_events = self.client_asked_for_events or request.asks_for_events
 
     def client_awaits(self, request_id: bytes) -> bool:
         """Return whether the client has an open request with this id, sent or queued."""
@@ -303,9 +303,16 @@ class Link:
         terminals, self.terminals = self.terminals, {}
         return terminals
 
-    def hold_error(self, held: HeldError) -> None:
-        """Hold back an error without an id."""
-        self.held_error = held
+    def hold_error(self, frame: Frame, until: float) -> bool:
+        """Hold back an error without an id for the one open request, unless that is contradicted.
+
+        Returns whether it is held back.
+        """
+        at_agent = [(asked, r) for asked, r in self.from_client.items() if not r.waits_for_resend]
+        if len(at_agent) != 1 or at_agent[0][1].sequence != self.sent_to_agent:
+            return False
+        self.held_error = HeldError(frame, at_agent[0][0], until)
+        return True
 
     def take_held_error(self) -> HeldError | None:
         """Return the error that was held back, if any, and forget it."""
@@ -343,27 +350,39 @@ class Link:
         """Return the turn of a prompt on its way to the agent: new, unless the prompt is resent."""
         turn = self.resent.pop(request_id, None)
         if turn is None:
-            return Turn(self, session)
-        turn.renew(self)
+            return self.new_turn(session)
+        turn.renew(self.now, self.stderr.total)
         return turn
 
-    def note_turn_end(self) -> None:
-        """Note that a turn has ended."""
+    def new_turn(self, session: Session) -> Turn:
+        """Return a turn that begins now."""
+        self.turns += 1
+        return Turn(self.turns, session, self.now, self.stderr.total)
+
+    def forget(self, turn: Turn) -> None:
+        """Forget a turn that has been answered: nothing waits for it any more."""
+        for prompt in turn.prompts:
+            self.client_has_answer(prompt)
+        turn.session.end(turn)
         self.turn_ended_at = self.now
 
-    def wake_soon(self) -> None:
-        """Note that a frame that passes has set a near deadline."""
+    def decide(self, turn: Turn) -> Decision:
+        """Return why the turn failed."""
+        return turn.decide(self.agent.name, self.stderr, self.now)
+
+    def snapshot(self, turn: Turn) -> Snapshot:
+        """Return all that is known of the turn now."""
+        return turn.snapshot(self.agent.name, self.stderr, self.now)
+
+    def withhold_retry(self, turn: Turn, hint: Hint) -> None:
+        """Withhold a retry without a cause for a moment: the wait sets a near deadline."""
+        turn.reported.withhold(hint, self.now)
         self.wakes_soon = True
 
     def take_wake(self) -> bool:
-        """Return whether one has, and forget it."""
+        """Return whether a frame that passes has set a near deadline, and forget it."""
         woken, self.wakes_soon = self.wakes_soon, False
         return woken
-
-    def next_turn(self) -> int:
-        """Return the number of a new turn, from 1."""
-        self.turns += 1
-        return self.turns
 
     def next_incident(self) -> str:
         """Return an id for a failure, unique within the record."""

@@ -27,8 +27,8 @@ class StderrRecord:
         "came_at",
         "looked_at",
         "looked_to",
+        "recorded",
         "since_frame",
-        "told",
         "total",
     )
 
@@ -37,8 +37,8 @@ class StderrRecord:
         self._tail: list[bytes] = []
         self._tail_bytes = 0
         self.total: int = 0
-        self.told: int = 0
-        """How many bytes the record knows of."""
+        self.recorded: int = 0
+        """How many bytes the session record has entries for."""
         self.since_frame: int = 0
         """Bytes since the agent's last valid frame."""
         self.came_at: float = 0.0
@@ -47,8 +47,8 @@ class StderrRecord:
         """When it was last looked at, while a turn was open, and how far."""
         self.looked_to: int = 0
 
-    def receive(self, data: bytes, now: float = 0.0) -> None:
-        """Take in bytes."""
+    def receive(self, data: bytes, now: float = 0.0, *, looked_at: bool = False) -> None:
+        """Take in bytes; `looked_at` skips them, since it is uncertain which turn they are of."""
         self.came_at = now
         self.total += len(data)
         self.since_frame += len(data)
@@ -60,6 +60,8 @@ class StderrRecord:
         # Joined only when twice the bound is there, so that a flood does not cost a copy per chunk.
         if self._tail_bytes > 2 * TAIL_BYTES or len(self._tail) > _MAX_PIECES:
             self._compact()
+        if looked_at:
+            self.looked_to = self.total
 
     def receive_log(self, data: bytes) -> None:
         """Take in bytes that came by another way, and do not count towards a flood."""
@@ -70,19 +72,17 @@ class StderrRecord:
         """Restart the count: the agent sent a frame, or was stopped for its flood."""
         self.since_frame = 0
 
-    def note_told(self) -> None:
-        """Note that the record knows of everything so far."""
-        self.told = self.total
+    def take_unrecorded(self) -> int:
+        """Return how many bytes the session record has no entry for; the caller writes one."""
+        count = self.total - self.recorded
+        self.recorded = self.total
+        return count
 
     def news(self, since: int, now: float) -> str:
         """Return the end of what came after the first `since` bytes and after the last look."""
         since = max(since, self.looked_to, self.total - LOOK_BYTES)
         self.looked_at, self.looked_to = now, self.total
         return self.tail(since)
-
-    def pass_over(self) -> None:
-        """Skip what came until now: it is not certain which turn it belongs to."""
-        self.looked_to = self.total
 
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]

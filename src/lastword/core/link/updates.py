@@ -12,9 +12,10 @@ from msgspec import UNSET
 
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, late, prompts, retries, runaway, v2
+from lastword.core.link import ending, entries, failures, late, prompts, runaway, v2
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.facts import text_of
+from lastword.core.link.retries import reporting
 from lastword.core.link.session import FOREGROUND
 from lastword.core.link.turn import AT_WORK, Event, State
 from lastword.core.protocol import acp, jsonrpc
@@ -22,13 +23,11 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.session import Session, Turn
+    from lastword.core.link.session import Session
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Update
 
 _OPEN_OR_SAME = acp.OPEN_TOOL | {None}
-_OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
-"""What comes of the model, which therefore has answered."""
 _NO_UPDATE = jsonrpc.Update()
 
 
@@ -49,7 +48,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return [Drop("translated")]
     retry: list[Effect] = []
     if update.session_update in acp.AGENT_RETRY_KINDS:
-        retry = retries.announced(link, session, frame)
+        retry = reporting.record_announced(link, session, frame)
         if not link.client.retry:
             return [Drop("not_asked_for"), *retry]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
@@ -62,10 +61,10 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             told = _tool_entries(link, session, update, before=before)
     effects = [*_note(link, session, update, tool_kind), *told, *retry, *released, FORWARD]
     if update.session_update == "session_info_update":
-        effects += retries.told(link, session, frame)
+        effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
     if session.turns and session.repetition.is_too_much(update):
-        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
+        verdict = failures.own_failure(ErrorType.AGENT_STALLED, "runaway")
         effects += ending.stop_session(link, session, Event.STOP, verdict)
     return effects
 
@@ -76,14 +75,14 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
-    of_retry = is_text and retries.is_retry_text(link, text)
-    by_form = is_text and not of_retry and retries.is_retry_by_form(session, text)
+    of_retry = is_text and reporting.is_retry_text(link, text)
+    by_form = is_text and not of_retry and reporting.is_retry_by_form(session, text)
     if of_retry or by_form:
-        effects += retries.told_in_text(link, session, text or "")
+        effects += reporting.read_text(link, session, text or "")
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
-            turn.step(Event.UPDATE)
+            turn.show_progress()
         # A chunk with an empty text shows nothing, and neither does one about a retry. What the
         # agent says after we have told it to stop is about that.
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
@@ -92,27 +91,12 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
         if by_form:
             turn.evidence.say_of_retry(text or "")
         else:
-            _show(turn, update, text if is_text else None, link.now)
+            turn.show(update, text if is_text else None, link.now)
         had_output = turn.facts.output
         turn.facts.note(update, tool_kind)
         if turn.facts.output and not had_output:
             effects.append(entries.record(link, Kind.FIRST_OUTPUT, session, turn))
     return effects
-
-
-def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
-    """Note that the turn shows something: a piece of its message, or something else."""
-    known, kind = turn.evidence, update.session_update
-    if kind in acp.TEXT_KINDS and text is not None:
-        known.say(text)
-    elif kind in acp.TEXT_KINDS:
-        known.say_more()
-    elif kind in acp.SHOWN_KINDS:
-        known.show_other()
-    if kind in _OUTPUT_KINDS:
-        known.get_over(now)
-        turn.told_retries.forget_wait()
-        turn.go_on()
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
@@ -194,7 +178,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
         for turn in session.turns:
-            turn.evidence.get_over(link.now)
+            turn.evidence.recover(link.now)
         link.stderr.count_anew()
     return taken
 
@@ -217,7 +201,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     for turn in session.turns:
         if turn.held is not None or turn.state is State.SENT:
             return None
-        if turn.evidence.hint is not None or turn.told_retries.waits:
+        if turn.evidence.hint is not None or turn.reported.waits:
             return None
     return session
 
@@ -277,21 +261,18 @@ def _release_held(link: Link, session: Session) -> list[Effect]:
     effects: list[Effect] = []
     for turn in list(session.turns):
         if turn.held is not None:
-            effects += prompts.release_held(link, turn)
+            effects += ending.release(link, turn)
     return effects
 
 
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    error = late.payload.read_to_forward(late.payload.payload_of(update), ending.redactor(link))
+    error = late.payload.read_to_forward(late.payload.payload_of(update), failures.redactor(link))
     may_be_none = any(turn.kept is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     for turn in session.turns:
-        turn.step(Event.UPDATE)
-        turn.evidence.announce(error, passed=passes)
-        if not passes:
-            turn.translate()
+        turn.announce(error, passed=passes)
     return [FORWARD] if passes else [Drop("translated")]
 
 
@@ -310,7 +291,7 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
     told = signs.payload_in(meta)
     if told is None:
         return False
-    error = late.payload.read_to_forward(told, ending.redactor(link))
+    error = late.payload.read_to_forward(told, failures.redactor(link))
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

@@ -9,26 +9,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure import ladder
-from lastword.core.link import ending, prompts
+from lastword.core.link import ending, failures, prompts
 from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
-from lastword.core.link.session import FOREGROUND, Turn
+from lastword.core.link.session import FOREGROUND
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import Event, State
+from lastword.core.link.turn import State
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
-    from lastword.core.link.session import Session
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame, Update
 
 
 def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> list[Effect]:
-    """Note that the agent took a prompt in, or refused it."""
+    """Note that the agent accepted a prompt, or refused it."""
     error = jsonrpc.loads(frame.message.error)
     if error is None:
         turn = _apart(link, request_id, turn)
         link.client_has_answer(request_id)
-        turn.take_in(request_id)
+        turn.accept(request_id)
         turn.session.progress(link.now)
         return [FORWARD]
     failing = refused(link, request_id, turn)
@@ -45,7 +45,7 @@ def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
     late = turn.state is State.CANCELLING and not turn.running_seen
     if not late or request_id in turn.cancelled or turn not in turn.session.turns:
         return turn
-    ending.forget(link, turn)
+    link.forget(turn)
     _carry_on(link, turn)
     return link.from_client[request_id].turn or turn
 
@@ -61,7 +61,7 @@ def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
         for prompt in turn.prompts:
             _apart(link, prompt, turn)
         return None
-    alone = Turn(link, turn.session)
+    alone = link.new_turn(turn.session)
     alone.add_prompt(request_id)
     return alone
 
@@ -82,10 +82,9 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
         return [FORWARD]
     for other in list(session.turns):
         if other is not turn and other.running_seen and not other.prompts:
-            # It began after a cancel, and was taken in: it is as idle as the rest.
-            turn.overlap()
-            other.step(Event.RESULT)
-            ending.forget(link, other)
+            # It began after a cancel, and became part of the work.
+            turn.absorb(other)
+            link.forget(other)
     if update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
         return _ended_by_error(link, turn, frame)
     if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
@@ -97,13 +96,11 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
 def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
     if not session.turns and update.state in {"running", "requires_action"}:
         # Work that the agent began by itself: it too must come to an end.
-        session.begin(Turn(link, session), link.now)
+        session.begin(link.new_turn(session), link.now)
     alone = len(session.turns) == 1
     for turn in session.turns:
         # A prompt cancelled before it was taken in is not part of another one's work.
-        if alone or turn.state is not State.CANCELLING:
-            turn.see_running()
-        turn.step(Event.UPDATE)
+        turn.show_progress(running=alone or turn.state is not State.CANCELLING)
     if update.state == "requires_action":
         session.asked_in_foreground(link.now)
     else:
@@ -116,7 +113,7 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     state = jsonrpc.params_of(frame).get("update", {})
     error = state.get("error")
     # It goes into a frame of ours, which must not contain a secret.
-    clean = ending.redactor(link).json(state)
+    clean = failures.redactor(link).json(state)
     error = error if isinstance(error, dict) else {}
     effects = prompts.end_with_error(link, turn, error, state=clean)
     if FORWARD in effects:
@@ -127,19 +124,19 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
 
 def _ended(link: Link, turn: Turn, frame: Frame, update: Update) -> list[Effect]:
     if prompts.denies_cancel(turn, update.stop_reason):
-        params = ending.redactor(link).json(jsonrpc.params_of(frame))
+        params = failures.redactor(link).json(jsonrpc.params_of(frame))
         params["update"]["stopReason"] = acp.CANCELLED
-        told = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
-        effects = prompts.finish_as_cancelled(link, turn, update.stop_reason, told)
+        idle = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
+        effects = ending.finish_as_cancelled(link, turn, update.stop_reason, idle)
     else:
-        effects = prompts.finish(link, turn, update.stop_reason)
+        effects = ending.finish(link, turn, update.stop_reason)
     if turn.state is State.ENDED:
         _carry_on(link, turn)
     return effects
 
 
 def _carry_on(link: Link, turn: Turn) -> None:
-    """Keep prompts that the ended work had not taken in for the next stretch of work."""
+    """Keep prompts that the ended work had not accepted for the next stretch of work."""
     cancelled = [prompt for prompt in turn.prompts if prompt in turn.cancelled]
     joining = [prompt for prompt in turn.prompts if prompt not in turn.cancelled]
     if cancelled:
@@ -151,8 +148,7 @@ def _carry_on(link: Link, turn: Turn) -> None:
 
 
 def _carried(link: Link, session: Session, prompts: list[bytes]) -> Turn:
-    turn = Turn(link, session)
-    turn.overlap()
+    turn = link.new_turn(session)
     session.carry(turn)
     for prompt in prompts:
         turn.add_prompt(prompt)

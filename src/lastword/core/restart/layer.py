@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.link import ending
+from lastword.core.link import failures
 from lastword.core.link.effects import Effect, Kill, Send, Side, forwarded_as
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart import replay, sessions
@@ -20,8 +20,8 @@ from lastword.core.restart.state import RestartState
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
-    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
+    from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.core.link.state import Link
 
 
@@ -127,7 +127,7 @@ class RestartLayer:
         if side is Side.CLIENT:
             effects = self._connection.receive_eof(side, cause, now)
             return self._for_agent(effects + replay.client_left(self._connection, self.state))
-        verdict = cause or ending.hung_up()
+        verdict = cause or failures.hung_up()
         effects = self._connection.receive_eof(side, verdict, now)
         return effects + replay.agent_lost(self._connection, self.state, verdict)
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import client_side, ending, entries, late, resend
+from lastword.core.link import ending, entries, failures, late, requests, resend
 from lastword.core.link.effects import (
     Answer,
     Drop,
@@ -24,7 +24,7 @@ from lastword.core.link.effects import (
     Side,
     forwarded_as,
 )
-from lastword.core.link.handshake import read_agent
+from lastword.core.link.handshake import read_agent, read_client
 from lastword.core.link.session import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.restart import sessions
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.handshake import AgentProfile
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
 
 OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
@@ -51,16 +52,16 @@ NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
 def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
     """Handle the loss of the agent; every open request has been answered."""
     link = connection.link
-    link.lost_agent(verdict)
+    link.lose_agent(verdict)
     waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
-    effects = _enqueue(connection, state, waiting)
-    if verdict.reason == ending.SPAWN_FAILED:
+    effects = _refuse_unqueued(connection, state.enqueue_all(waiting))
+    if verdict.reason == failures.SPAWN_FAILED:
         state.not_started(link.now)
         return effects + _refuse_all(connection, state.take_queue(), verdict)
     state.crashed(link.now)
     if state.looping:
         loop = _looping(verdict)
-        link.lost_agent(loop)
+        link.lose_agent(loop)
         return effects + _refuse_all(connection, state.take_queue(), loop)
     return effects + (_start(connection, state) if state.queue else [])
 
@@ -68,20 +69,18 @@ def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) ->
 def client_left(connection: Connection, state: RestartState) -> list[Effect]:
     """Handle the client's departure; it may still read the fate of what waits."""
     gone = connection.link.agent_gone
-    verdict = gone or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+    verdict = gone or failures.own_failure(ErrorType.AGENT_STALLED, "no_answer")
     return _refuse_all(connection, state.take_all(), verdict)
 
 
 def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
     """Prepare for the next agent while this one is killed for not letting go of an ended turn."""
-    state.kills_agent()
-    return _enqueue(connection, state, unsent)
+    return _refuse_unqueued(connection, state.replace_agent(unsent))
 
 
-def _enqueue(connection: Connection, state: RestartState, waiting: Iterable[Frame]) -> list[Effect]:
-    """Queue frames for the next agent, and answer those for which there is no room."""
-    full = [frame for frame in waiting if not state.enqueue(frame)]
-    return _refuse_all(connection, full, _no_room()) if full else []
+def _refuse_unqueued(connection: Connection, frames: list[Frame]) -> list[Effect]:
+    """Answer the frames for which there is no room in the queue."""
+    return _refuse_all(connection, frames, _no_room()) if frames else []
 
 
 def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) -> list[Effect]:
@@ -92,7 +91,7 @@ def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) 
 
 def _looping(verdict: Verdict) -> Verdict:
     """Return the answer to every request while the agent does nothing but crash."""
-    loop = ending.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
+    loop = failures.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
     return msgspec.structs.replace(
         loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
     )
@@ -100,9 +99,8 @@ def _looping(verdict: Verdict) -> Verdict:
 
 def _start(connection: Connection, state: RestartState) -> list[Effect]:
     link = connection.link
-    if link.client_left or not state.may_start(link.now):
+    if link.client_left or not state.start(link.now):
         return []
-    state.starts()
     return [entries.record(link, Kind.AGENT_RESTARTED, attempt=state.generation + 1), Restart()]
 
 
@@ -121,15 +119,17 @@ def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[
     if frame.message.error is not UNSET:
         error = jsonrpc.loads(frame.message.error)
         return _give_up(connection, state, late.classify.classify_rpc_error(error))
-    link = connection.link
-    link.knows_agent(read_agent(jsonrpc.loads(frame.message.result)))
-    return [entries.agent_ready(link), *_serve(connection, state)]
+    agent = read_agent(jsonrpc.loads(frame.message.result))
+    return _serve(connection, state, agent)
 
 
-def _serve(connection: Connection, state: RestartState) -> list[Effect]:
+def _serve(
+    connection: Connection, state: RestartState, greeted: AgentProfile | None = None
+) -> list[Effect]:
+    """Send the new agent what waits for it; if we greeted it, it is known what it is."""
     state.serves()
-    connection.link.has_agent()
-    effects: list[Effect] = []
+    connection.link.regain_agent(greeted)
+    effects: list[Effect] = [] if greeted is None else [entries.agent_ready(connection.link)]
     for frame in state.take_queue():
         taken_in = from_the_client(connection, state, frame)
         effects += forwarded_as(taken_in, Send(Side.AGENT, frame.line))
@@ -138,7 +138,7 @@ def _serve(connection: Connection, state: RestartState) -> list[Effect]:
 
 def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
     """Give up a new process that does not work, and tell whoever waits for it."""
-    connection.link.lost_agent(verdict)
+    connection.link.lose_agent(verdict)
     return [*_refuse_all(connection, state.take_queue(), verdict), Kill()]
 
 
@@ -156,7 +156,7 @@ def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
     session = connection.link.sessions.get(frame.message.session_id or "")
     if frame.message.method != acp.PROMPT or session is None:
         return []
-    return resend.give_up(connection.link, session)
+    return ending.give_up_wait(connection.link, session)
 
 
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
@@ -195,7 +195,7 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
 
 
 def _no_room() -> Verdict:
-    return ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+    return failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
 
 
 def _while_down(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
@@ -204,16 +204,16 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
     if message.method is None:
         return connection.receive(Side.CLIENT, frame, link.now)
     if message.id is UNSET:
-        again = resend.cancelled_by(link, message) if message.method in CANCELS else []
+        again = ending.cancelled_by(link, message) if message.method in CANCELS else []
         return [*_cancel_waiting(connection, state, message), *again, Drop("agent_gone")]
     if state.refuses(link.now) and link.agent_gone is not None:
         return sessions.refuse(link, frame, link.agent_gone)
     if message.method == acp.INITIALIZE:
-        link.will_greet_with(frame.line)
+        link.greeted_by(read_client(frame.readable), frame.line)
     # A session that is closed no longer needs any of its prompts.
     closes = message.method == acp.CLOSE
     cancelled = _cancel_waiting(connection, state, message) if closes else []
-    cancelled += resend.cancelled_by(link, message) if closes else []
+    cancelled += ending.cancelled_by(link, message) if closes else []
     if not state.enqueue(frame):
         cancelled += sessions.refuse(link, frame, _no_room())
     return [*cancelled, *_start(connection, state)]
@@ -225,7 +225,7 @@ def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelop
     effects: list[Effect] = []
     for frame in state.take(lambda waiting: _is_cancelled(waiting.message, cancel)):
         session = link.session(frame.message.session_id or "")
-        effects += client_side.cancel_unsent(link, session, frame)
+        effects += ending.cancel_unsent(link, session, frame)
     return effects
 
 
@@ -259,7 +259,7 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
         sessions.note_choices(state, frame)
         return [Drop("replay")]
     if sessions.asks_too_early(state, message):
-        refused = ending.refuse(message.request_id or jsonrpc.NULL_ID, message.method)
+        refused = requests.refuse(message.request_id or jsonrpc.NULL_ID, message.method)
         return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
     renamed = _renamed(state, frame)
     if renamed is None:
@@ -293,7 +293,7 @@ def _answer_is_lost(
     if own is None:
         return []
     if own.purpose is Purpose.GREET:
-        broken = ending.own_failure(ErrorType.PROTOCOL_ERROR, reason)
+        broken = failures.own_failure(ErrorType.PROTOCOL_ERROR, reason)
         return _give_up(connection, state, broken)
     error = msgspec.Raw(jsonrpc.dumps({"code": acp.INTERNAL_ERROR, "message": reason}))
     failed = jsonrpc.Frame(b"", jsonrpc.Envelope(error=error))
@@ -357,7 +357,7 @@ def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
     effects: list[Effect] = []
     for own in state.take_due(connection.link.now):
         if own.purpose is Purpose.GREET:
-            stalled = ending.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            stalled = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
             effects += _give_up(connection, state, stalled)
         else:
             effects += sessions.given_up(connection, state, own)

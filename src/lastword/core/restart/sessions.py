@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, wishes
+from lastword.core.link import ending, entries, extra_events, failures, requests
 from lastword.core.link.choices import Choices
 from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
@@ -58,7 +58,7 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     in_force = Choices(shown.mode_option)
     state.brings_back(session_id, ReturningSession([frame], settings, in_force))
     opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
-    params = wishes.with_wish(link, opening)
+    params = extra_events.extended_params(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
     # A session being restored has one such request open, and such a request has one session.
     request_id = state.ask(Purpose.BRING_BACK, due, session_id)
@@ -80,15 +80,14 @@ def answered(
     if returning is None:
         return []
     refused = own.purpose is Purpose.BRING_BACK and frame.message.error is not UNSET
-    if refused and returning.reopening is not None:
-        returning.our_way_failed()
+    if refused and returning.fall_back():
         return []
     if refused and not returning.reopened:
-        said = jsonrpc.loads(frame.message.error)
-        reason = said.get("message") if isinstance(said, dict) else None
+        reason = object_of(jsonrpc.loads(frame.message.error)).get("message")
+        text = reason if isinstance(reason, str) else ""
         # Cut after redaction: half a key is no longer recognised as one.
-        told = ending.redactor(link)(reason)[:MAX_SAID_CHARS] if isinstance(reason, str) else None
-        return _lose(link, state, own.session_id, returning.waiting, why="refused", said=told)
+        clean = failures.redactor(link)(text)[:MAX_SAID_CHARS] or None
+        return _lose(link, state, own.session_id, returning.waiting, why="refused", said=clean)
     if frame.message.error is UNSET:
         returning.answered(jsonrpc.loads(frame.message.result))
     return _go_on(connection, state, own.session_id, returning)
@@ -99,8 +98,7 @@ def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> li
     returning = state.returning.get(own.session_id)
     if returning is None:
         return []
-    if own.purpose is Purpose.BRING_BACK and returning.reopening is not None:
-        returning.our_way_failed()
+    if own.purpose is Purpose.BRING_BACK and returning.fall_back():
         return []
     if own.purpose is Purpose.SET_AGAIN or returning.reopened:
         return _go_on(connection, state, own.session_id, returning)
@@ -168,7 +166,7 @@ def note_choices(state: RestartState, frame: Frame) -> None:
     """Note what a session reports of its mode and options while it is restored."""
     session_id = frame.message.session_id or ""
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    state.returning[session_id].told(session_id, update)
+    state.returning[session_id].reported(session_id, update)
 
 
 def _tell_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
@@ -218,7 +216,7 @@ def _lose(  # noqa: PLR0913 - what is reported of the loss, by name
 
 def lost_verdict() -> Verdict:
     """Return the verdict for a session that could not be restored."""
-    return ending.own_failure(ErrorType.AGENT_CRASH, CONTEXT_LOST)
+    return failures.own_failure(ErrorType.AGENT_CRASH, CONTEXT_LOST)
 
 
 def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
@@ -229,7 +227,7 @@ def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
     if message.method == acp.PROMPT:
         return ending.refuse_prompt(link, link.session(message.session_id or ""), frame, verdict)
     request = OpenRequest(message.method, message.session_id)
-    return ending.fail_request(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
+    return requests.fail(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
 
 
 def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:

@@ -123,21 +123,20 @@ class ReturningSession(msgspec.Struct):
         """Whether nothing that the agent reports of it was asked for by the client."""
         return self.ours and self.reopening is None and not self.reopened
 
-    def reopens(self, request_id: bytes) -> None:
-        """Note that the client opens it itself."""
-        self.reopening = request_id
-
     def reopen_answered(self, answer: object, *, opened: bool) -> None:
         """Note the answer to the client's own request, and whether it opened the session."""
         self.reopening, self.reopened = None, opened
         if opened:
             # Our own request was answered before, or counts for less: the client has this answer.
-            self.in_force.told(answer)
+            self.in_force.read_answer(answer)
             self._note_list(answer)
 
-    def our_way_failed(self) -> None:
-        """Note that our own request did not restore it."""
+    def fall_back(self) -> bool:
+        """Leave it to the client's own request, if one is open, to restore the session."""
+        if self.reopening is None:
+            return False
         self.ours = False
+        return True
 
     def let_wait(self, frame: Frame) -> None:
         """Queue a frame from the client for the session."""
@@ -153,16 +152,16 @@ class ReturningSession(msgspec.Struct):
         if self.setting is not None:
             self.in_force.chose(*self.setting, answer)
         else:
-            self.in_force.told(answer)
+            self.in_force.read_answer(answer)
         self._note_list(answer)
 
-    def told(self, session_id: str, update: dict[str, Any]) -> None:
+    def reported(self, session_id: str, update: dict[str, Any]) -> None:
         """Note what the session reports of its mode and options in the meantime."""
         self.in_force.changed(session_id, update)
         self._note_list(update)
 
-    def _note_list(self, told: object) -> None:
-        listed = object_of(told).get("configOptions")
+    def _note_list(self, answer: object) -> None:
+        listed = object_of(answer).get("configOptions")
         if isinstance(listed, list):
             self.listed = listed
 
@@ -238,9 +237,12 @@ class RestartState:
         """Return whether the agent keeps crashing, so that a request is not worth a start yet."""
         return self.stage is Stage.DOWN and self.looping and now < self.not_before
 
-    def starts(self) -> None:
-        """Note that the shell is asked to start an agent."""
+    def start(self, now: float) -> bool:
+        """Return whether an agent may be started now: if it may, the shell is asked to."""
+        if not self.may_start(now):
+            return False
         self.stage = Stage.STARTING
+        return True
 
     def started(self, now: float) -> None:
         """Note that a new process runs."""
@@ -253,9 +255,10 @@ class RestartState:
         self.stage = Stage.UP
         self.looping = False
 
-    def kills_agent(self) -> None:
-        """Note that the shell is asked to end the agent, so that another takes its place."""
+    def replace_agent(self, unsent: Iterable[Frame]) -> list[Frame]:
+        """Queue frames for the next agent while this one is ended; return those without room."""
         self.killed_by_us = True
+        return self.enqueue_all(unsent)
 
     def crashed(self, now: float) -> None:
         """Note that the agent is gone, and compute when the next one may start."""
@@ -298,6 +301,10 @@ class RestartState:
         self.queue.append(frame)
         self.queued_bytes += size
         return True
+
+    def enqueue_all(self, frames: Iterable[Frame]) -> list[Frame]:
+        """Queue frames for the agent; return those for which there is no more room."""
+        return [frame for frame in frames if not self.enqueue(frame)]
 
     def take(self, wanted: Callable[[Frame], bool]) -> list[Frame]:
         """Remove and return the wanted frames among those that wait for the agent or a session."""
@@ -356,7 +363,7 @@ class RestartState:
             self.returning[session_id] = ReturningSession([], [], ours=False)
         returning = self.returning.get(session_id)
         if returning is not None:
-            returning.reopens(request_id)
+            returning.reopening = request_id
 
     def not_back(self, session_id: str) -> bool:
         """Return whether the client knows a session with this id that the agent does not have."""

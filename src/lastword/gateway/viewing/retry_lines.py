@@ -13,8 +13,7 @@ from lastword.core.classify.evidence import Verdict
 from lastword.core.failure import wording
 from lastword.core.failure.payload import read_retry
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link.retries import Retrying
-from lastword.core.link.told import ToldRetries
+from lastword.core.link.retries.reported import ReportedRetries, Retrying
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
@@ -31,7 +30,7 @@ class WaitLines:
     """The waits of one session's turn."""
 
     def __init__(self) -> None:
-        self._told = ToldRetries()
+        self._reported = ReportedRetries()
 
     def note(self, frame: Frame, now: float) -> None:
         """Take in the agent's output."""
@@ -41,23 +40,25 @@ class WaitLines:
         kind = update.session_update
         if kind in acp.AGENT_RETRY_KINDS:
             word = retrying(frame.line)
-            self._told.tell(word, None, now, since=now)
+            self._reported.add(word, None, now, since=now)
         elif kind in acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS:
-            self._told.forget_wait()
+            self._reported.forget_wait()
 
     def end(self) -> None:
         """Note the end of the turn."""
-        self._told = ToldRetries()
+        self._reported = ReportedRetries()
 
     @property
     def due(self) -> float | None:
         """Return when a line is due."""
-        return self._told.due
+        return self._reported.due
 
     def take(self, now: float) -> str:
         """Return the line that is due; empty if none is."""
-        word = self._told.take_due(now)
-        return sentence(word, passed_seconds=now - self._told.word_at) if word is not None else ""
+        retry = self._reported.take_due(now)
+        if retry is None:
+            return ""
+        return sentence(retry, passed_seconds=now - self._reported.last_at)
 
 
 def retrying(line: bytes) -> Retrying:

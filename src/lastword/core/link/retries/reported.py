@@ -1,8 +1,8 @@
-"""Retries that a turn's client already knows of, and the wait that they add up to.
+"""Retries that were reported to a turn's client, and the wait that they add up to.
 
 Owns which of several sources says something new, how long a retry without a cause waits for a
 source that knows it, and when a client that reads neither `agent_retry` nor notices is due a line.
-`core.link.retries` does the reporting.
+`core.link.retries.reporting` does the reporting.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
-    from lastword.core.link.hints import Hint, HintSource
-    from lastword.core.link.retries import Retrying
+    from lastword.core.classify import Verdict
+    from lastword.core.link.retries.hints import Hint, HintSource
 
 SHOW_AFTER_SECONDS = 5.0
 """A wait is shown in the conversation once it has lasted this long in all: most retries help
@@ -26,41 +28,57 @@ SAME_CALL_SECONDS = 0.3
 """What one source says of failed calls so soon after another is about the same one: an agent that
 tries again waits as long."""
 
-KEPT_SECONDS = 0.25
+WITHHELD_SECONDS = 0.25
 """How long a retry whose source knows no cause is withheld: a journal has the line by then (pi
 writes it 0.06 s before it says that it tries again), and it is looked at before this clock."""
 
 
-class ToldRetries:
-    """What one turn's client knows of the retries in it."""
+class Retrying(msgspec.Struct, frozen=True, kw_only=True):
+    """A model call that is about to be tried again.
+
+    Attributes:
+        verdict: why the last try failed.
+        attempt: the number of the next try; the first was 1.
+        max_attempts: the most tries that there will be, if known.
+        wait_seconds: how long from now.
+    """
+
+    verdict: Verdict
+    attempt: int
+    max_attempts: int | None = None
+    wait_seconds: float | None = None
+
+
+class ReportedRetries:
+    """The retries of one turn that its client knows of."""
 
     __slots__ = (
         "_attempt",
-        "_kept",
         "_shown",
         "_shown_at",
         "_source",
         "_source_at",
-        "kept_until",
+        "_withheld",
+        "last",
+        "last_at",
         "since",
-        "word",
-        "word_at",
+        "withheld_until",
     )
 
     def __init__(self) -> None:
         self._attempt = 0
         """The greatest number of an attempt that was reported."""
         self._source: HintSource | None = None
-        """Who told last."""
+        """Which source was the last."""
         self._source_at: float = -math.inf
         """And of a call that had failed when."""
-        self.word: Retrying | None = None
+        self.last: Retrying | None = None
         """The last retry, as long as the agent has shown nothing since."""
-        self.word_at: float = 0.0
+        self.last_at: float = 0.0
         self.since: float = 0.0
         """Since when the turn waits."""
-        self._kept: Hint | None = None
-        self.kept_until: float | None = None
+        self._withheld: Hint | None = None
+        self.withheld_until: float | None = None
         """When a retry that waits for its cause is reported."""
         self._shown: Retrying | None = None
         self._shown_at: float | None = None
@@ -78,9 +96,9 @@ class ToldRetries:
             return max(self._attempt, 1) + 1 if own and not same else None
         return hint.attempt if hint.attempt > self._attempt else None
 
-    def tell(
+    def add(
         self,
-        word: Retrying,
+        retry: Retrying,
         source: HintSource | None,
         now: float,
         *,
@@ -92,47 +110,47 @@ class ToldRetries:
         Its wait starts now; the call that it follows had failed at `since`. `attempt` is its number
         by the source's count, if that is another.
         """
-        if self.word is None:
+        if self.last is None:
             self.since = since
-        self._attempt = max(self._attempt, attempt or word.attempt)
+        self._attempt = max(self._attempt, attempt or retry.attempt)
         self._source = source or self._source
         self._source_at = since
-        self.word, self.word_at = word, now
+        self.last, self.last_at = retry, now
 
-    def passed(self, attempt: int | None, source: HintSource) -> None:
+    def add_passed(self, attempt: int | None, source: HintSource) -> None:
         """Note that the agent itself reported a retry to the client."""
         self._attempt = max(self._attempt, attempt or max(self._attempt, 1) + 1)
         self._source = source
 
-    def keep(self, hint: Hint, now: float) -> None:
+    def withhold(self, hint: Hint, now: float) -> None:
         """Keep a retry without a cause until one is known."""
-        self._kept, self.kept_until = hint, now + KEPT_SECONDS
+        self._withheld, self.withheld_until = hint, now + WITHHELD_SECONDS
 
-    def take_kept(self) -> Hint | None:
+    def take_withheld(self) -> Hint | None:
         """Return the retry that waits for its cause, if any, and forget it."""
-        kept, self._kept, self.kept_until = self._kept, None, None
-        return kept
+        hint, self._withheld, self.withheld_until = self._withheld, None, None
+        return hint
 
     def begin_again(self) -> None:
         """Count tries anew for a prompt that is sent again, keeping what was shown."""
-        self._attempt, self._source, self.word = 0, None, None
+        self._attempt, self._source, self.last = 0, None, None
         self._source_at = -math.inf
-        self.take_kept()
+        self.take_withheld()
 
     def forget_wait(self) -> None:
         """Forget the wait: the agent has shown something, so it has what it waited for."""
-        self.word = self._shown = None
-        self.take_kept()
+        self.last = self._shown = None
+        self.take_withheld()
 
     @property
     def waits(self) -> bool:
         """Whether there is a retry after which the agent has shown nothing."""
-        return self.word is not None or self._kept is not None
+        return self.last is not None or self._withheld is not None
 
     @property
     def due(self) -> float | None:
         """When a line in the conversation is due."""
-        if self.word is None or self.word is self._shown:
+        if self.last is None or self.last is self._shown:
             return None
         first = self.since + SHOW_AFTER_SECONDS
         return first if self._shown_at is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
@@ -142,14 +160,14 @@ class ToldRetries:
         due = self.due
         if due is None or due > now:
             return None
-        self._shown, self._shown_at = self.word, now
-        return self.word
+        self._shown, self._shown_at = self.last, now
+        return self.last
 
     def shift(self, seconds: float) -> None:
         """Shift the clocks by the time that they stood still."""
         self.since += seconds
-        self.word_at += seconds
-        if self.kept_until is not None:
-            self.kept_until += seconds
+        self.last_at += seconds
+        if self.withheld_until is not None:
+            self.withheld_until += seconds
         if self._shown_at is not None:
             self._shown_at += seconds

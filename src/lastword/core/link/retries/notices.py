@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure import air, ladder, signs
-from lastword.core.link import ending
+from lastword.core.link import failures
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import ErrorType
@@ -62,9 +62,9 @@ def _warns_by_air(link: Link) -> bool:
 
 def _notice(session: Session, title: str) -> list[Effect]:
     frame = ladder.notice(session.session_id, severity="warning", title=title)
-    return ending.to_client(frame)
+    return failures.to_client(frame)
 
 
 def _air_warning(session: Session, meta: dict[str, object]) -> list[Effect]:
     update = {"sessionUpdate": "session_info_update", "_meta": meta}
-    return ending.to_client(ladder.session_update(session.session_id, update))
+    return failures.to_client(ladder.session_update(session.session_id, update))

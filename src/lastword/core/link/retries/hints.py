@@ -1,8 +1,8 @@
 """Hints: what a source other than the answer says of a failed model call while its turn goes on.
 
 A source is the pipe itself, stderr, or whatever else the shell reads: an agent's journal, its event
-stream. Owns which turn a hint belongs to. `core.link.retries` reports it, once;
-`core.link.evidence` decides what it means at the end of a turn. A hint never ends a turn.
+stream. Owns which turn a hint belongs to. `core.link.retries.reporting` reports it, once;
+`core.link.decision` decides what it means at the end of a turn. A hint never ends a turn.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.link.turn import AT_WORK, State
-
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.session import Turn
-    from lastword.core.link.state import Link
 
 LATE_SECONDS = 2.0
 """How long after a turn's end evidence of it may still arrive: agents log an error as they answer
@@ -27,9 +23,6 @@ OVERTAKEN_SECONDS = 0.5
 """A failure this long before the turn's last output was overcome. What is nearer may be what cut
 the output off: that comes through pipes, and is seen after a line that was written later. An agent
 that tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
-
-HEARD = AT_WORK | {State.STOPPING}
-"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
 
 class HintSource(IntEnum):
@@ -86,54 +79,3 @@ class SilentTurn(msgspec.Struct, frozen=True):
     session_id: str
     began_at: float
     silent_since: float
-
-
-def turn_of(link: Link, hint: Hint) -> Turn | None:
-    """Return the turn that a hint belongs to: an open one that began before it and is stuck.
-
-    A source that names no session counts only if just one turn can be meant.
-    """
-    if hint.session_id is None:
-        found = _only_one(link, hint)
-    else:
-        session = link.sessions.get(hint.session_id)
-        found = session.turns[-1] if session is not None and session.turns else None
-    if found is None or found.state not in HEARD:
-        return None
-    since = max(found.started_at, found.evidence.output_at - OVERTAKEN_SECONDS)
-    return found if hint.at_seconds >= since else None
-
-
-def _only_one(link: Link, hint: Hint) -> Turn | None:
-    """Return the only turn that a hint without a session can be about.
-
-    Of several turns, it is the one whose answer shows nothing: the others are still at work.
-    """
-    turns = link.open_turns()
-    if len(turns) > 1 and hint.goes_on is False:
-        turns = [turn for turn in turns if turn.held is not None]
-    if len(turns) != 1 or may_be_of_ended(link, turns[0], hint.at_seconds):
-        return None
-    return turns[0]
-
-
-def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
-    """Return whether a hint from that time may be about another turn, open at the same time."""
-    ended_at = link.turn_ended_at
-    return turn.started_at < ended_at and at_seconds < ended_at + LATE_SECONDS
-
-
-def is_of_several(link: Link) -> bool:
-    """Return whether a hint given now, without a session, may be about more than one turn."""
-    turns = link.open_turns()
-    return len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns)
-
-
-def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
-    """Return the turns at work that have shown nothing for this long."""
-    return [
-        SilentTurn(session.session_id, turn.started_at, session.progress_at)
-        for session in link.sessions.values()
-        for turn in session.turns
-        if turn.state in HEARD and session.progress_at + seconds <= link.now
-    ]

@@ -1,0 +1,342 @@
+"""The decision why a turn failed: pure rules over what is known of it at one moment.
+
+Owns the one table of precedence over the sources. Does not decide whether the turn fails at all
+(`core.link.turn`: a user who cancelled gets `cancelled`, whatever is known here), nor what an error
+or a text means (`core.classify`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.failure import signs
+from lastword.core.failure.taxonomy import UNDECIDED, AgentError
+from lastword.core.link import late
+from lastword.core.link.evidence import SILENT, Sign, TurnEvidence, certainty
+from lastword.core.link.facts import Facts, content_text
+from lastword.core.link.retries.hints import HintSource
+from lastword.core.link.stderr import StderrRecord
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.classify import Verdict
+
+ANNOUNCED = "announced"
+"""The rule, in the record, of a failure that the agent reported in the contract's own words."""
+
+RETRIES_PENDING = "retries_pending"
+"""The reason of a failure that the agent was still trying to get over when its time was up."""
+
+_WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
+"""Reasons to stop a turn that say no more than that it took too long."""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a turn at one moment; two are equal if nothing was learned in between.
+
+    Attributes:
+        evidence: the signs of failure. A copy, as the facts are.
+        facts: what the turn has shown and done.
+        agent: the agent's name.
+        content: the content of the session's last chunk.
+        prompts: the session's last prompts as they came; `None` for a long one.
+        slash: whether the prompt is a command of the agent's own, which may well show nothing.
+        stderr: what the agent wrote there.
+        stderr_bytes: how much that was.
+        hint_age_seconds: how long ago the hint was given, if it states a wait.
+    """
+
+    evidence: TurnEvidence
+    facts: Facts
+    agent: str = ""
+    content: object = None
+    prompts: tuple[bytes | None, ...] = ()
+    slash: bool = False
+    stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
+    stderr_bytes: int = 0
+    hint_age_seconds: int = 0
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Why a turn failed.
+
+    Attributes:
+        snapshot: what was known when it was decided.
+        cause: what failed: the agent's own announcement, or a verdict.
+    """
+
+    snapshot: Snapshot
+    cause: AgentError | Verdict
+
+    @property
+    def vague(self) -> bool:
+        """Return whether nothing that is known gives the failure a specific type."""
+        return not isinstance(self.cause, AgentError) and certainty(self.cause) <= 1
+
+    @property
+    def verdict(self) -> Verdict:
+        """The failure without its words, which are for a failure that lasts."""
+        cause = self.cause
+        if not isinstance(cause, AgentError):
+            return cause
+        return late.classify.Verdict(
+            type=cause.type,
+            rule=ANNOUNCED,
+            retryable=cause.retryable,
+            reason=cause.reason,
+            origin=cause.origin,
+            retry_after_seconds=cause.retry_after_seconds,
+            reset_at_epoch_ms=cause.reset_at_epoch_ms,
+            http_status=cause.http_status,
+            provider_code=cause.provider_code,
+            source=cause.source,
+        )
+
+
+def decide(known: Snapshot) -> Decision:
+    """Return why the turn failed. Total: what no rule knows is `unknown`."""
+    best: Verdict | None = None
+    for rule in RULES:
+        cause = rule(known)
+        if isinstance(cause, AgentError):
+            return Decision(known, cause)
+        if cause is not None and (best is None or certainty(cause) > certainty(best)):
+            best = cause
+            if best.type not in UNDECIDED:
+                break
+    return Decision(known, best or unexplained())
+
+
+def unexplained() -> Verdict:
+    """Return the verdict on a failure of which nothing is known."""
+    return late.classify.classify_text("")
+
+
+# --- the rules, one for each source --------------------------------------------------------------
+
+
+def announced(known: Snapshot) -> AgentError | None:
+    """The agent said what failed, in the contract's own words."""
+    return known.evidence.announced
+
+
+def stopped(known: Snapshot) -> Verdict | None:
+    """We ended the turn, so the agent's reply to that is not the cause.
+
+    If its time ran out during retries, the failure that they were for is the cause.
+    """
+    verdict = known.evidence.signs.get(Sign.STOPPED)
+    pending = _with_wait_left(known)
+    if verdict is not None and pending is not None and verdict.reason in _WATCHDOG:
+        return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
+    return verdict
+
+
+def lost(known: Snapshot) -> Verdict | None:
+    """The agent's process ended."""
+    return known.evidence.signs.get(Sign.LOST)
+
+
+def answer(known: Snapshot) -> Verdict | None:
+    """The agent's answer says that it failed."""
+    failed = known.evidence.answer
+    return None if failed is None else failed.verdict
+
+
+def margin(known: Snapshot) -> Verdict | None:
+    """The agent reported the failure elsewhere than in its answer."""
+    return _beside(known, known.evidence.signs.get(Sign.MARGIN))
+
+
+def hint(known: Snapshot) -> Verdict | None:
+    """A model call had failed, and nothing was shown after that."""
+    return _beside(known, _with_wait_left(known))
+
+
+def _with_wait_left(known: Snapshot) -> Verdict | None:
+    """Return the hint with what is left of the wait that it states."""
+    verdict = known.evidence.hint
+    if verdict is None or verdict.retry_after_seconds is None:
+        return verdict
+    left = max(verdict.retry_after_seconds - known.hint_age_seconds, 0)
+    return msgspec.structs.replace(verdict, retry_after_seconds=left or None)
+
+
+def prose(known: Snapshot) -> Verdict | None:
+    """The turn's last message is nothing but the agent's error, in words."""
+    return _beside(known, _in_words(known))
+
+
+def _in_words(known: Snapshot) -> Verdict | None:
+    """Return the failure in the last message, if two signs of different kinds agree.
+
+    The message has the form of an error, or begins like this agent's; and the turn supports it.
+    """
+    evidence = known.evidence
+    in_margin = Sign.MARGIN in evidence.signs
+    alone = not known.facts.tool_seen and evidence.messages == 1
+    named = evidence.hinted or evidence.suspected or in_margin
+    spoken_for = named or evidence.refused or evidence.output_tokens == 0
+    text = evidence.text or ""
+    # Some agents put a remark of their own before it, in the same message.
+    last = content_text(known.content) if named else ""
+    if alone or spoken_for:
+        verdict = _of_known_opening(known, text) or _of_known_opening(known, last)
+        if verdict is not None:
+            return verdict
+    if not text and (evidence.suspected or in_margin):
+        # The agent itself says that the turn has failed: the last piece may be the reason.
+        text = last
+    if not signs.may_be_error_by_form(text):
+        return None
+    if not spoken_for and (not alone or known.facts.thought or _may_be_answer(known)):
+        return None
+    return late.prose.error_by_form(text, spoken_for=spoken_for)
+
+
+def _may_be_answer(known: Snapshot) -> bool:
+    """Return whether a message in the form of an error may be what the user asked for.
+
+    It may if the model reported output tokens, or if a prompt of the session mentions errors.
+    """
+    if known.evidence.output_tokens:
+        return True
+    return any(prompt is None or _asks_for_error(prompt) for prompt in known.prompts)
+
+
+def _asks_for_error(prompt: bytes) -> bool:
+    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(prompt))).get("params"))
+    blocks = params.get("prompt")
+    texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
+    return signs.may_request_error_text("\n".join(text for text in texts if isinstance(text, str)))
+
+
+def _of_known_opening(known: Snapshot, text: str) -> Verdict | None:
+    if not signs.may_be_error(text):
+        return None
+    return late.agents.read_prose(text, agent=known.agent)
+
+
+def log(known: Snapshot) -> Verdict | None:
+    """The agent wrote to its own log."""
+    text = known.evidence.log.decode(errors="replace")
+    return _beside(known, late.classify.read_lines(text, source="log"))
+
+
+def stderr(known: Snapshot) -> Verdict | None:
+    """The agent wrote to stderr during this turn."""
+    text = known.stderr.tail(known.evidence.stderr_mark)
+    return _beside(known, late.classify.read_lines(text, source="stderr"))
+
+
+def claim(known: Snapshot) -> Verdict | None:
+    """Only the form of the answer says anything."""
+    return known.evidence.signs.get(Sign.CLAIM)
+
+
+def _beside(known: Snapshot, verdict: Verdict | None) -> Verdict | None:
+    """Let a sign outside the answer decide the type, and keep the form of the answer."""
+    if verdict is None:
+        return None
+    claimed, failed = claim(known), known.evidence.answer
+    if claimed is not None and claimed.reason == SILENT:
+        # A failure that the agent called a success is reported as that, whatever it was.
+        verdict = msgspec.structs.replace(verdict, reason=SILENT)
+    if failed is not None and verdict.provider_code is None:
+        # The error's own code gives way to ours, and is kept (TERM-9).
+        code = failed.verdict.provider_code
+        verdict = msgspec.structs.replace(verdict, provider_code=code)
+    return verdict
+
+
+RULES: tuple[Callable[[Snapshot], AgentError | Verdict | None], ...] = (
+    announced,
+    stopped,
+    lost,
+    answer,
+    margin,
+    hint,
+    prose,
+    log,
+    stderr,
+    claim,
+)
+"""The precedence: the first that names a failure decides. One that is vague (`unknown`, and an
+`internal` that may be no more than "Internal error") decides only where none after it names one."""
+
+
+# --- a success that may not be one ---------------------------------------------------------------
+
+
+def contradicts_success(known: Snapshot) -> bool:
+    """Return whether something contradicts the turn's claim of success."""
+    evidence = known.evidence
+    if evidence.announced is not None or Sign.MARGIN in evidence.signs:
+        return True
+    if _ended_on_hint(known):
+        return True
+    speaks = bool(evidence.text or evidence.hinted or evidence.suspected)
+    return speaks and _in_words(known) is not None
+
+
+def _ended_on_hint(known: Snapshot) -> bool:
+    """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
+
+    Text on stderr or in a log may come from anything: it counts only if the turn shows nothing at
+    all; a log's text also counts if nothing was said after a tool. Once there was text, the same
+    holds for a call that was to be tried again: a further call may have succeeded with nothing to
+    add. A command of the agent's own, such as `/compact`, may well show nothing.
+    """
+    evidence, facts = known.evidence, known.facts
+    if evidence.hint is None or known.slash:
+        return False
+    if not facts.output or _shows_retries_alone(known):
+        return True
+    if evidence.hint_source is HintSource.LOG:
+        return is_wordless(evidence, facts)
+    tried_again = facts.text and evidence.goes_on is True
+    return evidence.hint_source > HintSource.STDERR and not tried_again
+
+
+def _shows_retries_alone(known: Snapshot) -> bool:
+    evidence, facts = known.evidence, known.facts
+    return evidence.messages == 1 and not (evidence.speaks or facts.tool_seen or facts.thought)
+
+
+def is_wordless(evidence: TurnEvidence, facts: Facts) -> bool:
+    """Return whether a tool ran and nothing was said after it except about retries."""
+    return facts.tool_seen and not evidence.speaks
+
+
+def is_error_text(known: Snapshot) -> bool:
+    """Return whether the only message of this failed turn is the error itself, not output.
+
+    After a remark, or after the beginning of an answer, it is not all that was shown.
+    """
+    evidence = known.evidence
+    if evidence.messages != 1 or not evidence.text:
+        return False
+    return _repeats_answer(evidence) or _in_words(known) is not None
+
+
+def _repeats_answer(evidence: TurnEvidence) -> bool:
+    """Is the message what the error says, too? Claude tells each failure in both."""
+    text = (evidence.text or "").strip()
+    sent = evidence.answer.sent if evidence.answer else None
+    if not text or sent is None or not sent.message.endswith(text):
+        return False
+    return sent.message.removesuffix(text).rstrip(" :").lower() in {"", "internal error"}
+
+
+def hint_age_seconds(evidence: TurnEvidence, now: float) -> int:
+    """Return the age of a hint that states a wait, in whole seconds."""
+    verdict = evidence.hint
+    if verdict is None or verdict.retry_after_seconds is None:
+        return 0
+    return math.floor(now - evidence.hint_at)
