@@ -136,7 +136,7 @@ BEFORE: Json = {"phase": "before_output", "retry_safety": "auto"}
 CONTINUE: Json = {"phase": "mid_output", "retry_safety": "offer_continue", "action": "continue"}
 ASK: Json = {"retry_safety": "ask", "action": "confirm_retry"}
 CHECK = "Check what has already been done before you try again."
-TOOL = frozenset({"tool_seen", "tool_ran", "unsafe_tool"})
+TOOL = frozenset({"tool_called", "tool_ran", "unsafe_tool"})
 
 CASES: dict[str, Case] = {
     "early disconnect": Case(

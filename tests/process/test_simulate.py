@@ -364,7 +364,7 @@ def test_a_prompt_in_another_mode_than_the_client_shows_is_caught(
 ) -> None:
     assert replay({"restart": "on-crash"}, RETURNS) is None
     monkeypatch.setattr(ReturningSession, "correct", lambda *_: None)
-    monkeypatch.setattr(sessions, "_tell_choices", lambda *_: [])
+    monkeypatch.setattr(sessions, "_report_choices", lambda *_: [])
     broken = replay({"restart": "on-crash"}, RETURNS)
     assert broken is not None
     assert broken.promise == "mode"

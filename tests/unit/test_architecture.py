@@ -16,6 +16,7 @@ from tests.kit.sources import (
     imports_of,
     module_of,
     nodes_of,
+    statements,
     text_of,
     tree_of,
 )
@@ -45,7 +46,8 @@ def each(files: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[
 
 CORE_MAY_IMPORT = {
     *("__future__", "abc", "ast", "binascii", "base64", "bisect", "collections", "datetime"),
-    *("email", "enum", "errno", "functools", "itertools", "json", "math", "re", "string"),
+    *("email", "enum", "errno", "functools", "importlib", "itertools", "json", "math", "re"),
+    "string",
     *("types", "typing", "urllib", "msgspec"),
 }
 """The standard library's parts without I/O, and msgspec."""
@@ -281,3 +283,34 @@ def test_a_change_from_outside_is_found(change: str) -> None:
     owner = "class Turn:\n    __slots__ = ('asked', 'held', 'retries')"
     trees = {"owner": ast.parse(owner), "other": ast.parse(change)}
     assert len(_changes_anothers(trees)) == 1
+
+
+INPUTS = {"lastword.core.link.state.Link.expect_hints"}
+"""What a shell says of its surroundings, which has no effect but the value."""
+
+
+def test_no_method_merely_assigns_one_attribute() -> None:
+    """State is changed by methods that say what happened, not by a setter for each attribute."""
+    setters = [
+        f"{module_of(file)}.{owner.name}.{method.name}"
+        for file in FILES
+        if "core" in file.parts
+        for owner in statements(tree_of(file).body)
+        if isinstance(owner, ast.ClassDef)
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and _is_setter(method)
+    ]
+    assert set(setters) == INPUTS
+
+
+def _is_setter(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it only gives one attribute of its object a parameter's value, or a fixed one."""
+    if method.name == "__init__" or method.decorator_list:
+        return False
+    body = [s for s in method.body if not isinstance(s, ast.Expr)]
+    if len(body) != 1 or len(body) + 1 < len(method.body) or not isinstance(body[0], ast.Assign):
+        return False
+    target, value = body[0].targets[0], body[0].value
+    fixed = isinstance(value, ast.Constant) and isinstance(value.value, bool | None)
+    one = isinstance(target, ast.Attribute) and len(body[0].targets) == 1
+    return one and (fixed or isinstance(value, ast.Name))

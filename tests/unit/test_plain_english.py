@@ -31,7 +31,7 @@ NAMES_LEFT: dict[str, int] = {
     "src/lastword/cli": 39,
     "src/lastword/client": 39,
     "src/lastword/conformance": 1,
-    "src/lastword/core": 345,
+    "src/lastword/core": 110,
     "src/lastword/gateway": 184,
     "src/lastword/inprocess": 66,
     "src/lastword/otel": 28,

@@ -74,7 +74,7 @@ ROOMS = {
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""
 
 
-CIRCLES = {"lastword.core.link": 9, "lastword.gateway.holder": 6}
+CIRCLES = {"lastword.gateway.holder": 6}
 """The rooms with a circle of more than two files, and how many files it may have: to be cut, and
 never raised."""
 

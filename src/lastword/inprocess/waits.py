@@ -61,12 +61,12 @@ class SkippedTime:
         alarm = (moment, next(self._count), call)
         heapq.heappush(self._alarms, alarm)
 
-        def take_back() -> None:
+        def requeue() -> None:
             if alarm in self._alarms:
                 self._alarms.remove(alarm)
                 heapq.heapify(self._alarms)
 
-        return take_back
+        return requeue
 
     def sooner(self, due: float | None) -> float | None:
         """Return which comes first: this moment, or that of the next call."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEBUG_LOG = "GEMINI_DEBUG_LOG_FILE"
 """Documented by gemini; 0.61.0 appends to the file, and says so on stderr where it cannot."""
 
-MAX_KEPT_BYTES = 1024 * 1024
+MAX_RESENDABLE_BYTES = 1024 * 1024
 MAX_NEWS_BYTES = 256 * 1024
 
 
@@ -55,7 +55,7 @@ class GivenFile:
 
     def trim(self) -> None:
         """Let what it holds go where that is much: who writes there appends, and begins anew."""
-        if os.fstat(self._fd).st_size > MAX_KEPT_BYTES:
+        if os.fstat(self._fd).st_size > MAX_RESENDABLE_BYTES:
             os.ftruncate(self._fd, 0)
             self._at = 0
 

@@ -129,11 +129,11 @@ class AgentSession:
         elif after is None:
             yield
         elif (skipped := waits.SKIPPED.get()) is not None:
-            take_back = skipped.call_at(began + after, self.cancel)
+            requeue = skipped.call_at(began + after, self.cancel)
             try:
                 yield
             finally:
-                take_back()
+                requeue()
         else:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._cancel_later, after)

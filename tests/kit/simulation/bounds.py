@@ -25,7 +25,7 @@ def check(core: Any, ledger: Ledger) -> None:
     left = {
         "requests of the client's": link.from_client,
         "requests of the agent's": link.from_agent,
-        "an answer held back": link.held_error,
+        "an answer held back": link.withheld_error,
         "prompts to be sent again": link.resent,
         "turns": [turn for session in link.sessions.values() for turn in session.turns],
         "prompts that wait": [p for session in link.sessions.values() for p in session.waiting],

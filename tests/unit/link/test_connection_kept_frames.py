@@ -12,7 +12,7 @@ from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt,
 def kept(wire: Wire) -> list[tuple[str, dict[str, Any]]]:
     return [
         (effect.to.value, json.loads(effect.frame))
-        for effect in wire.core.connection.kept_frames()
+        for effect in wire.core.connection.withheld_frames()
         if isinstance(effect, Send | Answer)
     ]
 

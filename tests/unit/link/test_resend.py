@@ -518,7 +518,7 @@ def test_an_announcement_of_overlapping_prompts_is_told_to_each() -> None:
 def test_a_failure_of_a_prompt_that_is_not_kept_passes_in_the_agents_words() -> None:
     wire = typed(retry=1)
     wire.agent(result())
-    wire.client(prompt(2, text="x" * resend.MAX_KEPT_BYTES))
+    wire.client(prompt(2, text="x" * resend.MAX_RESENDABLE_BYTES))
     told = announced()
     wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=told))
     answer = {"id": 2, "error": {"code": -32603, "message": "x", "data": {"agent_error": told}}}
@@ -533,7 +533,7 @@ def test_a_prompt_of_more_than_four_megabytes_is_not_kept() -> None:
     wire = Wire(retry=2)
     wire.client(INITIALIZE)
     wire.agent(INITIALIZED)
-    wire.client(prompt(text="x" * resend.MAX_KEPT_BYTES))
+    wire.client(prompt(text="x" * resend.MAX_RESENDABLE_BYTES))
     wire.agent(error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
@@ -542,7 +542,7 @@ def test_sixteen_megabytes_are_kept_of_all_sessions_together() -> None:
     wire = Wire(retry=2)
     wire.client(INITIALIZE)
     wire.agent(INITIALIZED)
-    text = "x" * (resend.MAX_KEPT_BYTES - 1000)
+    text = "x" * (resend.MAX_RESENDABLE_BYTES - 1000)
     for number in range(1, 7):
         wire.client(prompt(number, f"s{number}", text))
     for number in range(1, 7):

@@ -10,8 +10,8 @@ def test_the_oldest_withdrawn_request_is_forgotten_beyond_the_bound() -> None:
     link = Link(Options())
     for number in range(MAX_WITHDRAWN + 1):
         request_id = str(number).encode()
-        link.agent_asks(request_id, OpenRequest("fs/read_text_file"))
+        link.add_agent_request(request_id, OpenRequest("fs/read_text_file"))
         link.withdraw(request_id)
     assert len(link.withdrawn) == MAX_WITHDRAWN
-    assert link.take_withdrawn(b"0") is None
-    assert link.take_withdrawn(b"1") is not None
+    assert link.pop_withdrawn(b"0") is None
+    assert link.pop_withdrawn(b"1") is not None

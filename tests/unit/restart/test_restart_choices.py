@@ -269,8 +269,8 @@ def test_only_so_many_settings_without_an_answer_are_remembered() -> None:
         returning = state.returning["s"]
         returning.settings.append((MODE, {"modeId": str(number)}))
         returning.next_setting()
-        state.ask(Purpose.SET_AGAIN, 0.0, "s")
-        state.take_due(1.0)
+        state.new_request(Purpose.SET_AGAIN, 0.0, "s")
+        state.pop_due(1.0)
     assert len(state.given_up) == MAX_GIVEN_UP
 
 

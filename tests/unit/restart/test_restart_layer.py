@@ -173,7 +173,7 @@ def test_an_answer_that_is_kept_back_after_a_restart_is_known() -> None:
     link = Link()
     link.come_back()
     link.agent(result(2))
-    (kept,) = link.core.connection.kept_frames()
+    (kept,) = link.core.connection.withheld_frames()
     assert isinstance(kept, Send)
     assert json.loads(kept.frame) == result(2)
 

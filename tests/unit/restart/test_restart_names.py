@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.restart.names import MAX_KEPT_CHARS, Names, exchanged
+from lastword.core.restart.names import MAX_NAME_CHARS, Names, exchanged
 from tests.kit.wire import cancel, prompt
 from tests.unit.restart.crashing import LOADING, Link, reasons, request
 
@@ -198,7 +198,7 @@ def test_a_name_of_ours_is_nobodys_else() -> None:
     assert names.give("s", {"s", "s-lastword-1"}) == "s-lastword-2"
     assert names.give("s", ()) == "s-lastword-3"
     assert (names.ours, names.theirs) == ({"s": "s-lastword-3"}, {"s-lastword-3": "s"})
-    assert names.give("x" * 9999, ()) == "x" * MAX_KEPT_CHARS + "-lastword-4"
+    assert names.give("x" * 9999, ()) == "x" * MAX_NAME_CHARS + "-lastword-4"
     assert names.release("s") == "s-lastword-3"
     assert names.release("s") is None
 

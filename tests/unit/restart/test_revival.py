@@ -129,7 +129,7 @@ def test_the_queue_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state.enqueue(frame(41))
     assert state.enqueue(frame(40))
     assert state.queued_bytes == 100
-    assert len(state.take_queue()) == 2
+    assert len(state.pop_queue()) == 2
     assert (state.queue, state.queued_bytes) == ([], 0)
     assert state.enqueue(frame(100))
 
@@ -181,7 +181,7 @@ def test_a_request_waits_in_the_queue_or_for_its_session() -> None:
     assert state.awaited() is False
     state.returning["s"].waiting.append(frame())
     assert state.awaited() is True
-    state.take_all()
+    state.pop_all()
     assert state.awaited() is False
     state.queue.append(frame())
     assert state.awaited() is True

@@ -53,8 +53,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return _and_shown(link, _request(link, frame), message.session_id)
     if message.method == acp.UPDATE:
         effects: list[Effect] = []
-        if link.held_error is not None:
-            link.take_held_error()
+        if link.withheld_error is not None:
+            link.pop_withheld_error()
             effects.append(_dropped(link, "error_without_id"))
         return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
     session = updates.progress_of(link, message.session_id)
@@ -108,7 +108,7 @@ def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | N
         return None
     request_id = shown.answered
     if request_id not in link.from_client:
-        request_id = link.asked_by_client(request_id) or request_id
+        request_id = link.client_request_meant(request_id) or request_id
     request = link.from_client.get(request_id)
     if request is not None:
         return fail_open_request(link, request_id, request, verdict)
@@ -138,18 +138,18 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
         return [Drop("quarantine"), requests.refuse(request_id, method)]
-    asks = method in acp.ASKS_USER
-    options = _option_kinds(frame) if asks else None
-    link.agent_asks(request_id, OpenRequest(method, message.session_id, params=options))
+    to_user = method in acp.ASKS_USER
+    options = _option_kinds(frame) if to_user else None
+    link.add_agent_request(request_id, OpenRequest(method, message.session_id, params=options))
     # As for progress, what a sub-agent's session begins counts for every turn at work.
     for turn in link.open_turns() if session is None or not session.opened else session.turns:
         turn.note_request(method, link.now)
-    if asks:
+    if to_user:
         # Like progress, a sub-agent's question counts for every session at work.
-        known = session is not None and session.opened
-        for asking in [session] if known and session else link.sessions.values():
-            if known or asking.turns:
-                asking.asked(request_id, link.now)
+        named = session is not None and session.opened
+        for asking in [session] if named and session else link.sessions.values():
+            if named or asking.turns:
+                asking.open_question(request_id, link.now)
         what = "permission" if method == acp.PERMISSION else "form"
         return [entries.record(link, Kind.ASKED, session, what=what), FORWARD]
     if method in acp.HAS_SIDE_EFFECTS:
@@ -165,8 +165,8 @@ def _option_kinds(frame: Frame) -> dict[str, Any]:
     options = jsonrpc.params_of(frame).get("options")
     if not isinstance(options, list):
         return {}
-    found = [option for option in options[:MAX_OPTIONS] if isinstance(option, dict)]
-    return {str(option.get("optionId")): option.get("kind") for option in found}
+    offered = [option for option in options[:MAX_OPTIONS] if isinstance(option, dict)]
+    return {str(option.get("optionId")): option.get("kind") for option in offered}
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
@@ -206,7 +206,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
         return resolved
     if request_id == jsonrpc.NULL_ID:
         return _hold_error(link, frame)
-    repaired = link.asked_by_client(request_id)
+    repaired = link.client_request_meant(request_id)
     if repaired is None:
         return answer_to_nobody(link, request_id)
     return with_request_id(link, frame, repaired)
@@ -219,14 +219,14 @@ def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
 
 
 def with_request_id(
-    link: Link, frame: Frame, request_id: bytes, *, held: bool = False
+    link: Link, frame: Frame, request_id: bytes, *, waited: bool = False
 ) -> list[Effect]:
-    """Take in an answer, perhaps `held` back until now, under the id that it must have meant."""
+    """Take in an answer, which may have `waited` already, under the id that it must have meant."""
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
         return answer_to_nobody(link, request_id)
-    effects = _answered(link, renamed, request_id, request, held=held)
+    effects = _answered(link, renamed, request_id, request, waited=waited)
     return [
         entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
         *forwarded_as(effects, Answer(Side.CLIENT, request_id, renamed.line)),
@@ -236,7 +236,7 @@ def with_request_id(
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
     """Assign an error without an id to the one open request, unless something contradicts that."""
     until = link.now + prompts.HOLD_SECONDS
-    if frame.message.error is not UNSET and link.hold_error(frame, until):
+    if frame.message.error is not UNSET and link.withhold_error(frame, until):
         return []
     return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
 
@@ -258,18 +258,18 @@ def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[E
 
 
 def _answered(
-    link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, held: bool = False
+    link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, waited: bool = False
 ) -> list[Effect]:
     if request.turn is not None:
         if link.dialect.turn_ends_by_state:
             return v2.prompt_answered(link, frame, request_id, request.turn)
         if request.waits_for_resend:
             return answer_to_nobody(link, request_id)
-        return prompts.answered(link, frame, request.turn, held=held)
+        return prompts.answered(link, frame, request.turn, waited=waited)
     link.client_has_answer(request_id)
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
-        plain = extra_events.ask_plainly(link, request_id, request, error)
+        plain = extra_events.send_plainly(link, request_id, request, error)
         return [Send(Side.AGENT, plain)] if plain else _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
@@ -323,6 +323,6 @@ def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     mended["message"] = message if message_fits else "The agent reported an error without a text."
     answer = jsonrpc.error(request_id, mended)
     if len(answer) >= MAX_FRAME_BYTES:
-        kept = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
-        answer = jsonrpc.error(request_id, kept | {"data": {"details": kept["message"]}})
+        short = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
+        answer = jsonrpc.error(request_id, short | {"data": {"details": short["message"]}})
     return [Answer(Side.CLIENT, request_id, answer)]

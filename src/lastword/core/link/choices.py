@@ -86,8 +86,8 @@ class Choices:
         if not isinstance(listed, list):
             return
         self.options = {}
-        for found in listed:
-            option = object_of(found)
+        for entry in listed:
+            option = object_of(entry)
             option_id = option.get("id")
             if isinstance(option_id, str) and "currentValue" in option:
                 if option.get("category") == "mode":

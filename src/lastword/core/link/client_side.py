@@ -55,26 +55,26 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     is_json = line.reason != jsonrpc.MALFORMED_JSON
     shown = late.peek.Peeked() if is_json else late.peek.of_broken(line.line)
     if shown.answered is not None:
-        told = _answer_is_lost(link, shown.answered, "The client's answer could not be read.")
-        return effects + told
+        lost = _answer_is_lost(link, shown.answered, "The client's answer could not be read.")
+        return effects + lost
     code = acp.INVALID_REQUEST if is_json else acp.PARSE_ERROR
-    said = "is not a JSON-RPC message" if is_json else "is not valid JSON"
-    message = f"The line that the client sent {said}. Send one JSON-RPC object a line."
+    fault = "is not a JSON-RPC message" if is_json else "is not valid JSON"
+    message = f"The line that the client sent {fault}. Send one JSON-RPC object a line."
     data = {"details": message, "errorKind": "protocol_error"}
-    request_id = _asked_anew(link, shown)
+    request_id = _free_id(link, shown)
     frame = jsonrpc.error(request_id, {"code": code, "message": message, "data": data})
     return [*effects, Answer(Side.CLIENT, request_id, frame)]
 
 
-def _asked_anew(link: Link, shown: Peeked) -> bytes:
+def _free_id(link: Link, shown: Peeked) -> bytes:
     """Return the id under which a request that cannot be read is answered.
 
     An id that is already open is not used: it would answer another request.
     """
     if shown.id is None or link.client_awaits(shown.id):
         return jsonrpc.NULL_ID
-    asked = shown.method is None and shown.id in link.from_agent
-    return jsonrpc.NULL_ID if asked else shown.id
+    answers_agent = shown.method is None and shown.id in link.from_agent
+    return jsonrpc.NULL_ID if answers_agent else shown.id
 
 
 def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:
@@ -83,7 +83,7 @@ def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]
     The client cannot answer again: as far as it knows, the question has been answered.
     """
     if request_id not in link.from_agent:
-        request_id = link.asked_by_agent(request_id) or request_id
+        request_id = link.agent_request_meant(request_id) or request_id
     if link.agent_has_answer(request_id) is None:
         return []
     for session in link.sessions.values():
@@ -135,7 +135,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     extended = None
     if method in acp.OPENS_SESSION:
         request, extended = extra_events.extend(link, frame, request)
-    link.client_asks(request_id, request)
+    link.add_client_request(request_id, request)
     return [*effects, FORWARD if extended is None else Send(Side.AGENT, extended)]
 
 
@@ -166,8 +166,8 @@ def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
         opened = {key: params[key] for key in _OPENED_WITH if params.get(key) is not None}
         # Vendors put a session's restrictions there.
         meta = object_of(params.get("_meta"))
-        kept = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
-        return {**opened, "_meta": kept} if kept else opened
+        lasting = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
+        return {**opened, "_meta": lasting} if lasting else opened
     return None
 
 
@@ -190,7 +190,7 @@ def _cancel(link: Link, session: Session) -> list[Effect]:
     effects: list[Effect] = []
     for turn in list(session.turns):
         effects += _cancel_turn(link, turn)
-    for prompt in session.take_waiting():
+    for prompt in session.pop_waiting():
         effects += ending.cancel_unsent(link, session, prompt.frame)
     return effects
 
@@ -199,9 +199,9 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
     if turn.waits:
         return ending.cancel_waiting(link, turn)
     effects: list[Effect] = []
-    if turn.held_failure:
-        effects += ending.cancel_held_failure(link, turn)
-    elif turn.held is not None:
+    if turn.withheld_failure:
+        effects += ending.cancel_withheld_failure(link, turn)
+    elif turn.withheld is not None:
         # The agent had answered before the user cancelled.
         effects += ending.release(link, turn)
     else:
@@ -215,14 +215,14 @@ def _waits_for_user(link: Link, session: Session) -> bool:
     """Return whether the session's one turn must be open, since its agent waits for the user."""
     if len(session.turns) > 1:
         return False
-    waits = any(_stands_in(link, session, asked) for asked in session.asking)
+    waits = any(_stands_in(link, session, question) for question in session.asking)
     return waits or session.dismissed
 
 
-def _stands_in(link: Link, session: Session, asked: bytes) -> bool:
+def _stands_in(link: Link, session: Session, question: bytes) -> bool:
     """Return whether the question is this session's; a sub-agent's counts for all at work."""
     others = (other for other in link.sessions.values() if other is not session)
-    return asked == FOREGROUND or not any(asked in other.asking for other in others)
+    return question == FOREGROUND or not any(question in other.asking for other in others)
 
 
 def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
@@ -260,13 +260,13 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
             if terminal_id is not None:
                 link.terminal_created(terminal_id, request.session_id)
         return [FORWARD]
-    meant = link.asked_by_agent(request_id)
+    meant = link.agent_request_meant(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
     if isinstance(renamed, jsonrpc.Frame):
         entry = entries.record(link, Kind.FRAME_REPAIRED, reason="id")
         answered = _answer(link, renamed)
         return [entry, *forwarded_as(answered, Send(Side.AGENT, renamed.line))]
-    stale = link.take_withdrawn(request_id)
+    stale = link.pop_withdrawn(request_id)
     if stale is not None and stale.method == acp.TERMINAL_CREATE:
         terminal_id = _terminal_id(frame)
         if terminal_id is not None:
@@ -310,4 +310,4 @@ def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
         return []
     verdict = msgspec.structs.replace(verdict, origin=Origin.CLIENT)
     request = OpenRequest(shown.method or "")
-    return requests.fail(link, _asked_anew(link, shown), request, verdict)
+    return requests.fail(link, _free_id(link, shown), request, verdict)

@@ -13,7 +13,7 @@ from lastword.core.link import agent_side, ending, entries, failures, late, prom
 from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.retries.hints import Hint, HintSource
-from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, State
+from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, Event, State
 from lastword.core.protocol import acp
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import By, Kind
@@ -52,10 +52,10 @@ def handle(link: Link) -> list[Effect]:
     look_at = _stderr_look(link)
     if look_at is not None and look_at <= link.now:
         effects += _look_at_stderr(link)
-    held = link.held_error
-    if held is not None and held.until <= link.now:
-        link.take_held_error()
-        effects += agent_side.with_request_id(link, held.frame, held.request_id, held=True)
+    error = link.withheld_error
+    if error is not None and error.until <= link.now:
+        link.pop_withheld_error()
+        effects += agent_side.with_request_id(link, error.frame, error.request_id, waited=True)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             effects += _turn_due(link, turn)
@@ -95,7 +95,7 @@ def _stderr_look(link: Link) -> float | None:
 
 def _look_at_stderr(link: Link) -> list[Effect]:
     (turn,) = link.open_turns()
-    turn.evidence.looks += 1
+    turn.evidence.count_look()
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not informative_lines(text):
         return []
@@ -114,7 +114,7 @@ def _waited_too_long(link: Link, session: Session) -> list[Effect]:
     others = any(other.turns for other in link.sessions.values() if other is not session)
     if link.restarts and not others:
         # No prompt need fail for it: those of other sessions go to the next agent as well.
-        waiting = [prompt for other in link.sessions.values() for prompt in other.take_waiting()]
+        waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
         unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
         return [_given_up(link, session), Kill(unsent)]
     effects: list[Effect] = []
@@ -129,8 +129,8 @@ def _dues(link: Link) -> Iterator[float]:
     for request in link.from_client.values():
         if request.due is not None:
             yield request.due
-    if link.held_error is not None:
-        yield link.held_error.until
+    if link.withheld_error is not None:
+        yield link.withheld_error.until
     look_at = _stderr_look(link)
     if look_at is not None:
         yield look_at
@@ -142,8 +142,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
     for prompt in session.waiting:
         yield prompt.due
     for turn in session.turns:
-        if turn.held is not None:
-            yield turn.held_until
+        if turn.withheld is not None:
+            yield turn.withheld_until
         if turn.stop_due is not None:
             yield turn.stop_due
         if turn.state is State.WAITING:
@@ -176,16 +176,16 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     withheld_until = turn.reported.withheld_until
     if withheld_until is not None and withheld_until <= link.now:
         return reporting.report_withheld(link, turn)
-    if turn.held is not None and turn.held_until <= link.now:
-        return prompts.held_long_enough(link, turn)
+    if turn.withheld is not None and turn.withheld_until <= link.now:
+        return prompts.withheld_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
-        return reporting.show(link, turn) if turn.state in TELLS_OF_WAITS else []
+        return reporting.show(link, turn) if turn.state in REPORTS_WAITS else []
     return ending.time_out(link, turn)
 
 
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
     """Return when this session's turns are given up if nothing more arrives, and by which limit."""
-    watched = [t for t in session.turns if t.state in AT_WORK and t.held is None]
+    watched = [t for t in session.turns if t.state in AT_WORK and t.withheld is None]
     if session.asking or not watched:
         return None, ""
     options = link.options
@@ -242,10 +242,10 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
 
 
 def _title_of_silence(session: Session, seconds: int) -> str:
-    found = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
-    if not found:
+    hints = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
+    if not hints:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."
-    what = late.wording.what_of(found[-1].type, found[-1].reason)
+    what = late.wording.what_of(hints[-1].type, hints[-1].reason)
     return f"{what} The agent has been silent for {seconds} seconds."
 
 

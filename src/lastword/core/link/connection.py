@@ -61,31 +61,30 @@ class Connection:
     that arrived wherever an effect says `Forward`.
     """
 
-    __slots__ = ("_due", "_due_known", "_horizon", "link")
+    __slots__ = ("_due", "_due_computed", "_horizon", "link")
 
     def __init__(self, options: Options | None = None) -> None:
         self.link: Link = Link(options or Options())
         """What is known, for those who wrap this. Whoever needs it at a moment asks `at`."""
         self._horizon = clocks.horizon_seconds(self.link.options)
         self._due: float | None = None
-        self._due_known = False
+        self._due_computed = False
 
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
         """Take in one decoded line from `side`."""
-        link = self.link
-        link.now = now
+        link = self.link.at(now)
         if isinstance(message, jsonrpc.Malformed):
-            self._due_known = False
+            self._due_computed = False
             malformed = client_side.malformed if side is CLIENT else agent_side.malformed
             return malformed(link, message)
         receive = client_side.receive if side is CLIENT else agent_side.receive
         effects = receive(link, message)
-        if not link.take_wake() and _passes_untouched(effects):
+        if not link.pop_wake() and _passes_untouched(effects):
             self._look_again(now)
         else:
-            self._due_known = False
+            self._due_computed = False
         return effects
 
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
@@ -94,7 +93,7 @@ class Connection:
         Handles the relay's usual case at a fifth of the cost. Returns how many messages were taken
         in; the next one must go through `receive`.
         """
-        self.link.now = now
+        self.link.at(now)
         self._look_again(now)
         return updates.observe(self.link, messages, start)
 
@@ -150,12 +149,11 @@ class Connection:
 
         If there are, an answer that does not state the cause of its failure waits for them briefly.
         """
-        self.link.expects_hints = present
+        self.link.expect_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
         """Return the turns at work that have been silent this long; asking moves no clock."""
-        self.link.now = now
-        return reporting.silent_turns(self.link, seconds)
+        return reporting.silent_turns(self.link.at(now), seconds)
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """Take in what a handler in this process reports about its request."""
@@ -176,10 +174,10 @@ class Connection:
             return ending.client_left(link)
         verdict = cause or failures.hung_up()
         effects: list[Effect] = []
-        held = link.take_held_error()
-        if held is not None:
+        error = link.pop_withheld_error()
+        if error is not None:
             # The agent's last message had no id: nothing can now contradict the guess.
-            effects = agent_side.with_request_id(link, held.frame, held.request_id)
+            effects = agent_side.with_request_id(link, error.frame, error.request_id)
         return [
             *effects,
             *entries.stderr_burst(link, None),
@@ -217,49 +215,51 @@ class Connection:
         never_ran = cause is not None and cause.reason == failures.SPAWN_FAILED
         return self.link.restarts and not never_ran
 
-    def kept_frames(self) -> list[Effect]:
+    def withheld_frames(self) -> list[Effect]:
         """Return the frames held back at this moment, for a link that goes on without the core."""
         link = self.link
-        kept: list[Effect] = []
+        frames: list[Effect] = []
         for session in link.sessions.values():
-            kept += [Send(Side.CLIENT, turn.held.line) for turn in session.turns if turn.held]
-            kept += [Send(Side.AGENT, prompt.frame.line) for prompt in session.waiting]
-            again = [turn.kept for turn in session.turns if turn.state is State.WAITING]
-            kept += [Send(Side.AGENT, prompt.line) for prompt in again if prompt is not None]
-        if link.held_error is not None:
-            kept.append(Send(Side.CLIENT, link.held_error.frame.line))
-        return kept
+            frames += [
+                Send(Side.CLIENT, turn.withheld.line) for turn in session.turns if turn.withheld
+            ]
+            frames += [Send(Side.AGENT, prompt.frame.line) for prompt in session.waiting]
+            again = [turn.resendable for turn in session.turns if turn.state is State.WAITING]
+            frames += [Send(Side.AGENT, prompt.line) for prompt in again if prompt is not None]
+        if link.withheld_error is not None:
+            frames.append(Send(Side.CLIENT, link.withheld_error.frame.line))
+        return frames
 
     def next_timeout(self) -> float | None:
         """Return the latest moment at which `handle_timeout` is to be called next.
 
         It may be early: progress moves deadlines without a new call of this method.
         """
-        if not self._due_known:
+        if not self._due_computed:
             self._due = clocks.next_timeout(self.link)
-            self._due_known = True
+            self._due_computed = True
         return self._due
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """Do what is due."""
         link = self.at(now)
         effects: list[Effect] = []
-        for prompt in resend.take_due(link) if link.options.retry else ():
+        for prompt in resend.due_prompts(link) if link.options.retry else ():
             sent = client_side.receive(link, prompt)
             effects += forwarded_as(sent, Send(Side.AGENT, prompt.line))
         return effects + clocks.handle(link)
 
     def stand_still(self, seconds: float) -> None:
         """Take in that the link stood still this long (a blocking client, a stopped process)."""
-        self._due_known = False
+        self._due_computed = False
         self.link.stand_still(seconds)
 
     @property
     def idle(self) -> bool:
         """Whether nothing waits for the agent."""
         link = self.link
-        held_back = any(session.waiting for session in link.sessions.values())
-        return not link.from_client and not link.open_turns() and not held_back
+        waiting = any(session.waiting for session in link.sessions.values())
+        return not link.from_client and not link.open_turns() and not waiting
 
     @property
     def agent_name(self) -> str | None:
@@ -273,9 +273,8 @@ class Connection:
 
     def at(self, now: float) -> Link:
         """Return the link at this moment, for an action that no frame asked for."""
-        self.link.now = now
-        self._due_known = False
-        return self.link
+        self._due_computed = False
+        return self.link.at(now)
 
     def _stop_all(self, verdict: Verdict) -> list[Effect]:
         effects: list[Effect] = []

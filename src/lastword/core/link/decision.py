@@ -15,7 +15,7 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError
 from lastword.core.link import late
-from lastword.core.link.evidence import SILENT, Sign, TurnEvidence, certainty
+from lastword.core.link.evidence import SILENT, Signal, TurnEvidence, certainty
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
@@ -37,7 +37,7 @@ _WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of a turn at one moment; two are equal if nothing was learned in between.
 
     Attributes:
@@ -71,7 +71,7 @@ class Decision(msgspec.Struct, frozen=True):
         cause: what failed: the agent's own announcement, or a verdict.
     """
 
-    snapshot: Snapshot
+    snapshot: TurnSnapshot
     cause: AgentError | Verdict
 
     @property
@@ -99,18 +99,18 @@ class Decision(msgspec.Struct, frozen=True):
         )
 
 
-def decide(known: Snapshot) -> Decision:
+def decide(snapshot: TurnSnapshot) -> Decision:
     """Return why the turn failed. Total: what no rule knows is `unknown`."""
     best: Verdict | None = None
     for rule in RULES:
-        cause = rule(known)
+        cause = rule(snapshot)
         if isinstance(cause, AgentError):
-            return Decision(known, cause)
+            return Decision(snapshot, cause)
         if cause is not None and (best is None or certainty(cause) > certainty(best)):
             best = cause
             if best.type not in UNDECIDED:
                 break
-    return Decision(known, best or unexplained())
+    return Decision(snapshot, best or unexplained())
 
 
 def unexplained() -> Verdict:
@@ -121,73 +121,73 @@ def unexplained() -> Verdict:
 # --- the rules, one for each source --------------------------------------------------------------
 
 
-def announced(known: Snapshot) -> AgentError | None:
+def announced(snapshot: TurnSnapshot) -> AgentError | None:
     """The agent said what failed, in the contract's own words."""
-    return known.evidence.announced
+    return snapshot.evidence.announced
 
 
-def stopped(known: Snapshot) -> Verdict | None:
+def stopped(snapshot: TurnSnapshot) -> Verdict | None:
     """We ended the turn, so the agent's reply to that is not the cause.
 
     If its time ran out during retries, the failure that they were for is the cause.
     """
-    verdict = known.evidence.signs.get(Sign.STOPPED)
-    pending = _with_wait_left(known)
+    verdict = snapshot.evidence.signs.get(Signal.STOPPED)
+    pending = _with_wait_left(snapshot)
     if verdict is not None and pending is not None and verdict.reason in _WATCHDOG:
         return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
     return verdict
 
 
-def lost(known: Snapshot) -> Verdict | None:
+def lost(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent's process ended."""
-    return known.evidence.signs.get(Sign.LOST)
+    return snapshot.evidence.signs.get(Signal.LOST)
 
 
-def answer(known: Snapshot) -> Verdict | None:
+def answer(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent's answer says that it failed."""
-    failed = known.evidence.answer
+    failed = snapshot.evidence.answer
     return None if failed is None else failed.verdict
 
 
-def margin(known: Snapshot) -> Verdict | None:
+def margin(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent reported the failure elsewhere than in its answer."""
-    return _beside(known, known.evidence.signs.get(Sign.MARGIN))
+    return _beside(snapshot, snapshot.evidence.signs.get(Signal.MARGIN))
 
 
-def hint(known: Snapshot) -> Verdict | None:
+def hint(snapshot: TurnSnapshot) -> Verdict | None:
     """A model call had failed, and nothing was shown after that."""
-    return _beside(known, _with_wait_left(known))
+    return _beside(snapshot, _with_wait_left(snapshot))
 
 
-def _with_wait_left(known: Snapshot) -> Verdict | None:
+def _with_wait_left(snapshot: TurnSnapshot) -> Verdict | None:
     """Return the hint with what is left of the wait that it states."""
-    verdict = known.evidence.hint
+    verdict = snapshot.evidence.hint
     if verdict is None or verdict.retry_after_seconds is None:
         return verdict
-    left = max(verdict.retry_after_seconds - known.hint_age_seconds, 0)
+    left = max(verdict.retry_after_seconds - snapshot.hint_age_seconds, 0)
     return msgspec.structs.replace(verdict, retry_after_seconds=left or None)
 
 
-def prose(known: Snapshot) -> Verdict | None:
+def prose(snapshot: TurnSnapshot) -> Verdict | None:
     """The turn's last message is nothing but the agent's error, in words."""
-    return _beside(known, _in_words(known))
+    return _beside(snapshot, _in_words(snapshot))
 
 
-def _in_words(known: Snapshot) -> Verdict | None:
+def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     """Return the failure in the last message, if two signs of different kinds agree.
 
     The message has the form of an error, or begins like this agent's; and the turn supports it.
     """
-    evidence = known.evidence
-    in_margin = Sign.MARGIN in evidence.signs
-    alone = not known.facts.tool_seen and evidence.messages == 1
+    evidence = snapshot.evidence
+    in_margin = Signal.MARGIN in evidence.signs
+    alone = not snapshot.facts.tool_called and evidence.messages == 1
     named = evidence.hinted or evidence.suspected or in_margin
     spoken_for = named or evidence.refused or evidence.output_tokens == 0
     text = evidence.text or ""
     # Some agents put a remark of their own before it, in the same message.
-    last = content_text(known.content) if named else ""
+    last = content_text(snapshot.content) if named else ""
     if alone or spoken_for:
-        verdict = _of_known_opening(known, text) or _of_known_opening(known, last)
+        verdict = _of_agents_opening(snapshot, text) or _of_agents_opening(snapshot, last)
         if verdict is not None:
             return verdict
     if not text and (evidence.suspected or in_margin):
@@ -195,56 +195,56 @@ def _in_words(known: Snapshot) -> Verdict | None:
         text = last
     if not signs.may_be_error_by_form(text):
         return None
-    if not spoken_for and (not alone or known.facts.thought or _may_be_answer(known)):
+    if not spoken_for and (not alone or snapshot.facts.thought or _may_be_answer(snapshot)):
         return None
     return late.prose.error_by_form(text, spoken_for=spoken_for)
 
 
-def _may_be_answer(known: Snapshot) -> bool:
+def _may_be_answer(snapshot: TurnSnapshot) -> bool:
     """Return whether a message in the form of an error may be what the user asked for.
 
     It may if the model reported output tokens, or if a prompt of the session mentions errors.
     """
-    if known.evidence.output_tokens:
+    if snapshot.evidence.output_tokens:
         return True
-    return any(prompt is None or _asks_for_error(prompt) for prompt in known.prompts)
+    return any(prompt is None or _requests_error(prompt) for prompt in snapshot.prompts)
 
 
-def _asks_for_error(prompt: bytes) -> bool:
+def _requests_error(prompt: bytes) -> bool:
     params = object_of(object_of(jsonrpc.loads(msgspec.Raw(prompt))).get("params"))
     blocks = params.get("prompt")
     texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
     return signs.may_request_error_text("\n".join(text for text in texts if isinstance(text, str)))
 
 
-def _of_known_opening(known: Snapshot, text: str) -> Verdict | None:
+def _of_agents_opening(snapshot: TurnSnapshot, text: str) -> Verdict | None:
     if not signs.may_be_error(text):
         return None
-    return late.agents.read_prose(text, agent=known.agent)
+    return late.agents.read_prose(text, agent=snapshot.agent)
 
 
-def log(known: Snapshot) -> Verdict | None:
+def log(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent wrote to its own log."""
-    text = known.evidence.log.decode(errors="replace")
-    return _beside(known, late.classify.read_lines(text, source="log"))
+    text = snapshot.evidence.log.decode(errors="replace")
+    return _beside(snapshot, late.classify.read_lines(text, source="log"))
 
 
-def stderr(known: Snapshot) -> Verdict | None:
+def stderr(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent wrote to stderr during this turn."""
-    text = known.stderr.tail(known.evidence.stderr_mark)
-    return _beside(known, late.classify.read_lines(text, source="stderr"))
+    text = snapshot.stderr.tail(snapshot.evidence.stderr_mark)
+    return _beside(snapshot, late.classify.read_lines(text, source="stderr"))
 
 
-def claim(known: Snapshot) -> Verdict | None:
+def claim(snapshot: TurnSnapshot) -> Verdict | None:
     """Only the form of the answer says anything."""
-    return known.evidence.signs.get(Sign.CLAIM)
+    return snapshot.evidence.signs.get(Signal.CLAIM)
 
 
-def _beside(known: Snapshot, verdict: Verdict | None) -> Verdict | None:
+def _beside(snapshot: TurnSnapshot, verdict: Verdict | None) -> Verdict | None:
     """Let a sign outside the answer decide the type, and keep the form of the answer."""
     if verdict is None:
         return None
-    claimed, failed = claim(known), known.evidence.answer
+    claimed, failed = claim(snapshot), snapshot.evidence.answer
     if claimed is not None and claimed.reason == SILENT:
         # A failure that the agent called a success is reported as that, whatever it was.
         verdict = msgspec.structs.replace(verdict, reason=SILENT)
@@ -255,7 +255,7 @@ def _beside(known: Snapshot, verdict: Verdict | None) -> Verdict | None:
     return verdict
 
 
-RULES: tuple[Callable[[Snapshot], AgentError | Verdict | None], ...] = (
+RULES: tuple[Callable[[TurnSnapshot], AgentError | Verdict | None], ...] = (
     announced,
     stopped,
     lost,
@@ -274,18 +274,18 @@ RULES: tuple[Callable[[Snapshot], AgentError | Verdict | None], ...] = (
 # --- a success that may not be one ---------------------------------------------------------------
 
 
-def contradicts_success(known: Snapshot) -> bool:
+def contradicts_success(snapshot: TurnSnapshot) -> bool:
     """Return whether something contradicts the turn's claim of success."""
-    evidence = known.evidence
-    if evidence.announced is not None or Sign.MARGIN in evidence.signs:
+    evidence = snapshot.evidence
+    if evidence.announced is not None or Signal.MARGIN in evidence.signs:
         return True
-    if _ended_on_hint(known):
+    if _ended_on_hint(snapshot):
         return True
     speaks = bool(evidence.text or evidence.hinted or evidence.suspected)
-    return speaks and _in_words(known) is not None
+    return speaks and _in_words(snapshot) is not None
 
 
-def _ended_on_hint(known: Snapshot) -> bool:
+def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
 
     Text on stderr or in a log may come from anything: it counts only if the turn shows nothing at
@@ -293,10 +293,10 @@ def _ended_on_hint(known: Snapshot) -> bool:
     holds for a call that was to be tried again: a further call may have succeeded with nothing to
     add. A command of the agent's own, such as `/compact`, may well show nothing.
     """
-    evidence, facts = known.evidence, known.facts
-    if evidence.hint is None or known.slash:
+    evidence, facts = snapshot.evidence, snapshot.facts
+    if evidence.hint is None or snapshot.slash:
         return False
-    if not facts.output or _shows_retries_alone(known):
+    if not facts.output or _shows_retries_alone(snapshot):
         return True
     if evidence.hint_source is HintSource.LOG:
         return is_wordless(evidence, facts)
@@ -304,25 +304,25 @@ def _ended_on_hint(known: Snapshot) -> bool:
     return evidence.hint_source > HintSource.STDERR and not tried_again
 
 
-def _shows_retries_alone(known: Snapshot) -> bool:
-    evidence, facts = known.evidence, known.facts
-    return evidence.messages == 1 and not (evidence.speaks or facts.tool_seen or facts.thought)
+def _shows_retries_alone(snapshot: TurnSnapshot) -> bool:
+    evidence, facts = snapshot.evidence, snapshot.facts
+    return evidence.messages == 1 and not (evidence.speaks or facts.tool_called or facts.thought)
 
 
 def is_wordless(evidence: TurnEvidence, facts: Facts) -> bool:
     """Return whether a tool ran and nothing was said after it except about retries."""
-    return facts.tool_seen and not evidence.speaks
+    return facts.tool_called and not evidence.speaks
 
 
-def is_error_text(known: Snapshot) -> bool:
+def is_error_text(snapshot: TurnSnapshot) -> bool:
     """Return whether the only message of this failed turn is the error itself, not output.
 
     After a remark, or after the beginning of an answer, it is not all that was shown.
     """
-    evidence = known.evidence
+    evidence = snapshot.evidence
     if evidence.messages != 1 or not evidence.text:
         return False
-    return _repeats_answer(evidence) or _in_words(known) is not None
+    return _repeats_answer(evidence) or _in_words(snapshot) is not None
 
 
 def _repeats_answer(evidence: TurnEvidence) -> bool:

@@ -27,7 +27,7 @@ from lastword.core.failure.taxonomy import AgentError, Phase
 from lastword.core.link import decision, entries, failures, requests, resend
 from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
-from lastword.core.link.evidence import Sign
+from lastword.core.link.evidence import Signal
 from lastword.core.link.retries import reporting
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.link.turn import AT_WORK, Event, Move, State
@@ -70,8 +70,8 @@ def finish_as_cancelled(
 
 def release(link: Link, turn: Turn) -> list[Effect]:
     """Send the agent's answer that was held back, unchanged; a failure is reported as one."""
-    frame = turn.take_held()
-    if frame is not None and turn.held_failure:
+    frame = turn.pop_withheld()
+    if frame is not None and turn.withheld_failure:
         return fail(link, turn)
     if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
@@ -130,7 +130,7 @@ def fail(link: Link, turn: Turn) -> list[Effect]:
 
 def try_again(link: Link, turn: Turn) -> list[Effect]:
     """Begin the wait for another try instead of failing; return nothing if the failure is final."""
-    if turn.kept is None:
+    if turn.resendable is None:
         return []
     cause = link.decide(turn)
     wait = resend.wait_seconds(link, turn, cause.cause)
@@ -184,10 +184,10 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
     stopped = False
     effects: list[Effect] = give_up_wait(link, session)
     for turn in list(session.turns):
-        if turn.held is not None:
+        if turn.withheld is not None:
             # The agent has answered, and will not again: there is nothing to wait for.
-            turn.take_held()
-            turn.evidence.add(Sign.STOPPED, verdict)
+            turn.pop_withheld()
+            turn.evidence.note(Signal.STOPPED, verdict)
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += _fail(link, turn) if fails else _confirm_cancelled(link, turn)
         elif turn.state in AT_WORK:
@@ -224,7 +224,7 @@ def _quarantine(link: Link, turn: Turn) -> list[Effect]:
     if any(other is not turn and _goes_on(other) for other in session.turns):
         # Its late frames cannot be told from those of a turn that goes on, which must be shown.
         return []
-    foreground = link.dialect.turn_ends_by_state and turn.running_seen
+    foreground = link.dialect.turn_ends_by_state and turn.running
     session.quarantine(turn, foreground=foreground)
     effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
     for request_id, request in list(link.from_agent.items()):
@@ -239,7 +239,7 @@ def _quarantine(link: Link, turn: Turn) -> list[Effect]:
 
 def _goes_on(turn: Turn) -> bool:
     """Return whether the agent still works on this turn: unanswered, and stopped by nobody."""
-    return turn.open and turn.stop_due is None and turn.held is None
+    return turn.open and turn.stop_due is None and turn.withheld is None
 
 
 # --- because its agent is gone or busy -----------------------------------------------------------
@@ -257,7 +257,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
         for turn in list(session.turns):
             if not turn.waits:
                 effects += _lose(link, turn, verdict)
-        for prompt in session.take_waiting():
+        for prompt in session.pop_waiting():
             effects += refuse_prompt(link, session, prompt.frame, verdict)
     for request_id, request in list(link.from_client.items()):
         if not request.waits_for_resend:
@@ -277,8 +277,8 @@ def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
             effects += give_up_wait(link, session)
             continue
         for turn in list(session.turns):
-            if turn.kept is not None and turn.state in AT_WORK and turn.held is None:
-                turn.evidence.add(Sign.LOST, verdict)
+            if turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
+                turn.evidence.note(Signal.LOST, verdict)
                 effects += try_again(link, turn)
     return effects
 
@@ -287,7 +287,7 @@ def _lose(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
     move = turn.step(Event.AGENT_LOST)
     if move is Move.CONFIRM:
         return _confirm_cancelled(link, turn)
-    turn.evidence.add(Sign.LOST, verdict)
+    turn.evidence.note(Signal.LOST, verdict)
     return _fail(link, turn) if move is Move.FAIL else []
 
 
@@ -297,7 +297,7 @@ def refuse_prompt(link: Link, session: Session, frame: Frame, verdict: Verdict) 
     turn = link.turn_of(session, request_id)
     turn.add_prompt(request_id)
     turn.step(Event.AGENT_LOST)
-    turn.evidence.add(Sign.STOPPED, verdict)
+    turn.evidence.note(Signal.STOPPED, verdict)
     entry = entries.prompt(link, turn, frame)
     return [*entry, *_fail(link, turn, phase=Phase.BEFORE_REQUEST)]
 
@@ -327,7 +327,7 @@ def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
     ]
 
 
-def cancel_held_failure(link: Link, turn: Turn) -> list[Effect]:
+def cancel_withheld_failure(link: Link, turn: Turn) -> list[Effect]:
     """Cancel a turn whose failure the user does not know of yet: for them it was cancelled."""
     turn.step(Event.CANCEL)
     return release(link, turn)
@@ -362,7 +362,7 @@ def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]
     """Answer a turn with its failure, typed. The turn's state has been stepped already."""
     session, facts, failed = turn.session, turn.facts, turn.evidence.answer
     error, rule = _cause_of(link, turn, phase)
-    stopped = Sign.STOPPED in turn.evidence.signs
+    stopped = Signal.STOPPED in turn.evidence.signs
     ended = ladder.Ending(
         error=error,
         session_id=session.session_id,
@@ -472,14 +472,14 @@ def _failure_entry(
     failed = turn.evidence.answer
     worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
     facts = entries.failure(link, error, worded_by_us=worded_by_us)
-    facts |= {"by": by, "rule": rule, "redactions": link.take_redactions()}
+    facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
     return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
 
 
 def _others_run(session: Session, turn: Turn) -> bool:
     """Return whether other work goes on; a prompt cancelled before it was accepted is none."""
     return any(
-        other.open and (other.running_seen or other.state is not State.CANCELLING)
+        other.open and (other.running or other.state is not State.CANCELLING)
         for other in session.turns
         if other is not turn
     )

@@ -39,14 +39,14 @@ def record(
     """Return an entry; without a turn it belongs to the one that its session has open."""
     if turn is None and session is not None and session.turns:
         turn = session.turns[-1]
-    known = {key: value for key, value in facts.items() if value is not None}
+    facts = {key: value for key, value in facts.items() if value is not None}
     return Record(
         Entry(
             kind=kind,
             at_seconds=link.now,
             session_id=session.session_id if session else None,
             turn=turn.number if turn else None,
-            facts=known,
+            facts=facts,
         )
     )
 
@@ -75,14 +75,14 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
             meta = None
         traceparent = meta.traceparent if meta else None
     request_id = frame.message.request_id or b"null"
-    known = {} if traceparent is None else {"traceparent": short(traceparent)}
+    facts = {} if traceparent is None else {"traceparent": short(traceparent)}
     entry = Entry(
         kind=Kind.PROMPT,
         at_seconds=link.now,
         session_id=turn.session.session_id,
         turn=turn.number,
         request_id=short(request_id.decode(errors="replace")),
-        facts=known,
+        facts=facts,
     )
     return [Record(entry)]
 
@@ -126,7 +126,7 @@ def failed_request(
 
 def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) -> list[Record]:
     """Record what arrived on stderr since the last such entry."""
-    count = link.stderr.take_unrecorded()
+    count = link.stderr.pop_unrecorded()
     if not count:
         return []
     tail = None

@@ -38,7 +38,7 @@ COARSE = frozenset(
 """What a source that sees a status alone makes of one of the others."""
 
 
-class Sign(Enum):
+class Signal(Enum):
     """A sign of failure that is a verdict and nothing else."""
 
     STOPPED = auto()
@@ -104,7 +104,7 @@ class TurnEvidence(msgspec.Struct):
     announced: AgentError | None = None
     passed: bool = False
     answer: FailedAnswer | None = None
-    signs: dict[Sign, Verdict] = {}
+    signs: dict[Signal, Verdict] = {}
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
@@ -133,10 +133,10 @@ class TurnEvidence(msgspec.Struct):
         self.announced = self.announced or error
         self.passed = self.passed or passed
 
-    def add(self, sign: Sign, verdict: Verdict) -> None:
+    def note(self, sign: Signal, verdict: Verdict) -> None:
         """Take in a sign; the latest of a kind stands, unless it says less than the one before."""
         before = self.signs.get(sign)
-        if sign is not Sign.MARGIN or before is None or certainty(verdict) >= certainty(before):
+        if sign is not Signal.MARGIN or before is None or certainty(verdict) >= certainty(before):
             self.signs[sign] = verdict
 
     def add_answer(
@@ -200,6 +200,10 @@ class TurnEvidence(msgspec.Struct):
         """Take in output: the agent has recovered from whatever had failed."""
         self.hint, self.output_at = None, now
 
+    def count_look(self) -> None:
+        """Count a look at stderr."""
+        self.looks += 1
+
     def add_log(self, data: bytes) -> None:
         """Take in what the agent wrote to its log."""
         self.log = (self.log + data)[-MAX_LOG_BYTES:]
@@ -216,7 +220,7 @@ class TurnEvidence(msgspec.Struct):
         The provider's words may say that a quota is used up although the status says too many
         requests.
         """
-        named = self.announced is not None or Sign.MARGIN in self.signs
+        named = self.announced is not None or Signal.MARGIN in self.signs
         return not named and self.hint is not None and self.hint.type in COARSE
 
 

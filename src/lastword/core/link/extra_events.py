@@ -50,7 +50,7 @@ def extend(link: Link, frame: Frame, request: OpenRequest) -> tuple[OpenRequest,
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return request, None
     if member in members:
-        return msgspec.structs.replace(request, asks_for_events=True), None
+        return msgspec.structs.replace(request, requests_events=True), None
     members[member] = Raw(msgspec.json.encode(row.wish))
     meta[vendor] = Raw(msgspec.json.encode(members))
     params["_meta"] = Raw(msgspec.json.encode(meta))
@@ -66,11 +66,11 @@ def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
     members = object_of(meta.get(row.path[0])) if row is not None else {}
     if row is None or row.path[1] in members:
         return dict(params)
-    asked = {row.path[1]: list(row.wish)}
-    return {**params, "_meta": {**meta, row.path[0]: {**members, **asked}}}
+    requested = {row.path[1]: list(row.wish)}
+    return {**params, "_meta": {**meta, row.path[0]: {**members, **requested}}}
 
 
-def ask_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
+def send_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
     """Return the client's own request, to be sent instead; empty if there is no reason to.
 
     A missing login has nothing to do with what we added.
@@ -78,13 +78,13 @@ def ask_plainly(link: Link, request_id: bytes, request: OpenRequest, error: obje
     line, code = request.plain, object_of(error).get("code")
     if line is None or code == acp.AUTH_REQUIRED:
         return b""
-    link.ask_plainly(request_id, request)
+    link.send_plainly(request_id, request)
     return line
 
 
 def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     """Take in an event, which the client gets only if it asked for such events itself."""
     passes: list[Effect] = (
-        [FORWARD] if link.client_asked_for_events else [Drop("asked_for_by_lastword")]
+        [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
     )
     return [*passes, *reporting.read_frame(link, session, frame)]

@@ -68,9 +68,9 @@ class OpenTools:
             self._kinds.pop(tool_call_id, None)
             self._waiting.discard(tool_call_id)
         elif len(self._kinds) < MAX_OPEN_TOOLS:
-            known = tool_call_id in self._kinds
+            is_open = tool_call_id in self._kinds
             self._kinds[tool_call_id] = kind
-            if update.status == "pending" or (update.status is None and not known):
+            if update.status == "pending" or (update.status is None and not is_open):
                 self._waiting.add(tool_call_id)
             elif update.status is not None:
                 self._waiting.discard(tool_call_id)
@@ -91,7 +91,7 @@ class Facts(msgspec.Struct):
         shown: something that a person sees arrived.
         text: a piece of the agent's message arrived.
         thought: a piece of its thoughts arrived.
-        tool_seen: a tool call was reported.
+        tool_called: a tool call was reported.
         tool_ran: a tool was started.
         unsafe_tool: a tool that may have side effects was started.
         own_tools: running tools that the handler itself reported, besides those on the wire.
@@ -100,7 +100,7 @@ class Facts(msgspec.Struct):
     shown: bool = False
     text: bool = False
     thought: bool = False
-    tool_seen: bool = False
+    tool_called: bool = False
     tool_ran: bool = False
     unsafe_tool: bool = False
     own_tools: int = 0
@@ -108,7 +108,7 @@ class Facts(msgspec.Struct):
     @property
     def output(self) -> bool:
         """Return whether the turn produced output: text, or a tool call."""
-        return self.text or self.tool_seen
+        return self.text or self.tool_called
 
     def note(self, update: Update, tool_kind: str = "") -> None:
         """Take in an update; `tool_kind` is the known kind of its tool call."""
@@ -120,7 +120,7 @@ class Facts(msgspec.Struct):
         elif kind in acp.THOUGHT_KINDS:
             self.thought = True
         elif kind in acp.TOOL_KINDS:
-            self.tool_seen = True
+            self.tool_called = True
             if update.status in acp.STARTED_TOOL:
                 self._tool_started(safe=tool_kind in acp.READ_ONLY_TOOLS)
 
@@ -129,7 +129,7 @@ class Facts(msgspec.Struct):
         if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
         if method in acp.HAS_SIDE_EFFECTS:
-            self.tool_seen = True
+            self.tool_called = True
             self._tool_started(safe=False)
 
     def note_output(self) -> None:
@@ -138,7 +138,7 @@ class Facts(msgspec.Struct):
 
     def note_tool(self, *, safe: bool) -> None:
         """Take in that a tool was started that did not pass here."""
-        self.tool_seen = True
+        self.tool_called = True
         self.own_tools += 1
         self._tool_started(safe=safe)
 
@@ -157,18 +157,18 @@ class Facts(msgspec.Struct):
 
     def phase(self, *, tool_running: bool) -> Phase:
         """Return how far the turn has come."""
-        return self._known(tool_running=tool_running or self.own_tools > 0).phase
+        return self._summary(tool_running=tool_running or self.own_tools > 0).phase
 
     def retry_safety(self, *, retryable: bool) -> RetrySafety:
         """Return whether sending the prompt again would do harm."""
-        return self._known().retry_safety(retryable=retryable)
+        return self._summary().retry_safety(retryable=retryable)
 
-    def _known(self, *, tool_running: bool = False) -> TurnFacts:
+    def _summary(self, *, tool_running: bool = False) -> TurnFacts:
         """Return the facts as values; that a request was sent to a provider is assumed."""
         return TurnFacts(
             text=self.text,
             thought=self.thought,
-            tool_called=self.tool_seen,
+            tool_called=self.tool_called,
             tool_ran=self.tool_ran,
             unsafe_tool=self.unsafe_tool,
             tool_running=tool_running,

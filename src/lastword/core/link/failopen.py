@@ -60,7 +60,7 @@ class FailOpen:
         self.blown = True
         self._report(error)
         try:
-            return self.connection.kept_frames()
+            return self.connection.withheld_frames()
         except Exception:  # noqa: BLE001  (what is broken may be broken here too)
             return []
 

@@ -7,7 +7,7 @@ is loaded when that is evaluated. A start and a healthy turn load none of them
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ else:
         if name not in MODULES:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        __import__(MODULES[name])
-        module = globals()[name] = sys.modules[MODULES[name]]
+        module = globals()[name] = import_module(MODULES[name])
         return module
 
 

@@ -15,7 +15,7 @@ from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import decision, ending, entries, failures, late, resend
 from lastword.core.link.effects import Answer, Effect, Send, Side
-from lastword.core.link.evidence import SILENT, Sign
+from lastword.core.link.evidence import SILENT, Signal
 from lastword.core.link.retries import notices
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, State
@@ -49,7 +49,7 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     else:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
-    link.client_asks(request_id, request)
+    link.add_client_request(request_id, request)
     return entries.prompt(link, turn, frame)
 
 
@@ -92,17 +92,17 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
     if session.quarantined:
         return []
     effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
-    for prompt in session.take_waiting():
+    for prompt in session.pop_waiting():
         effects += start(link, session, prompt.frame)
         effects.append(Send(Side.AGENT, prompt.frame.line))
     return effects
 
 
-def answered(link: Link, frame: Frame, turn: Turn, *, held: bool = False) -> list[Effect]:
-    """Handle the agent's answer to a version 1 prompt, which may have been `held` back already."""
+def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> list[Effect]:
+    """Handle the agent's answer to a version 1 prompt, which may have `waited` already."""
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
-        return end_with_error(link, turn, error, frame=None if held else frame)
+        return end_with_error(link, turn, error, frame=None if waited else frame)
     stop_reason = _stop_reason(frame)
     if denies_cancel(turn, stop_reason):
         members = failures.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
@@ -209,17 +209,17 @@ def hold(link: Link, turn: Turn, frame: Frame) -> None:
     turn.hold(frame, link.now + HOLD_SECONDS)
 
 
-def held_long_enough(link: Link, turn: Turn) -> list[Effect]:
+def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
     """Handle an answer that was held back and that nothing followed: it is what it looked like."""
-    if turn.held_failure:
-        turn.take_held()
+    if turn.withheld_failure:
+        turn.pop_withheld()
         return ending.fail(link, turn)
     if is_silent(link, turn) or decision.contradicts_success(link.snapshot(turn)):
         _claim_as_silent(turn)
         effects = ending.fail(link, turn)
         # This comes last: if any of it fails, the agent's own answer must still be there to be
         # sent.
-        turn.take_held()
+        turn.pop_withheld()
         return effects
     return ending.release(link, turn)
 
@@ -241,7 +241,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
             if reads:
                 turn.evidence.announce(None, passed=True)
             else:
-                turn.evidence.add(Sign.MARGIN, sign.verdict)
+                turn.evidence.note(Signal.MARGIN, sign.verdict)
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
@@ -260,14 +260,14 @@ def _note_sign(turn: Turn, frame: Frame) -> bool:
     sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
     if sign is None or sign.will_retry:
         return False
-    turn.evidence.add(Sign.MARGIN, sign.verdict)
+    turn.evidence.note(Signal.MARGIN, sign.verdict)
     return True
 
 
 def _claim_as_silent(turn: Turn) -> None:
     unexplained = decision.unexplained()
     silent = msgspec.structs.replace(unexplained, reason=SILENT)
-    turn.evidence.add(Sign.CLAIM, silent)
+    turn.evidence.note(Signal.CLAIM, silent)
 
 
 def _may_learn_more(link: Link, turn: Turn) -> bool:
@@ -304,7 +304,7 @@ def _speaks_for_itself(link: Link, turn: Turn) -> bool:
 
     If the prompt may be sent again, the failure may not be final, and we report it ourselves.
     """
-    ours = turn.kept is not None or turn.translated
+    ours = turn.resendable is not None or turn.translated
     return link.agent.speaks_typed and link.client.typed and not ours
 
 
@@ -326,7 +326,7 @@ def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
     if verdict.type is ErrorType.UNKNOWN:
         if stop_reason is None:
             claimed = failures.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
-            turn.evidence.add(Sign.CLAIM, claimed)
+            turn.evidence.note(Signal.CLAIM, claimed)
             return
         if stop_reason != acp.STOP_ERROR:
             verdict = msgspec.structs.replace(verdict, reason="unknown_stop_reason")

@@ -56,7 +56,7 @@ def withdraw_all(link: Link) -> list[Effect]:
         link.withdraw(request_id)
     for session in link.sessions.values():
         session.withdraw_all()
-    for terminal_id, session_id in link.take_terminals().items():
+    for terminal_id, session_id in link.pop_terminals().items():
         effects += release_terminal(link, terminal_id, session_id)
     return effects
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure import retry_policy
 from lastword.core.failure.taxonomy import AgentError, Phase, RetrySafety
-from lastword.core.link.evidence import Sign
+from lastword.core.link.evidence import Signal
 from lastword.core.link.turn import AT_WORK
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
-MAX_KEPT_BYTES = 4 * 1024 * 1024
+MAX_RESENDABLE_BYTES = 4 * 1024 * 1024
 """A longer prompt is not kept, and so not sent again."""
 
-MAX_ALL_KEPT_BYTES = 4 * MAX_KEPT_BYTES
+MAX_ALL_RESENDABLE_BYTES = 4 * MAX_RESENDABLE_BYTES
 """What is kept of all sessions' prompts together."""
 
 _EARLY = frozenset({Phase.STARTUP, Phase.BEFORE_REQUEST, Phase.BEFORE_OUTPUT})
@@ -39,16 +39,17 @@ def may_resend(link: Link, turn: Turn, prompt: Frame) -> bool:
         return False
     size = len(prompt.line)
     turns = [*link.resent.values(), *(t for s in link.sessions.values() for t in s.turns)]
-    others = sum(len(other.kept.line) for other in turns if other.kept and other is not turn)
-    return size <= MAX_KEPT_BYTES and size + others <= MAX_ALL_KEPT_BYTES
+    prompts = [other.resendable for other in turns if other is not turn]
+    others = sum(len(other.line) for other in prompts if other is not None)
+    return size <= MAX_RESENDABLE_BYTES and size + others <= MAX_ALL_RESENDABLE_BYTES
 
 
 def _may(turn: Turn, cause: AgentError | Verdict) -> bool:
     """Return whether another try can do no harm, and nobody else is at work on this one."""
     facts = turn.facts
-    if turn.kept is None or turn.state not in AT_WORK or turn.overlapped:
+    if turn.resendable is None or turn.state not in AT_WORK or turn.overlapped:
         return False
-    if Sign.STOPPED in turn.evidence.signs or turn.evidence.passed:
+    if Signal.STOPPED in turn.evidence.signs or turn.evidence.passed:
         return False
     if facts.shown or facts.retry_safety(retryable=True) is not RetrySafety.AUTO:
         return False
@@ -104,14 +105,14 @@ def shows_work(turn: Turn) -> bool:
     return turn.facts.shown or turn.evidence.passed or not safe
 
 
-def take_due(link: Link) -> list[Frame]:
+def due_prompts(link: Link) -> list[Frame]:
     """Return the prompts whose wait is over, to be taken in as if the client sent them now."""
     due: list[Frame] = []
     for session in link.sessions.values():
         for turn in waiting(session):
-            if turn.again_at <= link.now and turn.kept is not None:
+            if turn.again_at <= link.now and turn.resendable is not None:
                 turn.time_out()
                 session.end(turn)
-                link.take_back(turn)
-                due.append(turn.kept)
+                link.requeue(turn)
+                due.append(turn.resendable)
     return due

@@ -79,14 +79,14 @@ class Repetition:
         if update.raw_input is UNSET:
             self._other_call(update)
             return False
-        tool_call_id, asked_last = self._tool_last
+        tool_call_id, last = self._tool_last
         if update.tool_call_id != tool_call_id:
-            self._tool_before = (asked_last, self._tool_repeats)
+            self._tool_before = (last, self._tool_repeats)
         # Agents open a call with an empty input and send the real one later: the latest counts.
-        asked = (update.title, bytes(update.raw_input))
-        self._tool_last = (update.tool_call_id, asked)
-        asked_before, repeats = self._tool_before
-        self._tool_repeats = repeats + 1 if asked == asked_before else 0
+        request = (update.title, bytes(update.raw_input))
+        self._tool_last = (update.tool_call_id, request)
+        before, repeats = self._tool_before
+        self._tool_repeats = repeats + 1 if request == before else 0
         if self._tool_repeats == 0:
             self._other_than_text()
         return self._tool_repeats >= MAX_REPEATS - 1

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.link.choices import Choices
-from lastword.core.link.decision import Decision, Snapshot, decide, hint_age_seconds
-from lastword.core.link.evidence import Sign, TurnEvidence
+from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
+from lastword.core.link.evidence import Signal, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
@@ -36,7 +36,7 @@ FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
 
 
-KEPT_PROMPTS = 8
+RECENT_PROMPTS = 8
 MAX_PROMPT_BYTES = 16 * 1024
 """What is kept of a session's prompts: whether they speak of errors is asked, at most, of a turn
 that says nothing but what looks like one."""
@@ -53,17 +53,14 @@ class Turn:
         "facts",
         "failure_id",
         "failure_revision",
-        "held",
-        "held_failure",
-        "held_until",
-        "kept",
         "number",
         "overlapped",
         "prompts",
         "reported",
+        "resendable",
         "retries",
         "retry_is_certain",
-        "running_seen",
+        "running",
         "session",
         "slash",
         "started_at",
@@ -73,13 +70,16 @@ class Turn:
         "tried",
         "waited",
         "warned",
+        "withheld",
+        "withheld_failure",
+        "withheld_until",
     )
 
     def __init__(self, number: int, session: Session, now: float, stderr_mark: int) -> None:
         self.number: int = number
         """Counted from 1 within the link."""
         self.session: Session = session
-        self.kept: Frame | None = None
+        self.resendable: Frame | None = None
         """The prompt, where it may be sent again."""
         self.tried: tuple[FailedAttempt, ...] = ()
         """The times that it was sent and failed, each with the wait after it."""
@@ -103,7 +103,7 @@ class Turn:
         self._decision: Decision | None = None
         self.slash: bool = False
         self.overlapped: bool = False
-        self.running_seen: bool = False
+        self.running: bool = False
         self.warned: bool = False
         self.stop_due: float | None = None
         """When the agent's grace after a cancel or stop runs out."""
@@ -112,10 +112,10 @@ class Turn:
         self.waited: bool = False
         """Did the agent wait for the user when they cancelled? Then no answer of it can have
         crossed the cancel."""
-        self.held: Frame | None = None
+        self.withheld: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
-        self.held_until: float = 0.0
-        self.held_failure: bool = False
+        self.withheld_until: float = 0.0
+        self.withheld_failure: bool = False
         """Is that answer a failure that says nothing of its cause?"""
         self.retries: int = 0
         """How many retries of its model call the agent has reported."""
@@ -151,11 +151,11 @@ class Turn:
     def accept(self, request_id: bytes) -> None:
         """Version 2: note that the agent has accepted a prompt, and so answered it."""
         self.drop_prompt(request_id)
-        self.running_seen = True
+        self.running = True
 
     def show_progress(self, *, running: bool = False) -> None:
         """Note that the agent shows progress; version 2: that its work on this turn is running."""
-        self.running_seen = self.running_seen or running
+        self.running = self.running or running
         self.step(Event.UPDATE)
 
     def absorb(self, other: Turn) -> None:
@@ -182,7 +182,7 @@ class Turn:
         """Give up on the turn; return whether to tell the agent, which has until `due`."""
         if self.step(event) is not Move.STOP:
             return False
-        self.evidence.add(Sign.STOPPED, verdict)
+        self.evidence.note(Signal.STOPPED, verdict)
         self.stop_due = due
         return True
 
@@ -193,12 +193,12 @@ class Turn:
 
     def hold(self, frame: Frame, until: float, *, failure: bool = False) -> None:
         """Hold the agent's answer back; `failure` says that it is one."""
-        self.held, self.held_until, self.held_failure = frame, until, failure
+        self.withheld, self.withheld_until, self.withheld_failure = frame, until, failure
 
-    def take_held(self) -> Frame | None:
+    def pop_withheld(self) -> Frame | None:
         """Return the answer that was held back, if any, and forget it."""
-        held, self.held = self.held, None
-        return held
+        frame, self.withheld = self.withheld, None
+        return frame
 
     def count_retry(self, *, certain: bool = True) -> None:
         """Count a retry that the agent reported, or that its failed call may lead to."""
@@ -241,14 +241,14 @@ class Turn:
 
     def decide(self, agent: str, stderr: StderrRecord, now: float) -> Decision:
         """Return why the turn failed: decided once for what is known of it."""
-        known = self.snapshot(agent, stderr, now)
-        if self._decision is None or self._decision.snapshot != known:
-            self._decision = decide(known)
+        snapshot = self.snapshot(agent, stderr, now)
+        if self._decision is None or self._decision.snapshot != snapshot:
+            self._decision = decide(snapshot)
         return self._decision
 
-    def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> Snapshot:
+    def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> TurnSnapshot:
         """Return all that is known of the turn now."""
-        return Snapshot(
+        return TurnSnapshot(
             evidence=self.evidence.copy(),
             facts=msgspec.structs.replace(self.facts),
             agent=agent,
@@ -333,7 +333,7 @@ class Session:
         self.choices: Choices = Choices()
         self.turns: list[Turn] = []
         self.tools: OpenTools = OpenTools()
-        self.recent_prompts: deque[bytes | None] = deque(maxlen=KEPT_PROMPTS)
+        self.recent_prompts: deque[bytes | None] = deque(maxlen=RECENT_PROMPTS)
         """The last prompts, as they came; `None` for one that is too long to be kept."""
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
@@ -365,7 +365,7 @@ class Session:
         if len(self.turns) > 1:
             self._overlap()
         if again is not None and not turn.overlapped:
-            turn.kept = again
+            turn.resendable = again
         self.opened = True
         self.progress(now)
 
@@ -435,12 +435,12 @@ class Session:
         for turn in self.turns:
             turn.warned = True
 
-    def asked(self, request_id: bytes, now: float) -> None:
+    def open_question(self, request_id: bytes, now: float) -> None:
         """Note a question from the agent to the user."""
         # If questions overlap, the clocks stand still from the first to the last answer.
         self.asking[request_id] = min(self.asking.values(), default=now)
 
-    def asked_in_foreground(self, now: float) -> None:
+    def open_foreground_question(self, now: float) -> None:
         """Version 2: note that the work waits for the user, whatever it asks."""
         self.asking.setdefault(FOREGROUND, now)
 
@@ -462,7 +462,7 @@ class Session:
             self.progress(now)
         self.dismissed = self.dismissed or dismissed
 
-    def take_waiting(self) -> list[WaitingPrompt]:
+    def pop_waiting(self) -> list[WaitingPrompt]:
         """Return the prompts held back, and forget them."""
         waiting, self.waiting = self.waiting, []
         return waiting
@@ -470,10 +470,10 @@ class Session:
     def shift(self, seconds: float) -> None:
         """Shift the clocks of this session's turns by the time that they stood still."""
         self.progress_at += seconds
-        self.asking = {asked: since + seconds for asked, since in self.asking.items()}
+        self.asking = {question: since + seconds for question, since in self.asking.items()}
         for turn in self.turns:
             turn.started_at += seconds
-            turn.held_until += seconds
+            turn.withheld_until += seconds
             turn.again_at += seconds
             turn.reported.shift(seconds)
             if turn.stop_due is not None:

@@ -18,7 +18,7 @@ from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.decision import Decision, Snapshot
+    from lastword.core.link.decision import Decision, TurnSnapshot
     from lastword.core.link.options import Options
     from lastword.core.link.retries.hints import Hint
     from lastword.core.protocol import acp
@@ -43,7 +43,7 @@ class OpenRequest(msgspec.Struct):
         sequence: the count of messages sent to that side when it was sent.
         params: what to remember of its params, for a request that a new agent may need again.
         plain: the line as the client sent it, if the agent was sent a longer one.
-        asks_for_events: whether the client itself asks for events that we might ask for.
+        requests_events: whether the client itself asks for events that we might ask for.
     """
 
     method: str
@@ -53,7 +53,7 @@ class OpenRequest(msgspec.Struct):
     sequence: int = 0
     params: dict[str, Any] | None = None
     plain: bytes | None = None
-    asks_for_events: bool = False
+    requests_events: bool = False
 
     @property
     def waits_for_resend(self) -> bool:
@@ -66,7 +66,7 @@ class OpenRequest(msgspec.Struct):
             self.due += seconds
 
 
-class HeldError(msgspec.Struct, frozen=True):
+class WithheldError(msgspec.Struct, frozen=True):
     """An error without an id that may belong to the one open request."""
 
     frame: Frame
@@ -85,10 +85,7 @@ class Presence(Enum):
 
 
 class Link:
-    """Everything known about one client, one agent, and what is between them.
-
-    `core.link.connection` owns it, and sets `now` and `expects_hints`.
-    """
+    """Everything known about one client, one agent, and what is between them."""
 
     __slots__ = (
         "agent",
@@ -96,13 +93,12 @@ class Link:
         "answered_by_agent",
         "answered_by_client",
         "client",
-        "client_asked_for_events",
+        "client_requested_events",
         "events_refused",
         "expects_hints",
         "from_agent",
         "from_client",
         "greeting",
-        "held_error",
         "incidents",
         "initialized",
         "now",
@@ -120,6 +116,7 @@ class Link:
         "turns",
         "wakes_soon",
         "withdrawn",
+        "withheld_error",
     )
 
     def __init__(self, options: Options) -> None:
@@ -152,7 +149,7 @@ class Link:
         """When the last of them ended."""
         self.wakes_soon: bool = False
         """Has a frame that passes set a deadline that is nearer than the limits?"""
-        self.held_error: HeldError | None = None
+        self.withheld_error: WithheldError | None = None
         self.resent: dict[bytes, Turn] = {}
         """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
         self.sent_to_agent: int = 0
@@ -161,7 +158,7 @@ class Link:
         self.redactions: dict[str, int] = {}
         self.expects_hints: bool = False
         """Are there sources beside the pipes that may tell of a failure's cause?"""
-        self.client_asked_for_events: bool = False
+        self.client_requested_events: bool = False
         """Did the client itself ask for events that we might ask for?"""
         self.events_refused: bool = False
         """Did the agent refuse a request of the client's because of what we added to it?"""
@@ -178,8 +175,8 @@ class Link:
     @property
     def restarts(self) -> bool:
         """Whether another agent will follow this one."""
-        wanted = self.options.restart == "on-crash" and not self.options.in_process
-        return wanted and not self.client_left
+        on_crash = self.options.restart == "on-crash" and not self.options.in_process
+        return on_crash and not self.client_left
 
     def note_presence(self, presence: Presence) -> bool:
         """Note that the client came or went; return `False` if that was already known."""
@@ -188,13 +185,22 @@ class Link:
         self.presence = presence
         return True
 
-    def ask_plainly(self, request_id: bytes, request: OpenRequest) -> None:
+    def at(self, now: float) -> Link:
+        """Return the link at this moment."""
+        self.now = now
+        return self
+
+    def expect_hints(self, *, present: bool) -> None:
+        """Note whether there are sources beside the pipes."""
+        self.expects_hints = present
+
+    def send_plainly(self, request_id: bytes, request: OpenRequest) -> None:
         """Note that the agent refused a request that we extended: from now on nothing is added.
 
         The client's own request goes to the agent instead.
         """
         self.events_refused = True
-        self.client_asks(request_id, msgspec.structs.replace(request, plain=None))
+        self.add_client_request(request_id, msgspec.structs.replace(request, plain=None))
 
     def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
         """Note the client's profile and its `initialize`, for any agent that is still to come."""
@@ -238,10 +244,10 @@ class Link:
         """Count a message from the client."""
         self.sent_to_agent += 1
 
-    def client_asks(self, request_id: bytes, request: OpenRequest) -> None:
+    def add_client_request(self, request_id: bytes, request: OpenRequest) -> None:
         """Note a request from the client that waits for its answer."""
         self.from_client[request_id] = request
-        self.client_asked_for_events = self.client_asked_for_events or request.asks_for_events
+        self.client_requested_events = self.client_requested_events or request.requests_events
 
     def client_awaits(self, request_id: bytes) -> bool:
         """Return whether the client has an open request with this id, sent or queued."""
@@ -254,19 +260,19 @@ class Link:
         if self.from_client.pop(request_id, None) is not None:
             _remember(self.answered_by_agent, request_id)
 
-    def asked_by_client(self, request_id: bytes) -> bytes | None:
+    def client_request_meant(self, request_id: bytes) -> bytes | None:
         """Return the client's open request that an answer with an unknown id must mean."""
         if request_id in self.answered_by_agent:
             return None
         return jsonrpc.only_same(request_id, self.from_client)
 
-    def asked_by_agent(self, request_id: bytes) -> bytes | None:
+    def agent_request_meant(self, request_id: bytes) -> bytes | None:
         """Return the agent's open request that an answer with an unknown id must mean."""
         if request_id in self.answered_by_client or request_id in self.withdrawn:
             return None
         return jsonrpc.only_same(request_id, self.from_agent)
 
-    def agent_asks(self, request_id: bytes, request: OpenRequest) -> None:
+    def add_agent_request(self, request_id: bytes, request: OpenRequest) -> None:
         """Note a request from the agent that waits for its answer."""
         self.from_agent[request_id] = request
 
@@ -286,7 +292,7 @@ class Link:
             del self.withdrawn[next(iter(self.withdrawn))]
         self.withdrawn[request_id] = self.from_agent.pop(request_id)
 
-    def take_withdrawn(self, request_id: bytes) -> OpenRequest | None:
+    def pop_withdrawn(self, request_id: bytes) -> OpenRequest | None:
         """Return the withdrawn request that the client answers all the same; it does so once."""
         return self.withdrawn.pop(request_id, None)
 
@@ -298,28 +304,30 @@ class Link:
         """Note that the agent has released a terminal."""
         self.terminals.pop(terminal_id, None)
 
-    def take_terminals(self) -> dict[str, str | None]:
+    def pop_terminals(self) -> dict[str, str | None]:
         """Return the agent's terminals, and forget them."""
         terminals, self.terminals = self.terminals, {}
         return terminals
 
-    def hold_error(self, frame: Frame, until: float) -> bool:
+    def withhold_error(self, frame: Frame, until: float) -> bool:
         """Hold back an error without an id for the one open request, unless that is contradicted.
 
         Returns whether it is held back.
         """
-        at_agent = [(asked, r) for asked, r in self.from_client.items() if not r.waits_for_resend]
+        at_agent = [
+            (request_id, r) for request_id, r in self.from_client.items() if not r.waits_for_resend
+        ]
         if len(at_agent) != 1 or at_agent[0][1].sequence != self.sent_to_agent:
             return False
-        self.held_error = HeldError(frame, at_agent[0][0], until)
+        self.withheld_error = WithheldError(frame, at_agent[0][0], until)
         return True
 
-    def take_held_error(self) -> HeldError | None:
+    def pop_withheld_error(self) -> WithheldError | None:
         """Return the error that was held back, if any, and forget it."""
-        held, self.held_error = self.held_error, None
-        return held
+        error, self.withheld_error = self.withheld_error, None
+        return error
 
-    def take_redactions(self) -> dict[str, int] | None:
+    def pop_redactions(self) -> dict[str, int] | None:
         """Return the matches of each redaction rule since the last call."""
         counts = dict(self.redactions)
         self.redactions.clear()
@@ -337,11 +345,11 @@ class Link:
         for request in self.from_client.values():
             request.shift(seconds)
 
-    def take_back(self, turn: Turn) -> None:
+    def requeue(self, turn: Turn) -> None:
         """Note that a prompt the agent was done with is on its way to it once more."""
         (request_id,) = turn.prompts
-        asked = self.from_client.get(request_id)
-        if asked is not None and asked.turn is turn:
+        request = self.from_client.get(request_id)
+        if request is not None and request.turn is turn:
             # A client may have used the id again.
             del self.from_client[request_id]
         self.resent[request_id] = turn
@@ -370,7 +378,7 @@ class Link:
         """Return why the turn failed."""
         return turn.decide(self.agent.name, self.stderr, self.now)
 
-    def snapshot(self, turn: Turn) -> Snapshot:
+    def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""
         return turn.snapshot(self.agent.name, self.stderr, self.now)
 
@@ -379,7 +387,7 @@ class Link:
         turn.reported.withhold(hint, self.now)
         self.wakes_soon = True
 
-    def take_wake(self) -> bool:
+    def pop_wake(self) -> bool:
         """Return whether a frame that passes has set a near deadline, and forget it."""
         woken, self.wakes_soon = self.wakes_soon, False
         return woken

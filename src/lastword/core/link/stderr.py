@@ -72,7 +72,7 @@ class StderrRecord:
         """Restart the count: the agent sent a frame, or was stopped for its flood."""
         self.since_frame = 0
 
-    def take_unrecorded(self) -> int:
+    def pop_unrecorded(self) -> int:
         """Return how many bytes the session record has no entry for; the caller writes one."""
         count = self.total - self.recorded
         self.recorded = self.total
@@ -93,9 +93,9 @@ class StderrRecord:
     def tail(self, since: int = 0) -> str:
         """Return the end of what came after the first `since` bytes, at most 64 KiB, as text."""
         tail = self._compact()
-        wanted = max(0, self.total - since)
-        text = tail[max(0, len(tail) - wanted) :].decode(errors="replace")
-        return from_word_start(text) if wanted > len(tail) else text
+        size = max(0, self.total - since)
+        text = tail[max(0, len(tail) - size) :].decode(errors="replace")
+        return from_word_start(text) if size > len(tail) else text
 
     def summary(self) -> str:
         """Return head and tail as text, saying how many bytes between them were cut."""

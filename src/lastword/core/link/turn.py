@@ -91,7 +91,7 @@ FINAL = frozenset({State.ENDED, State.FAILED})
 AT_WORK = frozenset({State.SENT, State.RUNNING})
 """Neither answered nor told to stop: the other open states have a grace that runs already."""
 
-TELLS_OF_WAITS = AT_WORK | {State.WAITING}
+REPORTS_WAITS = AT_WORK | {State.WAITING}
 """In these the user may be shown what is waited for: by the agent, or by us."""
 
 _S, _E, _M = State, Event, Move

@@ -41,7 +41,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     _note_choices(session, frame, update)
     if session.quarantined:
         return _quarantined(link, session, update)
-    released = _release_held(link, session) if _follows_answer(update) else []
+    released = _release_withheld(link, session) if _follows_answer(update) else []
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
     if update.session_update == "session_info_update" and _announces(link, session, frame):
@@ -53,13 +53,13 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             return [Drop("not_asked_for"), *retry]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
         return released + v2.state_changed(link, session, frame, update)
-    tool_kind, told = "", []
+    tool_kind, entered = "", []
     if update.session_update in acp.TOOL_KINDS:
         before = session.tools.knows(update)
         tool_kind = session.tools.note(update)
         if session.turns:
-            told = _tool_entries(link, session, update, before=before)
-    effects = [*_note(link, session, update, tool_kind), *told, *retry, *released, FORWARD]
+            entered = _tool_entries(link, session, update, before=before)
+    effects = [*_note(link, session, update, tool_kind), *entered, *retry, *released, FORWARD]
     if update.session_update == "session_info_update":
         effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
@@ -123,14 +123,14 @@ def _tool_entries(link: Link, session: Session, update: Update, *, before: bool)
     opens = update.session_update == "tool_call" or link.dialect.turn_ends_by_state
     begins = opens and not before
     ends = (before or begins) and status is not None and status not in acp.OPEN_TOOL
-    told: list[Effect] = []
+    entered: list[Effect] = []
     if begins:
-        known = kind if kind in acp.TOOL_KIND_NAMES else None
-        told.append(entries.record(link, Kind.TOOL_STARTED, session, call=call, tool=known))
+        tool = kind if kind in acp.TOOL_KIND_NAMES else None
+        entered.append(entries.record(link, Kind.TOOL_STARTED, session, call=call, tool=tool))
     if ends:
         word = status if status in acp.TOOL_ENDS else "other"
-        told.append(entries.record(link, Kind.TOOL_ENDED, session, call=call, status=word))
-    return told
+        entered.append(entries.record(link, Kind.TOOL_ENDED, session, call=call, status=word))
+    return entered
 
 
 def observe(link: Link, messages: list[Envelope], start: int) -> int:
@@ -148,7 +148,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
     last_content, repeats = repetition.content, repetition.repeats
-    taken = 0
+    count = 0
     for message in islice(messages, start, None):
         params = message.params
         if message.method != "session/update" or message.id is not UNSET or params is UNSET:
@@ -172,15 +172,15 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
             if kind not in acp.TOOL_KINDS or not _observe_tool(session, update):
                 break
             last_content, repeats = repetition.content, repetition.repeats
-        taken += 1
-    if taken:
-        _note_longer(session, messages[start : start + taken])
+        count += 1
+    if count:
+        _note_longer(session, messages[start : start + count])
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
         for turn in session.turns:
             turn.evidence.recover(link.now)
         link.stderr.count_anew()
-    return taken
+    return count
 
 
 def _note_longer(session: Session, messages: list[Envelope]) -> None:
@@ -196,10 +196,17 @@ def _note_longer(session: Session, messages: list[Envelope]) -> None:
 def _plain_session(link: Link, message: Envelope) -> Session | None:
     """Return the message's session, if it has turns under way and nothing special about it."""
     session = link.sessions.get(message.session_id or "")
-    if session is None or session.unresolved or not session.turns or link.held_error is not None:
+    if (
+        session is None
+        or session.unresolved
+        or not session.turns
+        or link.withheld_error is not None
+    ):
+        return None
+    if link.withheld_error is not None:
         return None
     for turn in session.turns:
-        if turn.held is not None or turn.state is State.SENT:
+        if turn.withheld is not None or turn.state is State.SENT:
             return None
         if turn.evidence.hint is not None or turn.reported.waits:
             return None
@@ -256,11 +263,11 @@ def _follows_answer(update: Update) -> bool:
     return works or update.session_update in acp.SHOWN_KINDS
 
 
-def _release_held(link: Link, session: Session) -> list[Effect]:
+def _release_withheld(link: Link, session: Session) -> list[Effect]:
     """Release an answer that showed nothing, since the output after it proves it honest."""
     effects: list[Effect] = []
     for turn in list(session.turns):
-        if turn.held is not None:
+        if turn.withheld is not None:
             effects += ending.release(link, turn)
     return effects
 
@@ -269,7 +276,7 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
     update = object_of(jsonrpc.params_of(frame).get("update"))
     error = late.payload.read_to_forward(late.payload.payload_of(update), failures.redactor(link))
-    may_be_none = any(turn.kept is not None for turn in session.turns)
+    may_be_none = any(turn.resendable is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     for turn in session.turns:
         turn.announce(error, passed=passes)
@@ -288,10 +295,10 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
         return False
     members = object_of(jsonrpc.params_of(frame).get("update"))
     meta = members.get("_meta")
-    told = signs.payload_in(meta)
-    if told is None:
+    carried = signs.payload_in(meta)
+    if carried is None:
         return False
-    error = late.payload.read_to_forward(told, failures.redactor(link))
+    error = late.payload.read_to_forward(carried, failures.redactor(link))
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

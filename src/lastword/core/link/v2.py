@@ -42,7 +42,7 @@ def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
 
     If that work is under way, the agent's idle state will say what it took in.
     """
-    late = turn.state is State.CANCELLING and not turn.running_seen
+    late = turn.state is State.CANCELLING and not turn.running
     if not late or request_id in turn.cancelled or turn not in turn.session.turns:
         return turn
     link.forget(turn)
@@ -53,7 +53,7 @@ def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
 def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
     """Return the turn that this prompt's refusal ends, or `None` if the user had cancelled it."""
     turn = _apart(link, request_id, turn)
-    if len(turn.prompts) == 1 and not turn.running_seen:
+    if len(turn.prompts) == 1 and not turn.running:
         return turn
     # It would have joined work that goes on: only this prompt has failed.
     turn.drop_prompt(request_id)
@@ -77,11 +77,11 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
     if update.state != acp.IDLE:
         return _goes_on(link, session, update)
     session.answered(FOREGROUND, link.now)
-    turn = next((turn for turn in session.turns if turn.running_seen), None)
+    turn = next((turn for turn in session.turns if turn.running), None)
     if turn is None:
         return [FORWARD]
     for other in list(session.turns):
-        if other is not turn and other.running_seen and not other.prompts:
+        if other is not turn and other.running and not other.prompts:
             # It began after a cancel, and became part of the work.
             turn.absorb(other)
             link.forget(other)
@@ -102,7 +102,7 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
         # A prompt cancelled before it was taken in is not part of another one's work.
         turn.show_progress(running=alone or turn.state is not State.CANCELLING)
     if update.state == "requires_action":
-        session.asked_in_foreground(link.now)
+        session.open_foreground_question(link.now)
     else:
         session.answered(FOREGROUND, link.now)
     return [FORWARD]
@@ -153,5 +153,5 @@ def _carried(link: Link, session: Session, prompts: list[bytes]) -> Turn:
     for prompt in prompts:
         turn.add_prompt(prompt)
         request = OpenRequest(acp.PROMPT, session.session_id, turn=turn)
-        link.client_asks(prompt, request)
+        link.add_client_request(prompt, request)
     return turn

@@ -144,9 +144,9 @@ class RestartLayer:
         """As `Connection.client_attached`."""
         return self._for_agent(self._connection.client_attached(now))
 
-    def kept_frames(self) -> list[Effect]:
-        """As `Connection.kept_frames`."""
-        return self._connection.kept_frames()
+    def withheld_frames(self) -> list[Effect]:
+        """As `Connection.withheld_frames`."""
+        return self._connection.withheld_frames()
 
     def next_timeout(self) -> float | None:
         """As `Connection.next_timeout`."""

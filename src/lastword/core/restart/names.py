@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
 
-MAX_KEPT_CHARS = 64
+MAX_NAME_CHARS = 64
 """What an id of ours has of the agent's own, for who reads a log of both."""
 
 GIVES_NAME = frozenset({"session/new", acp.FORK})
@@ -44,13 +44,13 @@ class Names:
         self.theirs: dict[str, str] = {}
         self._given = 0
 
-    def give(self, theirs: str, taken: Container[str]) -> str:
+    def give(self, theirs: str, reserved: Container[str]) -> str:
         """Name a new session; an earlier session with the same agent's name loses its own."""
         self.release(theirs)
         ours = theirs
-        while ours in taken or ours == theirs:
+        while ours in reserved or ours == theirs:
             self._given += 1
-            ours = f"{theirs[:MAX_KEPT_CHARS]}-lastword-{self._given}"
+            ours = f"{theirs[:MAX_NAME_CHARS]}-lastword-{self._given}"
         self.ours[theirs], self.theirs[ours] = ours, theirs
         return ours
 
@@ -79,8 +79,8 @@ class Names:
 
 def new_session(frame: Frame) -> str | None:
     """Return the session named by an answer to a request of `GIVES_NAME`."""
-    found = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-    return found if isinstance(found, str) else None
+    given = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+    return given if isinstance(given, str) else None
 
 
 def under(frame: Frame, names: Mapping[str, str]) -> Frame:
@@ -119,14 +119,14 @@ def _exchanged(line: bytes, names: Mapping[str, str]) -> bytes:
         if raw is None or bytes(raw)[:1] != b"{":
             continue
         members = msgspec.json.decode(raw, type=dict[str, Raw])
-        told = _with_name(members, names)
+        renamed = _with_name(members, names)
         listed = members.get("sessions")
         if listed is not None and bytes(listed)[:1] == b"[":
             sessions = msgspec.json.decode(listed, type=list[Raw])
             entries = [_entry(session, names) for session in sessions]
             if entries != sessions:
-                members["sessions"], told = Raw(msgspec.json.encode(entries)), True
-        if told:
+                members["sessions"], renamed = Raw(msgspec.json.encode(entries)), True
+        if renamed:
             message[key], changed = Raw(msgspec.json.encode(members)), True
     return msgspec.json.encode(message) if changed else line
 

@@ -57,12 +57,12 @@ def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) ->
     effects = _refuse_unqueued(connection, state.enqueue_all(waiting))
     if verdict.reason == failures.SPAWN_FAILED:
         state.not_started(link.now)
-        return effects + _refuse_all(connection, state.take_queue(), verdict)
+        return effects + _refuse_all(connection, state.pop_queue(), verdict)
     state.crashed(link.now)
     if state.looping:
         loop = _looping(verdict)
         link.lose_agent(loop)
-        return effects + _refuse_all(connection, state.take_queue(), loop)
+        return effects + _refuse_all(connection, state.pop_queue(), loop)
     return effects + (_start(connection, state) if state.queue else [])
 
 
@@ -70,7 +70,7 @@ def client_left(connection: Connection, state: RestartState) -> list[Effect]:
     """Handle the client's departure; it may still read the fate of what waits."""
     gone = connection.link.agent_gone
     verdict = gone or failures.own_failure(ErrorType.AGENT_STALLED, "no_answer")
-    return _refuse_all(connection, state.take_all(), verdict)
+    return _refuse_all(connection, state.pop_all(), verdict)
 
 
 def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
@@ -111,7 +111,7 @@ def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
     first = state.queue[0].message.method if state.queue else None
     if link.greeting is None or first == acp.INITIALIZE:
         return _serve(connection, state)
-    request_id = state.ask(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
+    request_id = state.new_request(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
     return [Send(Side.AGENT, with_id(link.greeting, request_id))]
 
 
@@ -130,24 +130,24 @@ def _serve(
     state.serves()
     connection.link.regain_agent(greeted)
     effects: list[Effect] = [] if greeted is None else [entries.agent_ready(connection.link)]
-    for frame in state.take_queue():
-        taken_in = from_the_client(connection, state, frame)
-        effects += forwarded_as(taken_in, Send(Side.AGENT, frame.line))
+    for frame in state.pop_queue():
+        passed = from_the_client(connection, state, frame)
+        effects += forwarded_as(passed, Send(Side.AGENT, frame.line))
     return effects
 
 
 def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
     """Give up a new process that does not work, and tell whoever waits for it."""
     connection.link.lose_agent(verdict)
-    return [*_refuse_all(connection, state.take_queue(), verdict), Kill()]
+    return [*_refuse_all(connection, state.pop_queue(), verdict), Kill()]
 
 
 def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
     """Send prompts that have waited for another try, as if the client sent them now."""
     effects: list[Effect] = []
-    for prompt in resend.take_due(connection.at(now)):
-        taken_in = from_the_client(connection, state, prompt)
-        effects += forwarded_as(taken_in, Send(Side.AGENT, prompt.line))
+    for prompt in resend.due_prompts(connection.at(now)):
+        passed = from_the_client(connection, state, prompt)
+        effects += forwarded_as(passed, Send(Side.AGENT, prompt.line))
     return effects
 
 
@@ -223,7 +223,7 @@ def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelop
     """Cancel prompts that still wait for the agent: they never reach it."""
     link = connection.link
     effects: list[Effect] = []
-    for frame in state.take(lambda waiting: _is_cancelled(waiting.message, cancel)):
+    for frame in state.remove(lambda waiting: _is_cancelled(waiting.message, cancel)):
         session = link.session(frame.message.session_id or "")
         effects += ending.cancel_unsent(link, session, frame)
     return effects
@@ -258,7 +258,7 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
     if sessions.is_replay(state, frame):
         sessions.note_choices(state, frame)
         return [Drop("replay")]
-    if sessions.asks_too_early(state, message):
+    if sessions.requests_too_early(state, message):
         refused = requests.refuse(message.request_id or jsonrpc.NULL_ID, message.method)
         return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
     renamed = _renamed(state, frame)
@@ -313,10 +313,10 @@ def _renamed(state: RestartState, frame: Frame) -> Frame | None:
         params = message.params
         named = None if params is UNSET or params.request_id is UNSET else params.request_id
         origin = jsonrpc.same_id(bytes(named)) if named is not None else jsonrpc.NULL_ID
-        known = state.renamed.get(origin)
-        if known is None:
+        new = state.renamed.get(origin)
+        if new is None:
             return None
-        withdrawal = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(known)}
+        withdrawal = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(new)}
         line = jsonrpc.notification(acp.CANCEL_REQUEST, withdrawal)
     else:
         return None
@@ -355,7 +355,7 @@ def _with_origin(state: RestartState, effect: Effect) -> Effect:
 def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
     """Start what may start now, and give up on what was not answered."""
     effects: list[Effect] = []
-    for own in state.take_due(connection.link.now):
+    for own in state.pop_due(connection.link.now):
         if own.purpose is Purpose.GREET:
             stalled = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
             effects += _give_up(connection, state, stalled)

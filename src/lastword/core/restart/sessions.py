@@ -40,7 +40,7 @@ CONTEXT_LOST = "context_lost"
 ID_TAKEN = "id_taken"
 """Why a session is lost whose id the agent has given to another one."""
 
-MAX_SAID_CHARS = 500
+MAX_REASON_CHARS = 500
 """What the record keeps of an agent's reason."""
 
 SETTING_LIMIT_SECONDS = 30.0
@@ -61,7 +61,7 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     params = extra_events.extended_params(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
     # A session being restored has one such request open, and such a request has one session.
-    request_id = state.ask(Purpose.BRING_BACK, due, session_id)
+    request_id = state.new_request(Purpose.BRING_BACK, due, session_id)
     return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
 
 
@@ -86,8 +86,8 @@ def answered(
         reason = object_of(jsonrpc.loads(frame.message.error)).get("message")
         text = reason if isinstance(reason, str) else ""
         # Cut after redaction: half a key is no longer recognised as one.
-        clean = failures.redactor(link)(text)[:MAX_SAID_CHARS] or None
-        return _lose(link, state, own.session_id, returning.waiting, why="refused", said=clean)
+        clean = failures.redactor(link)(text)[:MAX_REASON_CHARS] or None
+        return _lose(link, state, own.session_id, returning.waiting, why="refused", reason=clean)
     if frame.message.error is UNSET:
         returning.answered(jsonrpc.loads(frame.message.result))
     return _go_on(connection, state, own.session_id, returning)
@@ -144,11 +144,13 @@ def _go_on(
     returning.correct(session_id, shown)
     if returning.settings:
         method, params = returning.next_setting()
-        request_id = state.ask(Purpose.SET_AGAIN, link.now + SETTING_LIMIT_SECONDS, session_id)
+        request_id = state.new_request(
+            Purpose.SET_AGAIN, link.now + SETTING_LIMIT_SECONDS, session_id
+        )
         return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
     state.is_back(session_id)
     effects: list[Effect] = [entries.record(link, Kind.SESSION_RESUMED, link.session(session_id))]
-    effects += _tell_choices(session_id, returning, shown)
+    effects += _report_choices(session_id, returning, shown)
     return effects + _pass_on(connection, returning)
 
 
@@ -157,8 +159,8 @@ def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect
     effects: list[Effect] = []
     link = connection.link
     for frame in returning.waiting:
-        taken_in = connection.receive(Side.CLIENT, frame, link.now)
-        effects += forwarded_as(taken_in, Send(Side.AGENT, frame.line))
+        passed = connection.receive(Side.CLIENT, frame, link.now)
+        effects += forwarded_as(passed, Send(Side.AGENT, frame.line))
     return effects
 
 
@@ -169,7 +171,7 @@ def note_choices(state: RestartState, frame: Frame) -> None:
     state.returning[session_id].reported(session_id, update)
 
 
-def _tell_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
+def _report_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
     """Tell the client the mode and options in force, if it shows others."""
     in_force = returning.in_force
     updates: list[dict[str, Any]] = []
@@ -197,7 +199,7 @@ def _lose(  # noqa: PLR0913 - what is reported of the loss, by name
     waiting: list[Frame],
     *,
     why: str,
-    said: str | None = None,
+    reason: str | None = None,
 ) -> list[Effect]:
     state.loses(session_id)
     effects: list[Effect] = [
@@ -206,7 +208,7 @@ def _lose(  # noqa: PLR0913 - what is reported of the loss, by name
             Kind.CONTEXT_LOST,
             link.session(session_id),
             why=why,
-            said=said if link.options.record_text else None,
+            said=reason if link.options.record_text else None,
         )
     ]
     for frame in waiting:
@@ -264,7 +266,7 @@ def is_replay(state: RestartState, frame: Frame) -> bool:
     return update.session_update not in acp.SESSION_STATE_KINDS
 
 
-def asks_too_early(state: RestartState, message: Envelope) -> bool:
+def requests_too_early(state: RestartState, message: Envelope) -> bool:
     """Return whether the agent asks for a session being restored, which has no turn under way."""
     if message.id is UNSET or message.method in acp.TO_AGENT_ONLY:
         return False
@@ -286,8 +288,8 @@ def as_the_client_knows(
     effects: list[Effect] = []
     given: str | None = None
     if message.method is None and message.result is not UNSET:
-        asked = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
-        if asked is not None and asked.method in names.GIVES_NAME:
+        request = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
+        if request is not None and request.method in names.GIVES_NAME:
             given = names.new_session(frame)
             effects = [] if given is None else _name_new(link, state, given)
     if not state.names.ours:
@@ -297,8 +299,8 @@ def as_the_client_knows(
         return names.under(frame, state.names.ours), effects
     # A session that the client is just opening is the one that the agent means by this name.
     opening = {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
-    known = {name: ours for name, ours in state.names.ours.items() if name not in opening}
-    return names.under(frame, known), effects
+    renamed = {name: ours for name, ours in state.names.ours.items() if name not in opening}
+    return names.under(frame, renamed), effects
 
 
 def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
@@ -328,13 +330,13 @@ def note_opened(
         if isinstance(effect, Record) and effect.entry.kind is Kind.SESSION_CREATED
     }
     link = connection.link
-    told: list[Effect] = []
+    outcome: list[Effect] = []
     for session_id in opened:
         state.opened(session_id)
         # The client opened it itself: the agent's session with this id is that one.
         other = state.names.release(session_id)
         if other is not None:
-            told += _lose(link, state, other, [], why=ID_TAKEN)
+            outcome += _lose(link, state, other, [], why=ID_TAKEN)
     for session_id, returning in list(state.returning.items()):
         if returning.reopening is None or returning.reopening in link.from_client:
             continue
@@ -342,7 +344,7 @@ def note_opened(
         returning.reopen_answered(answer, opened=session_id in opened)
         if not returning.ours and returning.reopened:
             state.is_back(session_id)
-            told += _pass_on(connection, returning)
+            outcome += _pass_on(connection, returning)
         elif not returning.ours:
-            told += _lose(link, state, session_id, returning.waiting, why="refused")
-    return told
+            outcome += _lose(link, state, session_id, returning.waiting, why="refused")
+    return outcome

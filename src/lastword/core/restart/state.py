@@ -306,14 +306,14 @@ class RestartState:
         """Queue frames for the agent; return those for which there is no more room."""
         return [frame for frame in frames if not self.enqueue(frame)]
 
-    def take(self, wanted: Callable[[Frame], bool]) -> list[Frame]:
-        """Remove and return the wanted frames among those that wait for the agent or a session."""
-        taken: list[Frame] = []
+    def remove(self, matches: Callable[[Frame], bool]) -> list[Frame]:
+        """Remove and return the matching frames that wait for the agent or a session."""
+        removed: list[Frame] = []
         for waiting in (self.queue, *(session.waiting for session in self.returning.values())):
-            taken += [frame for frame in waiting if wanted(frame)]
-            waiting[:] = [frame for frame in waiting if not wanted(frame)]
+            removed += [frame for frame in waiting if matches(frame)]
+            waiting[:] = [frame for frame in waiting if not matches(frame)]
         self.queued_bytes = sum(len(frame.line) for frame in self.queue)
-        return taken
+        return removed
 
     def waits_with(self, request_id: bytes) -> bool:
         """Return whether a request with this id waits for the agent or for a session."""
@@ -321,14 +321,14 @@ class RestartState:
         waiting = [self.queue, *(session.waiting for session in sessions)]
         return any(frame.message.request_id == request_id for each in waiting for frame in each)
 
-    def take_queue(self) -> list[Frame]:
+    def pop_queue(self) -> list[Frame]:
         """Remove and return everything that waits for the agent."""
         queue, self.queue, self.queued_bytes = self.queue, [], 0
         return queue
 
-    def take_all(self) -> list[Frame]:
+    def pop_all(self) -> list[Frame]:
         """Remove and return everything that waits for the agent or for a session."""
-        waiting = self.take_queue()
+        waiting = self.pop_queue()
         for session in self.returning.values():
             waiting += session.waiting
             session.waiting = []
@@ -383,7 +383,7 @@ class RestartState:
         for request_id, own in self.own.items():
             self.own[request_id] = msgspec.structs.replace(own, due=own.due + seconds)
 
-    def ask(self, purpose: Purpose, due: float, session_id: str = "") -> bytes:
+    def new_request(self, purpose: Purpose, due: float, session_id: str = "") -> bytes:
         """Note a request of ours that is about to be sent, and return its id."""
         request_id = self.next_own_id()
         self.own[request_id] = OwnRequest(purpose, due, session_id)
@@ -393,7 +393,7 @@ class RestartState:
         """Return the request of ours that the agent answered, if it was ours."""
         return self.own.pop(request_id, None)
 
-    def take_due(self, now: float) -> list[OwnRequest]:
+    def pop_due(self, now: float) -> list[OwnRequest]:
         """Remove and return the requests of ours that were not answered in time."""
         due = {request_id: own for request_id, own in self.own.items() if own.due <= now}
         for request_id, own in due.items():

@@ -40,7 +40,7 @@ class WaitLines:
         kind = update.session_update
         if kind in acp.AGENT_RETRY_KINDS:
             word = retrying(frame.line)
-            self._reported.add(word, None, now, since=now)
+            self._reported.note(word, None, now, since=now)
         elif kind in acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS:
             self._reported.forget_wait()
 
@@ -55,7 +55,7 @@ class WaitLines:
 
     def take(self, now: float) -> str:
         """Return the line that is due; empty if none is."""
-        retry = self._reported.take_due(now)
+        retry = self._reported.pop_due(now)
         if retry is None:
             return ""
         return sentence(retry, passed_seconds=now - self._reported.last_at)

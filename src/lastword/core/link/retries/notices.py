@@ -41,8 +41,8 @@ def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
     """Report a delay."""
     if not _warns_by_air(link):
         return _notice(session, title)
-    told = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
-    return _air_warning(session, told)
+    meta = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
+    return _air_warning(session, meta)
 
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
@@ -51,8 +51,8 @@ def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> 
         return _notice(turn.session, title)
     # One id for all the records of a turn: its end supersedes the retries before it.
     revision = turn.add_record(turn.failure_id or link.next_incident())
-    told = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
-    return _air_warning(turn.session, told)
+    meta = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
+    return _air_warning(turn.session, meta)
 
 
 def _warns_by_air(link: Link) -> bool:

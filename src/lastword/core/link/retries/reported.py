@@ -96,7 +96,7 @@ class ReportedRetries:
             return max(self._attempt, 1) + 1 if own and not same else None
         return hint.attempt if hint.attempt > self._attempt else None
 
-    def add(
+    def note(
         self,
         retry: Retrying,
         source: HintSource | None,
@@ -126,7 +126,7 @@ class ReportedRetries:
         """Keep a retry without a cause until one is known."""
         self._withheld, self.withheld_until = hint, now + WITHHELD_SECONDS
 
-    def take_withheld(self) -> Hint | None:
+    def pop_withheld(self) -> Hint | None:
         """Return the retry that waits for its cause, if any, and forget it."""
         hint, self._withheld, self.withheld_until = self._withheld, None, None
         return hint
@@ -135,12 +135,12 @@ class ReportedRetries:
         """Count tries anew for a prompt that is sent again, keeping what was shown."""
         self._attempt, self._source, self.last = 0, None, None
         self._source_at = -math.inf
-        self.take_withheld()
+        self.pop_withheld()
 
     def forget_wait(self) -> None:
         """Forget the wait: the agent has shown something, so it has what it waited for."""
         self.last = self._shown = None
-        self.take_withheld()
+        self.pop_withheld()
 
     @property
     def waits(self) -> bool:
@@ -155,7 +155,7 @@ class ReportedRetries:
         first = self.since + SHOW_AFTER_SECONDS
         return first if self._shown_at is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
 
-    def take_due(self, now: float) -> Retrying | None:
+    def pop_due(self, now: float) -> Retrying | None:
         """Return the retry for which a line is due, and note that it has one."""
         due = self.due
         if due is None or due > now:

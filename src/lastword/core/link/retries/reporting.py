@@ -25,7 +25,7 @@ from lastword.core.link.retries.hints import (
     SilentTurn,
 )
 from lastword.core.link.retries.reported import Retrying
-from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, State
+from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -90,7 +90,7 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         return before
     if hint.attempt is None:
         # It knows the cause, and another source may know the number.
-        hint = turn.reported.take_withheld() or hint
+        hint = turn.reported.pop_withheld() or hint
     return _report_hint(link, turn, hint, verdict, is_shown=is_shown)
 
 
@@ -102,7 +102,7 @@ def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
 
 def report_withheld(link: Link, turn: Turn) -> list[Effect]:
     """Report the retry that has waited for its cause, with what is known by now."""
-    hint = turn.reported.take_withheld()
+    hint = turn.reported.pop_withheld()
     if hint is None:
         return []
     return _report_hint(link, turn, hint, turn.evidence.hint or _with_source(hint))
@@ -115,7 +115,7 @@ def _report_hint(
     attempt = turn.reported.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
-    if turn.held is not None:
+    if turn.withheld is not None:
         # The agent has answered: whatever failed is not tried again.
         return []
     # A source may be read late: report only what is left of the wait.
@@ -129,7 +129,7 @@ def _report_hint(
         before = sum(tried.tries for tried in turn.tried)
         retry = msgspec.structs.replace(retry, attempt=attempt + before, max_attempts=None)
     own = turn.reported
-    own.add(retry, hint.source, link.now, since=hint.at_seconds, attempt=attempt)
+    own.note(retry, hint.source, link.now, since=hint.at_seconds, attempt=attempt)
     if is_shown:
         turn.count_retry(certain=hint.goes_on is True)
         return [_entry(link, turn, retry, hint.source)]
@@ -172,7 +172,7 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.session.progress(link.now + wait)
     when = f"in {late.durations.plain_duration(wait)}" if wait else "now"
     of = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
-    turn.reported.add(retry, None, link.now, since=link.now)
+    turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
     return _report(link, turn, retry, f"Trying again {when} (attempt {retry.attempt}{of}).")
 
@@ -212,7 +212,7 @@ def read_text(link: Link, session: Session, text: str) -> list[Effect]:
 
 def due(link: Link, turn: Turn) -> float | None:
     """Return when a line about the wait is due, for a client that shows no other."""
-    if turn.state not in TELLS_OF_WAITS or not _by_thought(link):
+    if turn.state not in REPORTS_WAITS or not _by_thought(link):
         return None
     return turn.reported.due
 
@@ -222,7 +222,7 @@ def show(link: Link, turn: Turn) -> list[Effect]:
 
     It is reported as a thought, which is not output of the turn.
     """
-    retry = turn.reported.take_due(link.now) if _by_thought(link) else None
+    retry = turn.reported.pop_due(link.now) if _by_thought(link) else None
     if retry is None:
         return []
     text = late.wording.of_retry(
@@ -238,8 +238,8 @@ def show(link: Link, turn: Turn) -> list[Effect]:
 
 def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
-    wanted = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
-    return wanted and not link.client.retry and not notices.can_show(link)
+    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
+    return by_default and not link.client.retry and not notices.can_show(link)
 
 
 def _left(retry: Retrying, since_seconds: float) -> int | None:
@@ -277,8 +277,8 @@ def _report(
         "wait_seconds": None if retry.wait_seconds is None else math.ceil(retry.wait_seconds),
         "error": error.payload(),
     }
-    known = {key: value for key, value in update.items() if value is not None}
-    return [*failures.to_client(ladder.session_update(session.session_id, known)), entry]
+    members = {key: value for key, value in update.items() if value is not None}
+    return [*failures.to_client(ladder.session_update(session.session_id, members)), entry]
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:
@@ -335,7 +335,7 @@ def _only_one(link: Link, hint: Hint) -> Turn | None:
     """
     turns = link.open_turns()
     if len(turns) > 1 and hint.goes_on is False:
-        turns = [turn for turn in turns if turn.held is not None]
+        turns = [turn for turn in turns if turn.withheld is not None]
     if len(turns) != 1 or may_be_of_ended(link, turns[0], hint.at_seconds):
         return None
     return turns[0]
