@@ -33,7 +33,7 @@ MAX_LINES = 32
 """At most this many marked lines are read at one look: the last."""
 
 LATE_SECONDS = 0.05
-"""How much the two clocks may differ that give a line's moment and a turn's beginning."""
+"""How much the clocks of a line's time and of a turn's beginning may differ."""
 
 SESSION = "{session}"
 
@@ -82,7 +82,7 @@ class Journals:
         Args:
             agent_name: The agent's own name.
             environment: The agent's environment.
-            given: The file that the agent was told to write to, if any.
+            given: The file that the agent was started to write to, if any.
             own: The user's own rows.
         """
         rows = [row for row in rows_of(agent_name, own) if row.path or given]
@@ -97,7 +97,7 @@ class Journals:
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
         """Return what is new about these turns, the oldest first."""
-        # Between the two clocks of this machine there is so much; lines tell the time of day.
+        # The difference between this machine's two clocks: lines have the time of day.
         since = time.time() - now
         hints: list[Hint] = []
         for rows in self._rows_by_file:
@@ -115,19 +115,19 @@ class Journals:
     def _news(self, row: KnownJournal, session_id: str | None) -> bytes:
         if not row.path:
             return b"" if self._given is None else self._given.news()
-        file = self._files.get((row.name, session_id)) or self._found(row, session_id)
+        file = self._files.get((row.name, session_id)) or self._open(row, session_id)
         return b"" if file is None else file.news()
 
-    def _found(self, row: KnownJournal, session_id: str | None) -> GrowingFile | None:
+    def _open(self, row: KnownJournal, session_id: str | None) -> GrowingFile | None:
         if session_id is not None and not journal_files.is_plain(session_id):
             return None
         path = row.path.replace(SESSION, session_id or "")
-        found = journal_files.find(folder_of(row, self._environment), path)
-        if found is None or not os.path.lexists(found):
+        file_path = journal_files.find(folder_of(row, self._environment), path)
+        if file_path is None or not os.path.lexists(file_path):
             return None
         if len(self._files) >= MAX_FILES:
             del self._files[next(iter(self._files))]
-        file = self._files[row.name, session_id] = GrowingFile(found)
+        file = self._files[row.name, session_id] = GrowingFile(file_path)
         return file
 
 

@@ -186,8 +186,8 @@ class PollLoop:
             flooded = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
             if self.to_agent is None or not self.to_agent.full:
                 self._ahead_bytes = 0
-            held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
-            interest[self._client_fd] = 0 if held else select.POLLIN
+            paused = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
+            interest[self._client_fd] = 0 if paused else select.POLLIN
         # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
             interest[self._stderr_fd] = select.POLLIN
@@ -198,7 +198,7 @@ class PollLoop:
         if self.stderr.pending:
             interest[self.stderr.fd] = select.POLLOUT
         if self.beside is not None and self.beside.fd >= 0:
-            interest[self.beside.fd] = self.beside.wants
+            interest[self.beside.fd] = self.beside.poll_events
         if self.to_client.broken or self.to_client.closed:
             del interest[self.to_client.fd]
         if interest != self._interest:
@@ -219,7 +219,7 @@ class PollLoop:
         end.
         """
         if self._owes_answer and self._connection.idle:
-            # We answered in the agent's place: what was asked behind that is to be heard as well.
+            # We answered in the agent's place: requests after that one must be read as well.
             self._ahead_bytes = 0
             return False
         return self._client_lines.part_bytes <= READ_BYTES

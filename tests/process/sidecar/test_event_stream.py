@@ -244,27 +244,27 @@ def test_chunks_are_put_together_however_they_come(size: int) -> None:
     framed = b"5\r\nhello\r\n7;x=y\r\n, world\r\nA\r\n0123456789\r\n"
     chunks, body = Chunks(), b""
     for start in range(0, len(framed), size):
-        taken = chunks.take(framed[start : start + size])
+        taken = chunks.feed(framed[start : start + size])
         assert taken is not None
         body += taken
     assert body == b"hello, world0123456789"
-    assert chunks.take(b"0\r\n\r\n") is None
+    assert chunks.feed(b"0\r\n\r\n") is None
 
 
 @pytest.mark.parametrize(
     "framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000]
 )
 def test_what_is_no_chunk_ends_the_stream(framed: bytes) -> None:
-    assert Chunks().take(framed) is None
+    assert Chunks().feed(framed) is None
 
 
 def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
     lines, line = EventLines(), b'data: {"session.status" "retry"}'
     for _ in range(100):
-        lines.take(b"x" * MAX_LINE_BYTES)
-    lines.take(line + b"\n" + line + b"\n" + b"no more than a line\n" + line)
+        lines.feed(b"x" * MAX_LINE_BYTES)
+    lines.feed(line + b"\n" + line + b"\n" + b"no more than a line\n" + line)
     assert lines.marked() == [line]
-    lines.take(b"\n")
+    lines.feed(b"\n")
     assert lines.marked() == [line]
 
 

@@ -31,7 +31,7 @@ MAX_LABELS = 3
 _MAX_LINES = 8
 _SENTENCE_CHARS = 200
 
-TOLD = frozenset({
+MODEL_CALL_ERRORS = frozenset({
     ErrorType.RATE_LIMIT,
     ErrorType.BUDGET,
     ErrorType.PROVIDER_UNAVAILABLE,
@@ -91,7 +91,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     if parts is None or not _is_error(parts) or _is_answer(parts):
         return None
     verdict = decide(gather.from_text(told))
-    if verdict.type not in TOLD or not _names_itself(parts, verdict):
+    if verdict.type not in MODEL_CALL_ERRORS or not _names_itself(parts, verdict):
         return None
     return verdict if spoken_for or _happened(parts, verdict) else None
 
