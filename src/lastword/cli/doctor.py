@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.kit.doctor.conversation import ConversationResult
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
@@ -188,7 +188,7 @@ def _configuration() -> list[Observation]:
     return findings
 
 
-def _own_journals() -> tuple[KnownJournal, ...]:
+def _own_journals() -> tuple[JournalRow, ...]:
     """Return the journals of the user's file; none if it cannot be used."""
     try:
         return load(find((), os.environ, project=False), ()).rows().journals

@@ -150,10 +150,10 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
         return None
     # As above: nobody waits for this in the thread.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
-    from lastword.outbox.target import TargetError, target_of, wish_in  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, target_options_in  # noqa: PLC0415
 
     try:
-        target = target_of(wish_in(os.environ), os.environ)
+        target = target_of(target_options_in(os.environ), os.environ)
     except TargetError as error:
         logger.warning("No failure is reported: %s.", error)
         return None

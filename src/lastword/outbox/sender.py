@@ -130,7 +130,7 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
     while True:
         with outbox.as_sender(target) as is_ours:
             while is_ours and left() > 0:
-                report = outbox.take(target)
+                report = outbox.next_report(target)
                 if report is None:
                     break
                 _note(_sent(outbox, target, report), left)
@@ -149,7 +149,7 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
     """Send a report; return what notes its fate."""
     wait: float | None = None
     try:
-        answer = ask(target, report)
+        answer = send_once(target, report)
     except PostError as error:
         fate, words = Fate.FAILED, str(error)
     else:
@@ -164,9 +164,9 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
 
 
 def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
-    """Note what became of a report, though the disk takes its time.
+    """Note the outcome of a report, trying again if the disk is slow.
 
-    What is not noted is sent again by another process, once that may send.
+    Another process sends a report again if its outcome could not be noted.
 
     Raises:
         StoreError: The time is over.
@@ -181,7 +181,7 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
         time.sleep(NOTE_SECONDS)
 
 
-def ask(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
+def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
     """Send a report once; return the answer.
 
     Raises:

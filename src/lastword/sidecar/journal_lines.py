@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.classify import Verdict, classify
 
 if TYPE_CHECKING:
-    from lastword.quirks.journals import JournalMembers, KnownJournal, Path
+    from lastword.quirks.journals import JournalMembers, JournalRow, Path
 
 MAX_LINE_BYTES = 64 * 1024
 """A longer line does not report a failed call."""
@@ -56,7 +56,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     goes_on: bool | None = None
 
 
-def read_line(row: KnownJournal, line: bytes) -> FailedCall | None:
+def read_line(row: JournalRow, line: bytes) -> FailedCall | None:
     """Return what a marked line says; `None` if it is not understood."""
     if len(line) > (MAX_LINE_BYTES if row.members else MAX_TEXT_BYTES):
         return None
@@ -88,7 +88,7 @@ def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
     )
 
 
-def _from_text(row: KnownJournal, line: str) -> FailedCall | None:
+def _from_text(row: JournalRow, line: str) -> FailedCall | None:
     match = re.match(row.pattern, line)
     if match is None:
         return None

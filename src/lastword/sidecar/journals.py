@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lastword.core.link.hints import SilentTurn
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
     from lastword.sidecar.journal_lines import FailedCall
     from lastword.sidecar.starting import GivenFile
 
@@ -38,7 +38,7 @@ LATE_SECONDS = 0.05
 SESSION = "{session}"
 
 
-def rows_of(agent_name: str | None, own: Sequence[KnownJournal] = ()) -> list[KnownJournal]:
+def rows_of(agent_name: str | None, own: Sequence[JournalRow] = ()) -> list[JournalRow]:
     """Return the journals that an agent of this name may keep, the user's own rows first.
 
     A user's row names the agent by its key or as the agent names itself.
@@ -49,7 +49,7 @@ def rows_of(agent_name: str | None, own: Sequence[KnownJournal] = ()) -> list[Kn
     return [row for row in own if row.agent in names] + theirs
 
 
-def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
+def folder_of(row: JournalRow, environment: Mapping[str, str]) -> str:
     """Return where an agent in this environment keeps a journal."""
     for variable, rest in row.variables:
         if environment.get(variable):
@@ -57,9 +57,9 @@ def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
     return os.path.expanduser(row.default)
 
 
-def by_file(rows: Sequence[KnownJournal]) -> list[list[KnownJournal]]:
+def by_file(rows: Sequence[JournalRow]) -> list[list[JournalRow]]:
     """Return the rows, grouped by the file that they read."""
-    files: dict[tuple[object, ...], list[KnownJournal]] = {}
+    files: dict[tuple[object, ...], list[JournalRow]] = {}
     for row in rows:
         files.setdefault((row.variables, row.default, row.path), []).append(row)
     return list(files.values())
@@ -75,7 +75,7 @@ class Journals:
         agent_name: str | None,
         environment: Mapping[str, str],
         given: GivenFile | None = None,
-        own: Sequence[KnownJournal] = (),
+        own: Sequence[JournalRow] = (),
     ) -> None:
         """Find the journals.
 
@@ -112,13 +112,13 @@ class Journals:
                     hints += _hints(row, news, turn.session_id, [turn], now, since)
         return sorted(hints, key=lambda hint: hint.at_seconds)
 
-    def _news(self, row: KnownJournal, session_id: str | None) -> bytes:
+    def _news(self, row: JournalRow, session_id: str | None) -> bytes:
         if not row.path:
             return b"" if self._given is None else self._given.news()
         file = self._files.get((row.name, session_id)) or self._open(row, session_id)
         return b"" if file is None else file.news()
 
-    def _open(self, row: KnownJournal, session_id: str | None) -> GrowingFile | None:
+    def _open(self, row: JournalRow, session_id: str | None) -> GrowingFile | None:
         if session_id is not None and not journal_files.is_plain(session_id):
             return None
         path = row.path.replace(SESSION, session_id or "")
@@ -132,7 +132,7 @@ class Journals:
 
 
 def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is measured by
-    row: KnownJournal,
+    row: JournalRow,
     news: bytes,
     session_id: str | None,
     turns: Sequence[SilentTurn],

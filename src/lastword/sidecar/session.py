@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import Options
     from lastword.posix.process import Agent, Guardian
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.signals import SignalInbox
@@ -61,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
     start: AgentStart
     line_limit_bytes: int
     verbose: bool = False
-    own_journals: tuple[KnownJournal, ...] = ()
+    own_journals: tuple[JournalRow, ...] = ()
 
 
 class Sidecar:

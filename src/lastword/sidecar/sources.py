@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.link.hints import Hint
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
     from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
@@ -63,7 +63,7 @@ class Sources:
         console: Console,
         *,
         enabled: bool,
-        own_journals: Sequence[KnownJournal] = (),
+        own_journals: Sequence[JournalRow] = (),
     ) -> None:
         self._own_journals = own_journals
         self._connection = connection

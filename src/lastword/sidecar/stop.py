@@ -1,7 +1,7 @@
 """The stop sequence: how the agent's processes are ended, in which order, and by when.
 
-Owns the sequences (the client closed its side; a signal asked lastword to stop) and the end of what a
-dead agent left in its group. The time is an argument; signals go through `process`.
+Owns the sequences (the client closed its side; a signal asked lastword to stop) and the end of what
+a dead agent left in its group. The time is an argument; signals go through `process`.
 """
 
 from __future__ import annotations

@@ -235,4 +235,4 @@ def test_sessions_and_files_are_remembered_up_to_a_bound(home: Home) -> None:
         home.turns = [SilentTurn(session, home.now, home.now)]
         assert len(home.look()) == 1
     assert len(home.logs._files) == own_logs.MAX_STORED
-    assert len(home.logs._found) <= own_logs.MAX_STORED
+    assert len(home.logs._paths) <= own_logs.MAX_STORED

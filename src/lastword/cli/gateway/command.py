@@ -93,7 +93,7 @@ def _serve(arguments: Sequence[str]) -> int:
         holder = settings.holder
         reports = OwnReports(holder.report, holder.state_folder, holder.command[0])
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
-        reports.tell("start", failure | {"origin": "lastword", "retryable": False})
+        reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
         return _complain(str(error))
     if sys.stderr.isatty():

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
-def row_for(link: Link) -> wire.AskedEvent | None:
+def row_for(link: Link) -> wire.OptInEvent | None:
     """Return what this agent can be asked for."""
     options = link.options
     if options.evidence != "auto" or options.in_process or link.wishes_refused:
         return None
     key = agent_key(link.agent.name)
-    return next((row for row in wire.ASKED_EVENTS if row.agent == key), None)
+    return next((row for row in wire.OPT_IN_EVENTS if row.agent == key), None)
 
 
 def line_with_wish(link: Link, frame: Frame) -> bytes | None:
@@ -52,7 +52,7 @@ def line_with_wish(link: Link, frame: Frame) -> bytes | None:
     if member in told:
         link.note_client_wishes()
         return None
-    told[member] = Raw(msgspec.json.encode(row.wish))
+    told[member] = Raw(msgspec.json.encode(row.request))
     meta[vendor] = Raw(msgspec.json.encode(told))
     params["_meta"] = Raw(msgspec.json.encode(meta))
     message["params"] = Raw(msgspec.json.encode(params))
@@ -66,7 +66,7 @@ def with_wish(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
     told = object_of(meta.get(row.path[0])) if row is not None else {}
     if row is None or row.path[1] in told:
         return dict(params)
-    wished = {row.path[1]: list(row.wish)}
+    wished = {row.path[1]: list(row.request)}
     return {**params, "_meta": {**meta, row.path[0]: {**told, **wished}}}
 
 

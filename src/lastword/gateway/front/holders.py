@@ -376,7 +376,7 @@ class Holders:
 
     def _tell(self, reason: str, session: str) -> None:
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
-        self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
+        self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
 
     async def _count(self) -> int:
         """Return how many there are, after removing the sockets of those that were killed."""
