@@ -31,7 +31,7 @@ from lastword.posix.listeners import free_port
 from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals
-from lastword.sidecar.starting import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 
 if TYPE_CHECKING:
     import argparse

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings, warnings
 from lastword.otel import enabled

@@ -1,4 +1,4 @@
-"""Reports: a failure as a row of the record has it, without anybody's text.
+"""Reports: a failure as a row of the record has it, without any text.
 
 Owns which facts leave the machine: words of low cardinality, numbers, and lastword's own ids.
 There is no message, no detail and no file name, even if the record keeps error texts, and a

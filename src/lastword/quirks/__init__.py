@@ -2,7 +2,7 @@
 
 Owns the members that every row has. Each table is a module named for the code that reads it, so
 that nothing else needs to be imported: `agents`, `prose`, `wire`, `streams`, `journals`, `clients`,
-`pointing`. Rows are data: the code that uses a table reads frames, files or the environment by it.
+`recipes`. Rows are data: the code that uses a table reads frames, files or the environment by it.
 Nothing here imports another part of lastword, so every part may import this.
 
 Private: names may change in any version.

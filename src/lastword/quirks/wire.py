@@ -274,7 +274,7 @@ RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
 """One of them stands in every update that announces a retry, but for texts."""
 
 FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
-"""One of them stands in every frame that tells of a failure beside a stop reason that does not."""
+"""Every frame that reports a failure beside an ordinary stop reason contains one of them."""
 
 RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
 """One of them begins every text that announces a retry."""

@@ -126,7 +126,7 @@ class RecorderProcess:
         """Send rows, as far as there is room.
 
         Without rows this only looks after the recorder: one that was killed before it had written
-        down a failure is replaced. With rows, the pipe itself tells that its reader is gone.
+        down a failure is replaced. With rows, the pipe itself shows that its reader is gone.
         """
         if self._fd < 0:
             return
@@ -283,7 +283,7 @@ def sinks_of(
 ) -> StoreSink:
     """Return the sinks of a recorder, started in its own process."""
     # Imported here, since the sidecar itself never needs them.
-    from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
+    from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
     from lastword.record.sink import StoreSink  # noqa: PLC0415
 
     secrets = secrets_of(os.environ)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _QUARTER_MS = 15 * 60 * 1000
-"""Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
+"""In every time zone days begin on a quarter of an hour; computing the day of each turn is slow."""
 
 
 PROGRESS_EVERY = 200

@@ -293,7 +293,7 @@ class EmbeddedSidecar(Sidecar):
             self._give_up()
 
     def _give_up(self) -> None:
-        """End the agent's group at once, with nobody left to talk to it."""
+        """End the agent's group at once, since nobody can reach it any more."""
         with contextlib.suppress(Exception):
             self._embedded.release()
         for child in (self._child, *self._past):

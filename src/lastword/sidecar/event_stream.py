@@ -232,7 +232,7 @@ def _hint(line: bytes, now: float) -> Hint | None:
     session, message = _member(properties, "sessionID"), _member(status, "message")
     if not isinstance(session, str) or not isinstance(message, str):
         return None
-    # Loaded at the first retry: no part of a turn that goes well.
+    # Loaded at the first retry: a turn that goes well does not need it.
     from lastword.core.classify import classify  # noqa: PLC0415
 
     attempt, next_at = _member(status, "attempt"), _number(_member(status, "next"))

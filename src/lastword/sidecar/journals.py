@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from lastword.core.link.hints import SilentTurn
     from lastword.quirks.journals import JournalRow
+    from lastword.sidecar.agent_start import GivenFile
     from lastword.sidecar.journal_lines import FailedCall
-    from lastword.sidecar.starting import GivenFile
 
 MAX_FILES = 64
 """At most this many files are remembered; the one that was added first goes for a new one."""

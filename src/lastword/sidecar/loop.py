@@ -34,7 +34,7 @@ LATE_SECONDS = 1.0
 """How much later than due a clock may be looked at while there is always something to read."""
 
 OVERSLEPT_SECONDS = 0.25
-"""A round that ends so much later than it should was one in which this process did not run."""
+"""A round that ends this much late is one in which this process did not run."""
 
 BREATH_SECONDS = 0.05
 
@@ -102,7 +102,7 @@ class PollLoop:
         self._ahead_bytes = 0
         """How much was read of the client since the agent's pipe is full."""
         self._owes_answer = False
-        """Was something of the client's unanswered when as much was read as may be?"""
+        """Whether a request of the client was unanswered when the read-ahead was full."""
         self.stood_still_seconds: float = 0.0
         """How long the last round was, if it ended so late that this process, and so the agent,
         stood still."""

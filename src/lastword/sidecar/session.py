@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from lastword.posix.process import Agent, Guardian
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.signals import SignalInbox
-    from lastword.sidecar.starting import AgentStart
 
 DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
@@ -146,7 +146,7 @@ class Sidecar:
         """Answer every request with the reason why the agent could not be started."""
 
         def cause() -> Verdict:
-            # Loaded at the first failure: no part of a healthy start.
+            # Loaded at the first failure: a healthy start does not need it.
             from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
 
             return classify_spawn_failure(error.errno or 0, self._settings.start.command[0])
@@ -325,7 +325,7 @@ class Sidecar:
         needed = not self._connection.idle
 
         def cause() -> Verdict | None:
-            # Loaded when an agent has ended: no part of a healthy turn.
+            # Loaded when an agent has ended: a healthy turn does not need it.
             from lastword.core.classify import classify_exit, own_failure  # noqa: PLC0415
 
             # If it exited as it should, or we ended it, its status does not report a failure.

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from lastword.core.link.failopen import FailOpen
     from lastword.core.link.hints import Hint
     from lastword.quirks.journals import JournalRow
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
     from lastword.sidecar.own_logs import OwnLogs
-    from lastword.sidecar.starting import AgentStart
 
 SILENT_SECONDS = 1.0
 """How long a turn has shown nothing when its sources are looked at, and from look to look."""
@@ -172,7 +172,7 @@ class Sources:
     def _current_journals(self) -> Journals | OwnLogs:
         name = self._connection.agent_name
         if self._journals is None or name != self._agent:
-            # Loaded at the first silence: no part of a start, nor of a turn without one.
+            # Loaded at the first silence: neither a start nor a busy turn needs it.
             from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
             given = self._start.given_file if self._start is not None else None

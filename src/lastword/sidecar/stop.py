@@ -142,7 +142,7 @@ class StopSequence:
             self._kill_due = now + SIGNALLED_GRACE_SECONDS
 
     def finish(self) -> None:
-        """Finish: nothing that is to be ended survives lastword."""
+        """Kill what is left to be ended, so that it does not survive lastword."""
         if self._group_left:
             self._signal(signal.SIGKILL)
             self._group_left = False

@@ -17,7 +17,7 @@ from lastword.sidecar import event_stream
 from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EventLines
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY
-from tests.process.sidecar.kept import all_that_is_kept
+from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +224,7 @@ def test_no_secret_of_a_stream_gets_out(
     client.expect(_is_retry)
     client.go_on()
     client.answer(prompt)
-    out = client.stdout.data.decode() + client.said + all_that_is_kept(client, state)
+    out = client.stdout.data.decode() + client.said + all_stored_text(client, state)
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "said by a user" not in out

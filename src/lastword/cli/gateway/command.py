@@ -75,7 +75,7 @@ def _complain(said: str) -> int:
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
-    from lastword.outbox.own import OwnReports  # noqa: PLC0415
+    from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
     if INHERITED not in os.environ:  # a reload goes on with the sessions that there are

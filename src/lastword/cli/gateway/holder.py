@@ -33,8 +33,8 @@ from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.embedded import EmbeddedSidecar
-from lastword.sidecar.starting import AgentStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

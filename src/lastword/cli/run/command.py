@@ -19,8 +19,8 @@ from lastword.posix.process import (
     without_our_locale,
     write_message,
 )
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.signals import SignalInbox
-from lastword.sidecar.starting import AgentStart
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli.config.errors import ConfigError
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import Options
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
 from lastword.posix.process import write_message
 from lastword.record.recorder import Recorder
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.signals import SignalInbox
-    from lastword.sidecar.starting import AgentStart
 
 
 def sidecar_for(

@@ -400,9 +400,9 @@ def _closest(folded: str, concept: Concept) -> str | None:
 
 
 def _first(block: str, text: str) -> list[re.Match[str]]:
-    found = []
+    hits = []
     for match in _pattern(block).finditer(text):
-        found.append(match)
-        if len(found) >= MAX_HITS:
+        hits.append(match)
+        if len(hits) >= MAX_HITS:
             break
-    return found
+    return hits

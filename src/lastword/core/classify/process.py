@@ -156,8 +156,8 @@ _EXIT_CODE = (
 
 def exit_code_in(folded: str) -> int | None:
     """Return the exit code that prose states: `process exited with code 143`."""
-    found = re.search(_EXIT_CODE, folded)
-    return int(found.group(1)) if found else None
+    match = re.search(_EXIT_CODE, folded)
+    return int(match.group(1)) if match else None
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:

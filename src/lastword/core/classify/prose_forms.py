@@ -99,7 +99,7 @@ FOLLOWS = re.compile(
 )
 """What follows a status: neither what it counts (`404 files`) nor a verb."""
 
-SAYS = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
+SENTENCE_START = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
 """What follows a word made for machines: a sentence, not a value as in YAML."""
 
 BODY_KEY = re.compile(
@@ -147,12 +147,12 @@ MARKED_UP = re.compile(
     r"|^[Cc]ontent-[Tt]ype:|^[Rr]etry-[Aa]fter:",
     re.MULTILINE,
 )
-TOLD_OF = re.compile(
+REPORTED = re.compile(
     r"(?:the|your|this|that|it|a|an(?! error occurred \()|its|one|some|if|when|because|since|yes|no"
     r"|so|and|but)\b",
     re.IGNORECASE,
 )
-"""How one begins that tells of a failure; the error itself has no article."""
+"""The beginning of a sentence about a failure; the error itself has no article."""
 
 GLOSS = re.compile(
     r"[^:]{0,40}: (?:the|a|an|your|this|it|you|one|some) "

@@ -142,7 +142,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
         return [Drop("quarantine"), ending.refuse(request_id, method)]
-    asks = method in acp.ASKS_USER
+    asks = method in acp.USER_REQUESTS
     options = _option_kinds(frame) if asks else None
     link.agent_asks(request_id, OpenRequest(method, message.session_id, params=options))
     # As for progress, what a sub-agent's session begins counts for every turn at work.

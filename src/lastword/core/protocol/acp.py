@@ -34,20 +34,20 @@ SETTINGS = frozenset({SET_MODE, "session/set_model", SET_OPTION})
 """Requests that decide how a session works; they are made again for a new process."""
 
 MAX_WAITING = 1000
-"""Requests that wait while their session comes back, or while the agent is busy with what ended."""
+"""Requests that wait until their session is restored, or until the agent is free of an ended turn."""
 
 MAX_WAITING_BYTES = 16 * 1024 * 1024
 """At most this many of their bytes; a single one may be larger, since a line has a limit of its
 own."""
 
-ASKS_USER = frozenset({PERMISSION, ELICITATION})
-"""Requests that wait for a person: while one is open, no clock runs."""
+USER_REQUESTS = frozenset({PERMISSION, ELICITATION})
+"""Requests that wait for the user: while one is open, no clock runs."""
 
 HAS_SIDE_EFFECTS = frozenset({WRITE_FILE, TERMINAL_CREATE})
 """Requests by which an agent changes something through the client."""
 
 LOGIN = frozenset({"authenticate", "auth/login"})
-"""A person is at it: these never time out."""
+"""Requests that a person completes; they never time out."""
 
 TO_AGENT_ONLY = frozenset({INITIALIZE, "session/new", "session/load", PROMPT})
 """Requests that only a client makes. One that comes back from the agent is an echo."""

@@ -60,16 +60,16 @@ def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
 
 
 def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
-    """Return the frames that stand at the end of a line, each decoded, and what is before them.
+    """Return the decoded frames at the end of a line, and the text before them.
 
     Args:
         malformed: A line that cannot be decoded as one frame.
-        may_quote: Is the line from a program that may log its own frames, and its client's, to the
-            stream that the frames go to? Such a quotation does not count as a frame.
+        may_quote: Whether the line is from a program that may log its own frames, and its client's,
+            to the stream of the frames. Such a quotation does not count as a frame.
 
     Returns:
-        First what stands in front of the frames, and last what stands behind them, if anything
-        does. Alone the line itself, if it has no frame.
+        The text before the frames, if any, the frames, and the text after them, if any; only the
+        line itself if it contains no frame.
     """
     whole: list[Frame | Malformed] = [malformed]
     end = malformed.line.rfind(b"}") + 1
@@ -82,21 +82,21 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
         return whole
     behind = [Malformed(tail, jsonrpc.MALFORMED_JSON)] if tail.strip(_BLANKS) else []
     ends = [*starts[1:], len(line)]
-    found = [
+    frames = [
         jsonrpc.decode(line[start:end].strip(_BLANKS))
         for start, end in zip(starts, ends, strict=True)
     ]
-    last = found[-1]
+    last = frames[-1]
     if behind and not _ends_in(last, tail, may_quote=may_quote):
         return whole
-    if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
-        return [*found, *behind] if found[1:] or isinstance(last, Frame) else whole
-    for number, part in enumerate(found):
+    if not line[: starts[0]].strip() and not any(map(_is_broken, frames)):
+        return [*frames, *behind] if frames[1:] or isinstance(last, Frame) else whole
+    for number, part in enumerate(frames):
         if isinstance(part, Frame) and _is_json_rpc(part):
             noise = line[: starts[number]]
             if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
                 return whole
-            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:], *behind]
+            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *frames[number:], *behind]
     return whole
 
 

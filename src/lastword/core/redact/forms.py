@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
+from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
 
 _MAX_FORM_CHARS = 4096
 

@@ -69,7 +69,7 @@ def value_of(least: int, bare: str) -> str:
     )
 
 
-_TELLTALE_NAME = (
+_CREDENTIAL_NAME = (
     r"[\w.-]{0,64}?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
     r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
     r"|(?:shared[-_]?)?access[-_]?key(?:[-_]?id)?|account[-_]?key|secret[-_]?key"
@@ -297,7 +297,7 @@ SHAPES = (
     _shape(
         "named_secret",
         "</",
-        rf"(<(?:{_TELLTALE_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
+        rf"(<(?:{_CREDENTIAL_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),

@@ -145,7 +145,7 @@ LEVELS: dict[Kind, Level] = {
 TERMINAL = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CONTEXT_LOST, Kind.CLIENT_GONE, Kind.SHUTDOWN}
 )
-"""What tells how something ended: never left out of a record."""
+"""Kinds that record how something ended; a record never omits them."""
 
 
 _EXITS = frozenset({Kind.AGENT_EXITED, Kind.SUPERVISOR_EXITED})

@@ -29,7 +29,7 @@ from lastword.gateway import wire
 from lastword.gateway.log.owner import LogLock, LogOwner, owner_of
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
-from lastword.outbox.own import OwnReports
+from lastword.outbox.own_reports import OwnReports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

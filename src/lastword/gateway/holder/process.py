@@ -37,7 +37,7 @@ from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
-from lastword.outbox.own import OwnReports
+from lastword.outbox.own_reports import OwnReports
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
