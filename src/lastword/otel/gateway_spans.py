@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Attributes: TypeAlias = dict[str, str | int | float | bool]
 
 MAX_EVENTS = 64
-"""Of one session's span: the latest. The record itself keeps more."""
+"""The most events of one session's span: the latest. The record itself keeps more."""
 
 MAX_SESSIONS = 256
-"""Of one holder, which has one except for forks. Any further session only has counters."""
+"""The most spans of one holder, which has one except for forks. The rest are only counted."""
 
 COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.VIEWER_CAME: (names.VIEWERS_CAME, ("role", "back"), {}),
@@ -43,7 +43,7 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.LOG_RESET: (names.LOG_RESETS, ("reason",), {}),
     Kind.SESSION_ENDED: (names.SESSIONS_ENDED, ("cause",), {}),
 }
-"""By which counter each kind is counted, with which facts, and which words beside them."""
+"""The counter of each kind, the facts that it is counted by, and constant attributes."""
 
 _CRASHED = "agent_crash"
 """The type that viewers receive for a turn that ended with its process."""

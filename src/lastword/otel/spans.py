@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Attributes: TypeAlias = dict[str, str | int | float | bool]
 
 MAX_EVENTS = 64
-"""Of one turn; the record itself keeps more."""
+"""The most events of one turn's span; the record itself keeps more."""
 
 MAX_TURNS = 256
 """Turns that are open at once. Beyond them, the oldest is reported as it stands."""
@@ -41,7 +41,7 @@ EVENTS = {
     Kind.FRAME_DROPPED: ("side", "reason"),
     Kind.QUARANTINED: (),
 }
-"""What stands in a turn's span as an event, with which facts."""
+"""The kinds that become events of a turn's span, each with its facts."""
 
 COUNTED = gateway_spans.COUNTED | {
     Kind.ERROR: (names.ERRORS, ("type", "origin", "phase", "reason"), {}),

@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0
-"""How long one sending may take; the exporters of OpenTelemetry have the same."""
+"""How long one request may take; OpenTelemetry's exporters have the same limit."""
 
 BUSY_SECONDS = 0.2
-"""How often it is looked whether another process still sends."""
+"""The interval at which to check whether another process still sends."""
 
 DISK_SECONDS = 5.0
-"""How often a disk is tried that takes nothing."""
+"""The interval at which to try a disk that cannot be written."""
 
 NOTE_SECONDS = 0.5
-"""How often it is tried to note what became of a report."""
+"""The interval at which to try again to note the outcome of a report."""
 
 MAX_NOTE_SECONDS = 60.0
-"""How long it is tried, while nothing else is sent or stored."""
+"""How long to try, while nothing else is sent or stored."""
 
 IDLE_SECONDS = 3600.0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OTLP = "otlp"
 WEBHOOK = "webhook"
 LOGS_PATH = "/v1/logs"
-"""Where OTLP's specification has logs, below an address without a path."""
+"""The path of logs in OTLP's specification, for an address without a path."""
 
 MAX_SECRET_BYTES = 64 * 1024
 _OTEL_HEADERS = ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
@@ -49,7 +49,7 @@ class TargetOptions(msgspec.Struct, frozen=True):
 
 
 class ReportTarget(msgspec.Struct, frozen=True):
-    """Where reports go.
+    """A collector or webhook that receives reports.
 
     Attributes:
         url: the whole address, without credentials.

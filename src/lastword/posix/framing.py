@@ -31,7 +31,7 @@ SMALL_BYTES = 4096
 
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 4096
-"""What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
+"""How many bytes a ready pipe accepts without blocking (POSIX's PIPE_BUF on Linux)."""
 
 
 def whole_lines(block: bytes) -> list[bytes]:
@@ -137,7 +137,7 @@ class FrameWriter:
         """Why it could not be written to, where that is not that its reader has gone."""
         self._pending: deque[_Piece] = deque()
         self.pending_bytes: int = 0
-        """How much waits for the reader."""
+        """Return how many bytes wait for the reader."""
         self.broken: bool = False
         """The reader is gone; what is written disappears."""
         self.closed: bool = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHELL = "/bin/sh"
 
 _COERCED = frozenset({"C.UTF-8", "C.utf8", "UTF-8"})
-"""What Python sets LC_CTYPE to where it finds the C locale."""
+"""The values that Python gives LC_CTYPE in the C locale."""
 
 GUARDIAN_GRACE_SECONDS = 1.0
 """How long an orphaned group may take to end by itself before the guardian kills it."""

@@ -14,7 +14,7 @@ MAX_NAME_CHARS = 96
 
 
 class AgentRow(Quirk, frozen=True, kw_only=True):
-    """How an agent is recognised, and what its error codes mean; `name` is its key.
+    """An agent's own name and the meaning of its error codes; `name` is its key.
 
     Attributes:
         part: a part of its own name, in lower-case letters and digits without anything between.

@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 
 
 class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts are in a line that is a JSON object.
+    """The paths of the facts in a line that is a JSON object.
 
     Attributes:
         must: the values that a line about a failure has, by their paths.

@@ -48,13 +48,13 @@ _END = b"\n"
 """An empty line: the sidecar itself ended the stream."""
 
 MAX_LIVES = 5
-"""How often a recorder that is killed is replaced, where failures are to be reported."""
+"""How often a killed recorder is replaced if failures are to be reported."""
 
 MAX_UNCONFIRMED = 256
 """The most failures that wait for a recorder's confirmation."""
 
 _URGENT = b'["%s",' % Kind.ERROR.value.encode()
-"""How the row of a failure begins."""
+"""The beginning of a failure's row."""
 
 _READ_BYTES = 64 * 1024
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)

@@ -25,7 +25,7 @@ _AT_ONCE = 64
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept.
+    """The limits of the record.
 
     Attributes:
         days: how old a run may become, counted from its last entry; 0 means forever.

@@ -36,7 +36,7 @@ _AT_ONCE = 8
 """How many entries are handled before the threads that run turns get time."""
 
 _URGENT = frozenset({Kind.ERROR, Kind.CONTEXT_LOST})
-"""What is written at once: an agent that has failed is often killed next."""
+"""Kinds that are written at once: an agent that has failed is often killed next."""
 
 _Item: TypeAlias = "tuple[int, Entry | Callable[[], Recorder] | None]"
 

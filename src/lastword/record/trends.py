@@ -23,7 +23,7 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How long something took, in seconds, over a number of turns."""
+    """Percentiles of a duration in seconds, over a number of turns."""
 
     count: int = 0
     p50: float | None = None
@@ -32,7 +32,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a period.
+    """The totals of a period.
 
     Attributes:
         turns: how many began.

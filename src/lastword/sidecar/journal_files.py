@@ -62,7 +62,7 @@ def _written_at(path: str) -> float:
 
 
 class GrowingFile:
-    """What is appended to a file between two looks."""
+    """A file that grows, read from where the last look ended."""
 
     __slots__ = ("_at", "_path", "_read_identity")
 

@@ -22,7 +22,7 @@ MAX_LINE_BYTES = 64 * 1024
 """A longer line does not report a failed call."""
 
 MAX_TEXT_BYTES = 16 * 1024
-"""The same for a line that is not JSON."""
+"""The limit for a line that is not JSON."""
 
 MAX_ATTEMPT = 10_000
 MAX_STATUS = 599
@@ -33,7 +33,7 @@ MAX_WAIT_SECONDS = 366 * 24 * 3600.0
 
 
 class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line says about a failed call.
+    """A failed call, as a line reports it.
 
     Attributes:
         at_epoch: when the line was written, in seconds of the time of day.

@@ -52,7 +52,7 @@ _BESIDE = re.compile(
     r"|small=true|update check|marketplace|webhook|git|npm|pip)\b",
     re.IGNORECASE,
 )
-"""What is beside the call of the model that a turn waits for."""
+"""Words of a line about something other than the turn's model call."""
 
 _AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|will retry|reconnecting|trying again)\b", re.IGNORECASE)
 _ATTEMPT = re.compile(r"\battempt\W{1,3}(\d{1,4})(?:\s?(?:/|of)\s?(\d{1,4}))?", re.IGNORECASE)
@@ -146,7 +146,7 @@ _STATUS_FROM, _STATUS_TO = 400, 599
 
 
 class _Report(msgspec.Struct):
-    """What an object says about a failure, collected from its leaves."""
+    """A failure as a JSON object reports it, collected from its leaves."""
 
     message: str | None = None
     status: int | None = None

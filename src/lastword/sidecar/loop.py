@@ -31,7 +31,7 @@ BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for this long stops the clocks."""
 
 LATE_SECONDS = 1.0
-"""How much later than due a clock may be looked at while there is always something to read."""
+"""How late a clock may be handled while there is always something to read."""
 
 OVERSLEPT_SECONDS = 0.25
 """A round that ends this much late is one in which this process did not run."""
@@ -48,7 +48,7 @@ _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loop works on. All but the client's reading end should not block.
+    """The descriptors that the loop uses. All but the client's reading end should not block.
 
     Attributes:
         client: for reading from and writing to the client.
@@ -93,14 +93,14 @@ class PollLoop:
         self.stderr: StderrWriter = console.stderr
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
-        """What may have a descriptor of its own, beside the pipes."""
+        """A source with a descriptor of its own besides the pipes."""
         self.client_open: bool = True
         self.agent_open: bool = agent is not None
         self.stderr_open: bool = self.agent_open
         self._blocked_since: float | None = None
         self._busy = False
         self._ahead_bytes = 0
-        """How much was read of the client since the agent's pipe is full."""
+        """How many bytes were read from the client since the agent's pipe became full."""
         self._owes_answer = False
         """Whether a request of the client was unanswered when the read-ahead was full."""
         self.stood_still_seconds: float = 0.0

@@ -46,7 +46,7 @@ LATE_SECONDS = 0.05
 
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
-"""What several files report within this time is one failure."""
+"""Reports of several files within this time are about one failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4

@@ -51,7 +51,7 @@ class Relay:
         )
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()
-        """What a program that is not an agent printed before the client spoke."""
+        """The output, before the client's first message, of a program that is not an agent."""
         self.noise_cut: bool = False
 
     def attach_agent(self, to_agent: FrameWriter | None) -> None:

@@ -43,13 +43,13 @@ FIRST_MESSAGE_SECONDS = 2.0
 """How long an agent's early end waits for the client's first message before it ends us too."""
 
 FLUSH_SECONDS = 5.0
-"""How long a client that takes no bytes may hold up our end."""
+"""How long a client that does not read may delay our end."""
 
 SIGNALLED_FLUSH_SECONDS = 0.5
 """The same when a signal asked us to stop: its sender kills us soon after."""
 
 STDERR_FLUSH_SECONDS = 0.5
-"""How long a reader of our stderr that takes nothing may hold up our end."""
+"""How long a reader of our stderr that does not read may delay our end."""
 
 _LAST_STDERR_READS = 16
 """A pipe's worth: what a dead agent left there. Another process may write on for ever."""

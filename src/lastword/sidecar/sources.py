@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.own_logs import OwnLogs
 
 SILENT_SECONDS = 1.0
-"""How long a turn has shown nothing when its sources are looked at, and from look to look."""
+"""How long a turn is silent before its sources are looked at, and the time between looks."""
 
 PENDING_SECONDS = 0.2
 """How long a turn has been silent whose vague end the core delays (0.25 s), and whose sources are

@@ -40,7 +40,7 @@ TOKEN_KEYS = _keys("""
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
 CODE_KEYS = frozenset({"code", "errorcode"})
-"""Of these, the keys whose word names the failure best."""
+"""Those of them whose word names the failure best."""
 
 TEXT_KEYS = _keys("""
     message msg error errors detail details description errordescription errormessage title text

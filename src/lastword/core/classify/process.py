@@ -105,7 +105,7 @@ _START_SIGNS = (
         *("can't open file", "cannot find the path specified"),
     )),
 )  # fmt: skip
-"""What keeps a program from running at all, until somebody repairs the installation."""
+"""Reasons why a program cannot run until its installation is repaired."""
 
 
 def read_start_failure(words: str) -> str | None:

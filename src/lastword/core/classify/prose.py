@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lastword.core.classify.evidence import Verdict
 
 MAX_WORDS_CHARS = 600
-"""What an error says in words, its body aside. The longest that was seen has 470."""
+"""The most characters of an error without its body. The longest one observed has 470."""
 
 MAX_LABELS = 3
 _MAX_LINES = 8
@@ -43,7 +43,7 @@ MODEL_CALL_ERRORS = frozenset({
     ErrorType.TIMEOUT,
     ErrorType.NETWORK,
 })  # fmt: skip
-"""What fails between an agent and its model: a crash or a bug in prose may be anything's."""
+"""Failures between an agent and its model: a crash or bug in prose may be another program's."""
 
 _GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""

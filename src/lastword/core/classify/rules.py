@@ -247,7 +247,7 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
-    """The same words, found in prose."""
+    """The same words in prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES - _outranked(evidence.status)
     for kind, words in tokens.STRONG.items():
         hit = spoken & words

@@ -60,7 +60,7 @@ _TEXT_WAIT = re.compile(
 
 
 _OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
-"""What follows an amount where it is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
+"""The text after an amount that is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
 
 
 class Waits(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ _ROOM_FOR_ENVELOPE = 2 * 1024
 
 
 class Details(StrEnum):
-    """What a client does with `data.details`."""
+    """A client's use of `data.details`."""
 
     KEPT = "kept"
     """It reads the message, so the agent's own details stay unchanged."""

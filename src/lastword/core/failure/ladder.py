@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Rung(StrEnum):
-    """How a failing turn ends, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
+    """The end of a failing turn, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
 
     TYPED = "typed"
     V2 = "v2"
@@ -98,7 +98,7 @@ CANCELLED_ERROR: dict[str, Any] = {
     "code": acp.REQUEST_CANCELLED,
     "message": "The prompt was cancelled.",
 }
-"""What answers a cancelled prompt in version 2."""
+"""The answer to a cancelled prompt in version 2."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ ORIGINS: dict[str, str] = {
     Origin.CLIENT: "the client's",
     Origin.LASTWORD: "lastword's",
 }
-"""Whose fault it was."""
+"""The origins of failures, in words."""
 
 CANCELLED_BY = {
     "user": "the user",

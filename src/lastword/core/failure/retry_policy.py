@@ -34,7 +34,7 @@ HEALED_BY_TIME = frozenset({ErrorType.RATE_LIMIT, ErrorType.PROVIDER_UNAVAILABLE
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy needs to know about a failure.
+    """The facts about a failure that the policy needs.
 
     Attributes:
         type: the type of the failure.

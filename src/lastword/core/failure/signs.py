@@ -24,7 +24,7 @@ _ANSWERS = (
     *("your ", "ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
     *("#", "-", "*", "`", '"', ">", "|"),
 )  # fmt: skip
-"""How answers begin, and no error by its form."""
+"""Beginnings of answers that are never errors by their form."""
 
 _BEGINNINGS = (
     *("4", "5", "[", "(", "{", "<", "e", "net::", "read ", "write ", "connect ", "getaddrinfo "),
@@ -63,7 +63,7 @@ _RETRY_ENDS = (
     r"(?i)\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
     r"(?:, \w{1,12})?[.!\u2026]{0,3}"
 )
-"""What agents write of a retry, in one piece: that there is one how often, or that it is over."""
+"""Texts that agents write about a retry in one piece: its number, or that it is over."""
 
 
 def flattened(text: str) -> str:

@@ -146,13 +146,13 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "tool_server": "A tool server (MCP) that the agent uses failed.",
     },
 }
-"""What happened, where the reason says more than the type."""
+"""What happened, if the reason is more precise than the type."""
 
 WHAT_OF_CLIENT: dict[str, str] = {
     "line_too_long": "The message was too long to be passed on to the agent.",
     "client_left": "The client closed its side before the agent had answered.",
 }
-"""What happened, where it was the client's own doing."""
+"""What happened, if the client caused it."""
 
 ADVICE: dict[Action, str] = {
     Action.WAIT: "Try again in a moment.",
@@ -193,13 +193,13 @@ ADVICE_BY_REASON: dict[str, str] = {
     "runaway": "Rephrase the request, or choose another model.",
     "protocol_version": "Update the older of the two.",
 }
-"""What to do, where the reason knows better than the action."""
+"""What to do, if the reason is more precise than the action."""
 
 _ADVICE_OF_UNKNOWN = {
     "silent_success": "Look at the agent's own log.",
     "tool_server": "Check that server in the agent's configuration.",
 }
-"""What to do, where nothing but the reason is known."""
+"""What to do, if only the reason is known."""
 
 STARTED_AGAIN = "The agent is started again with your next prompt."
 _STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
@@ -208,7 +208,7 @@ RESTARTED_ADVICE: dict[str, str] = {
     "panic": _STARTED_AND_REPORT,
     "exit_status": f"{STARTED_AGAIN} Check the details if it happens again.",
 }
-"""What to do where a crashed agent is started again."""
+"""What to do if a crashed agent is started again."""
 
 _NOT_RESTARTED = (
     *("spawn_failed", "bad_arguments", "crash_loop", "context_lost"),

@@ -18,7 +18,7 @@ from lastword.core.protocol.deep import MAX_DEPTH
 from lastword.core.protocol.jsonrpc import Frame, Malformed
 
 MAX_BRACES = 4_000_000
-"""Of a line with more of them, which takes a second, nothing is separated."""
+"""A line with more of them is not split, since that would take a second."""
 
 # The patterns are compiled with the first line that cannot be decoded.
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
@@ -35,13 +35,13 @@ _BLANKS = b" \t\r\n\x00"
 _LABEL_BYTES = 64
 _ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
 _LABEL = rb"(?i)(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW
-"""How the text in front of a frame ends if it is a log's, which quotes the frame."""
+"""The end of the text before a frame if a log quotes the frame."""
 
 _RECEIVED = (
     rb"(?i)(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
     rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z"
 )
-"""How it ends if what the log quotes is what the agent received."""
+"""The end of that text if the log quotes what the agent received."""
 
 _MEMBER = rb'"\s*:\s*\Z'
 _ITEM = rb"[,\[]\s*\Z"

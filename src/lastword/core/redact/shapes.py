@@ -46,7 +46,7 @@ START = (
     r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
     r"|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))"
 )
-"""Where a key may begin: not within a word, but after an escape or the code of a colour."""
+"""The place where a key may begin: not within a word, but after an escape or a colour code."""
 
 _QUOTE = r"[\"'\\]{0,4}"
 _SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
@@ -270,7 +270,7 @@ CARRIERS = (
         rf"\1{REDACTED}",
     ),
 )
-"""What carries a secret of any form; looked for before `named_values` takes names apart."""
+"""Shapes that contain a secret of any form; removed before `named_values` splits names."""
 
 SHAPES = (
     # token: value, but not a parser's "unexpected token: end-of-file"

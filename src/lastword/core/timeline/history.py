@@ -92,12 +92,12 @@ class TurnHistory(msgspec.Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        """How long the turn took, or was observed."""
+        """Return how long the turn took, or was observed."""
         return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
 
     @property
     def shown_after_seconds(self) -> float | None:
-        """How long the user waited for a first text, tool call or question; `None` without one."""
+        """Return how long the first text, tool call or question took; `None` without one."""
         shown = [at for at in (self.output_at, self.question_at) if at is not None]
         return min(shown) - self.started_at if shown else None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """How a turn ended."""
+    """The outcome of a turn."""
 
     OK = "ok"
     FAILED = "failed"
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How well the cause is known."""
+    """The certainty of the cause."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -44,7 +44,7 @@ class Confidence(StrEnum):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person should know about a turn.
+    """A turn in one paragraph, for a person.
 
     Attributes:
         outcome: how it ended.
@@ -252,7 +252,7 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
 
 
 def _retried(story: TurnHistory) -> list[str]:
-    """How often the model call was tried again, and whether the user cancelled a wait."""
+    """Return how often the model call was tried again, and whether the user cancelled a wait."""
     waits = [float(retry.get("wait_seconds") or 0) for retry in story.retries]
     parts = []
     cancel = story.was_cancelled_by(By.USER)
@@ -296,7 +296,7 @@ def _watchdog(reason: str | None) -> str:
 
 
 def fault_of(error: Mapping[str, object]) -> str:
-    """Whose fault a failure was, as a sentence by its facts; empty where nothing says."""
+    """Return a sentence about the origin of a failure; empty if it is unknown."""
     if _error_type(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
     if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
@@ -314,7 +314,7 @@ def _safety(story: TurnHistory, safety: str) -> str:
 
 
 def _shown_is_no_answer(story: TurnHistory) -> bool:
-    """Did text come, though the failure came before any output: the error or a retry in words?"""
+    """Return whether text came before a failure without output: the error or a retry in words."""
     return story.output_at is not None and (story.error or {}).get("phase") == Phase.BEFORE_OUTPUT
 
 

@@ -115,7 +115,7 @@ _RULES = {
     "known_value": "secrets of this environment",
     "secret_name": "fields with the name of a secret",
 }
-"""What a rule takes out, in words."""
+"""What a rule removes, in words."""
 
 
 def removal_words(counts: Mapping[str, int]) -> str:
@@ -128,7 +128,7 @@ def removal_words(counts: Mapping[str, int]) -> str:
 
 
 def by_rule(counts: Mapping[str, int]) -> str:
-    """What was taken out how often, as a list in words; empty where nothing was."""
+    """Return how often each kind of text was removed, as a list in words; empty if nothing was."""
     parts = [
         f"{plain(rule, _RULES)} ({'once' if count == 1 else f'{count:,} times'})"
         for rule, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))

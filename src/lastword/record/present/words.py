@@ -40,7 +40,7 @@ STOP_REASONS = {
     "refusal": "the agent refused",
     "cancelled": "cancelled",
 }
-"""How a turn ended that was answered, by ACP's stop reason."""
+"""The end of an answered turn, by ACP's stop reason."""
 
 _READS = {
     "typed": "typed errors",
