@@ -14,7 +14,7 @@ import msgspec
 
 
 class ErrorType(StrEnum):
-    """The types of failures. The first six are the names of opencode's `agent_error` proposal."""
+    """The type of a failure. The first six are the names of opencode's `agent_error` proposal."""
 
     RATE_LIMIT = "rate_limit"
     BUDGET = "budget"
