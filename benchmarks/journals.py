@@ -96,7 +96,7 @@ def looks(folder: Path, rounds: int) -> dict[str, float]:
     table["a retry"] = microseconds(look, rounds, append(marked))
     lines, event = EventLines(), b'data: {"payload":{"type":"message.part.delta"}}\n\n'
     table["1 MiB of events"] = microseconds(
-        lambda: [lines.take(event * 1300) for _ in range(17)], rounds, nothing
+        lambda: [lines.feed(event * 1300) for _ in range(17)], rounds, nothing
     )
     return table
 

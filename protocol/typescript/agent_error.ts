@@ -1,6 +1,6 @@
 // Types generated from protocol/schema.json by protocol/typescript/generate.py.
 
-/** What the person in front of the client can do about it. */
+/** The user's possible action after a failure. */
 export type Action = (typeof ACTION)[number];
 export const ACTION = [
   "wait",
@@ -100,7 +100,7 @@ export interface AgentRetryUpdate {
   [unknown: string]: unknown;
 }
 
-/** What went wrong. The first six are the names of opencode's `agent_error` proposal. */
+/** The type of a failure. The first six are the names of opencode's `agent_error` proposal. */
 export type ErrorType = (typeof ERROR_TYPE)[number];
 export const ERROR_TYPE = [
   "rate_limit",
@@ -133,7 +133,7 @@ export const ORIGIN = [
   "lastword",
 ] as const;
 
-/** How far the turn had come when it failed. */
+/** The progress of a turn when it failed. */
 export type Phase = (typeof PHASE)[number];
 export const PHASE = [
   "startup",

@@ -1,7 +1,7 @@
 """The agents of the agents' table, each one line in `AGENTS`.
 
 Owns what each is called, its command and its version as installed, and how it is pointed to a
-provider where `quirks.pointing` has no recipe. Every agent is as its registry has it, and retries
+provider where `quirks.recipes` has no recipe. Every agent is as its registry has it, and retries
 as it does for anybody: what a recipe says about that is left out.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.kit.provider.target import Target, isolated, point
-from lastword.quirks.pointing import PRESETS, Recipe
+from lastword.quirks.recipes import PRESETS, Recipe
 from tests.interop import toolchain
 
 if TYPE_CHECKING:

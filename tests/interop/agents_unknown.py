@@ -90,7 +90,7 @@ def main() -> None:
     Loader.words = sys.argv.pop(1).split(",")
     sys.meta_path.insert(0, Finder)
     # Loaded behind the finder, as all of lastword.
-    from lastword.sidecar.starting import AgentStart  # noqa: PLC0415
+    from lastword.sidecar.agent_start import AgentStart  # noqa: PLC0415
 
     for known_by_its_program in ("may_have_port", "may_have_file"):
         setattr(AgentStart, known_by_its_program, False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lastword.outbox.report import FailureReport
 from lastword.outbox.store import now_ms
-from lastword.outbox.target import ReportTarget, Wish, target_of
+from lastword.outbox.target import ReportTarget, TargetOptions, target_of
 
 
 def a_report(number: int | None = None, **facts: Any) -> FailureReport:
@@ -25,4 +25,4 @@ def a_report(number: int | None = None, **facts: Any) -> FailureReport:
 
 
 def a_target(url: str = "http://127.0.0.1:9", form: str = "otlp", **variables: str) -> ReportTarget:
-    return target_of(Wish(url, form), variables)
+    return target_of(TargetOptions(url, form), variables)

@@ -31,14 +31,14 @@ from lastword.posix.listeners import free_port
 from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals
-from lastword.sidecar.starting import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from lastword.kit.doctor.conversation import ConversationResult
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
@@ -188,7 +188,7 @@ def _configuration() -> list[Observation]:
     return findings
 
 
-def _own_journals() -> tuple[KnownJournal, ...]:
+def _own_journals() -> tuple[JournalRow, ...]:
     """Return the journals of the user's file; none if it cannot be used."""
     try:
         return load(find((), os.environ, project=False), ()).rows().journals

@@ -24,10 +24,10 @@ from lastword.errors import StoreError
 from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
-from lastword.outbox.sender import ask, send_due
+from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import ALL, Outbox, now_ms
 from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
-from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
+from lastword.outbox.target import OTLP, ReportTarget, TargetError, TargetOptions, target_of
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
 
@@ -136,7 +136,7 @@ def _target(options: argparse.Namespace) -> ReportTarget:
         raise TargetError(f"the address is missing: --report-to URL, or {option.variable}")
     if option.read(options.report_to) is None:
         raise TargetError(f"--report-to cannot be used: it takes {option.expects}")
-    request = Wish(options.report_to, options.report_format, options.report_secret_file)
+    request = TargetOptions(options.report_to, options.report_format, options.report_secret_file)
     return target_of(request, os.environ)
 
 
@@ -160,7 +160,7 @@ def _test(target: ReportTarget) -> int:
     """Send one test report directly, without the outbox."""
     run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
     try:
-        answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))
+        answer = send_once(target, own_report(run, "test", {"reason": "test", "retryable": False}))
     except PostError as error:
         reason = str(error)
     else:
@@ -218,7 +218,7 @@ def _lines(page: Page, status: Status, current: str) -> None:
         if pace.failures:
             wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
             tries = counted(pace.failures, "try")
-            page.line(f"{pace.said}, after {tries}; next try in {wait}", "yellow", indent=4)
+            page.line(f"{pace.reason}, after {tries}; next try in {wait}", "yellow", indent=4)
         if current and pace.target != current:
             page.line("Reports now go to another address, so these are not sent.", indent=4)
             page.line(f"To send them there: lastword outbox --redirect {pace.place}", indent=4)
@@ -242,7 +242,7 @@ def _document(status: Status | None, aside: list[str], current: str) -> dict[str
         status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
     members = msgspec.structs.asdict(status)
     members["targets"] = [
-        msgspec.structs.asdict(pace) | {"current": pace.target == current if current else None}
+        msgspec.to_builtins(pace) | {"current": pace.target == current if current else None}
         for pace in status.targets
     ]
     members["dead_letters"] = [

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings, warnings
 from lastword.otel import enabled
@@ -150,10 +150,10 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
         return None
     # As above: nobody waits for this in the thread.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
-    from lastword.outbox.target import TargetError, target_of, wish_in  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, target_options_in  # noqa: PLC0415
 
     try:
-        target = target_of(wish_in(os.environ), os.environ)
+        target = target_of(target_options_in(os.environ), os.environ)
     except TargetError as error:
         logger.warning("No failure is reported: %s.", error)
         return None

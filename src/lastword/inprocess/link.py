@@ -51,7 +51,7 @@ blocked is `inprocess.loop_watchdog`'s."""
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
-_NOTED_REQUESTS = acp.HAS_SIDE_EFFECTS | acp.ASKS_USER
+_NOTED_REQUESTS = acp.HAS_SIDE_EFFECTS | acp.USER_REQUESTS
 
 logger: logging.Logger = logging.getLogger("lastword")
 

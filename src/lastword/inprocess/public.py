@@ -15,7 +15,7 @@ from lastword.core import classify as classifier
 from lastword.core.failure import wording
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
 
 __all__ = [

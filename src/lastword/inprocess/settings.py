@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.core.link.options import Options
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
 from lastword.record.paths import named_folder, state_folder
 

@@ -55,7 +55,7 @@ VIEWERS_CAME = "lastword.gateway.viewers.came"
 VIEWERS_LEFT = "lastword.gateway.viewers.left"
 LAGS = "lastword.gateway.lags"
 GAPS = "lastword.gateway.gaps"
-QUESTIONS_HELD = "lastword.gateway.questions.held"
+QUESTIONS_PENDING = "lastword.gateway.questions.held"
 QUESTIONS = "lastword.gateway.questions"
 LOST = "lastword.gateway.processes.lost"
 RESTORED = "lastword.gateway.sessions.restored"
@@ -73,7 +73,7 @@ COUNTERS = {
     VIEWERS_LEFT: ("{viewer}", "Viewers that left one, by close code and cause."),
     LAGS: ("{lag}", "Viewers that fell far behind."),
     GAPS: ("{gap}", "Gaps in a log that viewers were shown."),
-    QUESTIONS_HELD: ("{question}", "Agents' questions that found nobody there."),
+    QUESTIONS_PENDING: ("{question}", "Agents' questions that found nobody there."),
     QUESTIONS: ("{question}", "Agents' questions that are over, by how."),
     LOST: ("{process}", "Processes behind a gateway that died, or ended."),
     RESTORED: ("{session}", "Sessions that were to be brought back, by how it went."),

@@ -22,7 +22,7 @@ _ENDPOINTS = tuple(f"OTEL_EXPORTER_OTLP_{signal}ENDPOINT" for signal in ("", "TR
 _EXPORTERS = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
 
 
-def asked_for(environment: Mapping[str, str]) -> bool:
+def is_requested(environment: Mapping[str, str]) -> bool:
     """Return whether the environment names an exporter or an endpoint."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
@@ -33,7 +33,7 @@ def asked_for(environment: Mapping[str, str]) -> bool:
 def is_set_up() -> bool:
     """Return whether this program has loaded an SDK, or given the API another provider.
 
-    The API alone proves nothing: the official ACP SDK imports it wherever it can.
+    The API alone is not evidence: the official ACP SDK imports it whenever it is installed.
     """
     if "opentelemetry.sdk" in sys.modules:
         return True
@@ -55,7 +55,7 @@ def within_program(run: Run) -> Sink | None:
 
 def of_own(run: Run) -> Sink | None:
     """Return a sink for a process of ours: an SDK set up by the standard variables, if any."""
-    if not asked_for(os.environ):
+    if not is_requested(os.environ):
         return None
     try:
         from lastword.otel.setup import telemetry  # noqa: PLC0415 - an extra, see above
@@ -67,7 +67,7 @@ def of_own(run: Run) -> Sink | None:
 
 def of_gateway(given: Instruments) -> GatewayMeters | None:
     """Return the meters of a gateway's front, set up by the standard variables, if any."""
-    if not asked_for(os.environ):
+    if not is_requested(os.environ):
         return None
     try:
         from lastword.otel.setup import gateway_meters  # noqa: PLC0415 - an extra, see above

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 Attributes: TypeAlias = dict[str, str | int | float | bool]
 
 MAX_EVENTS = 64
-"""Of one session's span: the latest. The record itself keeps more."""
+"""The most events of one session's span: the latest. The record itself keeps more."""
 
 MAX_SESSIONS = 256
-"""Of one holder, which has one except for forks. Any further session only has counters."""
+"""The most spans of one holder, which has one except for forks. The rest are only counted."""
 
 COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.VIEWER_CAME: (names.VIEWERS_CAME, ("role", "back"), {}),
     Kind.VIEWER_LEFT: (names.VIEWERS_LEFT, ("code", "cause"), {}),
     Kind.VIEWER_LAGS: (names.LAGS, (), {}),
     Kind.GAP_TOLD: (names.GAPS, ("reason",), {}),
-    Kind.QUESTION_HELD: (names.QUESTIONS_HELD, ("what",), {}),
+    Kind.QUESTION_HELD: (names.QUESTIONS_PENDING, ("what",), {}),
     Kind.QUESTION_DECIDED: (names.QUESTIONS, ("what", "how"), {}),
     Kind.HOLDER_DIED: (names.LOST, (), {"process": "holder"}),
     Kind.SUPERVISOR_EXITED: (names.LOST, ("exit_code", "exit_signal"), {"process": "run"}),
@@ -43,13 +43,13 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.LOG_RESET: (names.LOG_RESETS, ("reason",), {}),
     Kind.SESSION_ENDED: (names.SESSIONS_ENDED, ("cause",), {}),
 }
-"""By which counter each kind is counted, with which facts, and which words beside them."""
+"""The counter of each kind, the facts that it is counted by, and constant attributes."""
 
 _CRASHED = "agent_crash"
 """The type that viewers receive for a turn that ended with its process."""
 
 
-class HeldEvent(msgspec.Struct, frozen=True):
+class GatewayEvent(msgspec.Struct, frozen=True):
     """An event of a session; its time is in the run's monotonic seconds."""
 
     name: str
@@ -57,24 +57,24 @@ class HeldEvent(msgspec.Struct, frozen=True):
     attributes: Attributes
 
 
-class HeldSpan(msgspec.Struct, frozen=True, kw_only=True):
+class GatewaySpan(msgspec.Struct, frozen=True, kw_only=True):
     """A session, for as long as one process held it; times are the run's monotonic seconds."""
 
     started_seconds: float
     ended_seconds: float
     attributes: Attributes
     failed: bool
-    events: tuple[HeldEvent, ...]
+    events: tuple[GatewayEvent, ...]
 
 
-class HeldSessions:
+class GatewaySessions:
     """Sessions of one holder, read from its rows."""
 
     def __init__(self) -> None:
         self._open: dict[str, _OpenSession] = {}
 
-    def take(self, row: Row) -> HeldSpan | None:
-        """Take a row; return the span that it completes, if any."""
+    def receive(self, row: Row) -> GatewaySpan | None:
+        """Receive a row; return the span that it completes, if any."""
         if row.kind not in GATEWAY or row.session_id is None:
             return None
         if row.kind == Kind.SESSION_HELD and len(self._open) < MAX_SESSIONS:
@@ -87,7 +87,7 @@ class HeldSessions:
             return None
         return self._open.pop(row.session_id).span()
 
-    def rest(self) -> list[HeldSpan]:
+    def rest(self) -> list[GatewaySpan]:
         """Return the sessions whose end is not known."""
         spans = [session.span() for session in self._open.values()]
         self._open.clear()
@@ -99,36 +99,36 @@ class _OpenSession:
 
     def __init__(self, began: Row) -> None:
         self._began = self._last = began
-        self._events: deque[HeldEvent] = deque(maxlen=MAX_EVENTS)
-        self._known: Attributes = {}
+        self._events: deque[GatewayEvent] = deque(maxlen=MAX_EVENTS)
+        self._attributes: Attributes = {}
 
     def note(self, row: Row) -> None:
         self._last = row
-        shown = known(row.facts, tuple(row.facts))
+        shown = attributes_of(row.facts, tuple(row.facts))
         if row.level == Level.ERROR:
             failed = {names.own("incident_id"): row.facts.get("incident_id")}
             failed[names.ERROR_TYPE] = row.facts.get("type", _CRASHED)
-            self._known |= {name: value for name, value in failed.items() if value}
+            self._attributes |= {name: value for name, value in failed.items() if value}
         if row.kind == Kind.SESSION_HELD:
-            self._known |= shown
+            self._attributes |= shown
         else:
-            self._events.append(HeldEvent(names.own(row.kind), row.at_seconds, shown))
+            self._events.append(GatewayEvent(names.own(row.kind), row.at_seconds, shown))
 
-    def span(self) -> HeldSpan:
-        return HeldSpan(
+    def span(self) -> GatewaySpan:
+        return GatewaySpan(
             started_seconds=self._began.at_seconds,
             ended_seconds=self._last.at_seconds,
             attributes={
                 names.OPERATION: names.HOLD_SESSION,
                 names.CONVERSATION: self._began.session_id or "",
-                **self._known,
+                **self._attributes,
             },
-            failed=names.ERROR_TYPE in self._known,
+            failed=names.ERROR_TYPE in self._attributes,
             events=tuple(self._events),
         )
 
 
-def known(facts: Mapping[str, Any], names_of_facts: tuple[str, ...]) -> Attributes:
+def attributes_of(facts: Mapping[str, Any], names_of_facts: tuple[str, ...]) -> Attributes:
     """Return facts as attributes, as far as they are known and plain."""
     attributes: Attributes = {}
     for fact in names_of_facts:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InstrumentKind(StrEnum):
-    """How an instrument gets its values."""
+    """A source of an instrument's values."""
 
     COUNTER = "counter"
     """It is read; what it gives never goes down."""

@@ -71,7 +71,7 @@ def _readers(environment: Mapping[str, str]) -> list[PeriodicExportingMetricRead
 
 
 def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's program or the gateway as the service, if nobody named one."""
+    """Return the agent's program or the gateway as the service, if no name is configured."""
     named = environment.get("OTEL_SERVICE_NAME")
     if named or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         return {}

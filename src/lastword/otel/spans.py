@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Attributes: TypeAlias = dict[str, str | int | float | bool]
 
 MAX_EVENTS = 64
-"""Of one turn; the record itself keeps more."""
+"""The most events of one turn's span; the record itself keeps more."""
 
 MAX_TURNS = 256
 """Turns that are open at once. Beyond them, the oldest is reported as it stands."""
@@ -41,7 +41,7 @@ EVENTS = {
     Kind.FRAME_DROPPED: ("side", "reason"),
     Kind.QUARANTINED: (),
 }
-"""What stands in a turn's span as an event, with which facts."""
+"""The kinds that become events of a turn's span, each with its facts."""
 
 COUNTED = gateway_spans.COUNTED | {
     Kind.ERROR: (names.ERRORS, ("type", "origin", "phase", "reason"), {}),
@@ -98,11 +98,11 @@ class Measured(msgspec.Struct, frozen=True):
     attributes: Attributes
 
 
-Told: TypeAlias = Span | Measured
+TelemetryItem: TypeAlias = Span | Measured
 
 
-class Teller:
-    """Takes the rows of one run, and returns what each of them completes."""
+class SpanBuilder:
+    """The spans and measurements of one run, built from its rows."""
 
     def __init__(self, run: Run, offset_seconds: float) -> None:
         """Create one; `offset_seconds` is what the run's monotonic clock is behind the time of day.
@@ -113,53 +113,53 @@ class Teller:
         self._agent: Attributes = {}
         self._open: dict[int, _Turn] = {}
         self._offset = offset_seconds
-        self._held = gateway_spans.HeldSessions()
+        self._gateway = gateway_spans.GatewaySessions()
 
-    def take(self, row: Row) -> list[Told]:
-        """Take a row; return what is to be reported now."""
+    def receive(self, row: Row) -> list[TelemetryItem]:
+        """Receive a row; return what is to be reported now."""
         if row.kind == Kind.AGENT_READY:
-            known = {names.AGENT_NAME: "name", names.AGENT_VERSION: "version"}
+            members = {names.AGENT_NAME: "name", names.AGENT_VERSION: "version"}
             self._agent = {
-                name: row.facts[key] for name, key in known.items() if row.facts.get(key)
+                name: row.facts[key] for name, key in members.items() if row.facts.get(key)
             }
-        told = self._counted(row)
-        held = self._held.take(row)
-        if held is not None:
-            told.append(self._holding(held))
+        items = self._counted(row)
+        gateway_span = self._gateway.receive(row)
+        if gateway_span is not None:
+            items.append(self._holding(gateway_span))
         turn = None if row.turn is None else self._open.get(row.turn)
         if row.kind == Kind.PROMPT and row.turn is not None:
             if len(self._open) >= MAX_TURNS:
-                told += self._ended(self._open.pop(next(iter(self._open))), None)
+                items += self._ended(self._open.pop(next(iter(self._open))), None)
             self._open[row.turn] = _Turn(row, self._offset)
         elif turn is not None and row.kind in (Kind.ANSWER, Kind.ERROR):
             del self._open[turn.prompt.turn or 0]
-            told += self._ended(turn, row)
+            items += self._ended(turn, row)
         elif turn is not None:
-            told += self._measured(turn, row)
+            items += self._measured(turn, row)
             turn.note(row)
-        return told
+        return items
 
-    def rest(self) -> list[Told]:
+    def rest(self) -> list[TelemetryItem]:
         """Return what is to be reported of turns whose end is not known."""
         reported = [part for turn in self._open.values() for part in self._ended(turn, None)]
         self._open.clear()
-        return reported + [self._holding(held) for held in self._held.rest()]
+        return reported + [self._holding(gateway_span) for gateway_span in self._gateway.rest()]
 
-    def _holding(self, held: gateway_spans.HeldSpan) -> Span:
+    def _holding(self, gateway_span: gateway_spans.GatewaySpan) -> Span:
         """Return the span of a session that a gateway held."""
         return Span(
             name=names.HOLD_SESSION,
-            started_seconds=held.started_seconds + self._offset,
-            ended_seconds=held.ended_seconds + self._offset,
-            attributes=held.attributes | self._common(),
-            failed=held.failed,
+            started_seconds=gateway_span.started_seconds + self._offset,
+            ended_seconds=gateway_span.ended_seconds + self._offset,
+            attributes=gateway_span.attributes | self._common(),
+            failed=gateway_span.failed,
             events=tuple(
                 SpanEvent(event.name, event.at_seconds + self._offset, event.attributes)
-                for event in held.events
+                for event in gateway_span.events
             ),
         )
 
-    def _counted(self, row: Row) -> list[Told]:
+    def _counted(self, row: Row) -> list[TelemetryItem]:
         """Return the measurements of a row, whether or not it belongs to a turn."""
         if row.kind == Kind.OMITTED:
             omitted = row.facts.get("kinds") or {}
@@ -172,16 +172,16 @@ class Teller:
             return []
         metric, facts, words = COUNTED[Kind(row.kind)]
         constant: Attributes = {names.own(word): value for word, value in words.items()}
-        return [self._count(metric, 1, gateway_spans.known(row.facts, facts) | constant)]
+        return [self._count(metric, 1, gateway_spans.attributes_of(row.facts, facts) | constant)]
 
-    def _measured(self, turn: _Turn, row: Row) -> list[Told]:
+    def _measured(self, turn: _Turn, row: Row) -> list[TelemetryItem]:
         if turn.has_output or row.kind not in (Kind.FIRST_OUTPUT, Kind.ASKED):
             return []
         turn.has_output = True
         took = row.at_seconds - turn.prompt.at_seconds
         return [self._count(names.FIRST_OUTPUT_SECONDS, took, {})]
 
-    def _ended(self, turn: _Turn, end: Row | None) -> list[Told]:
+    def _ended(self, turn: _Turn, end: Row | None) -> list[TelemetryItem]:
         outcome = _outcome(end)
         failed = outcome == turns.FAILED
         last = end or turn.last
@@ -200,9 +200,9 @@ class Teller:
         return {names.DOOR: self._run.door, names.RUN: self._run.run_id}
 
     def _count(
-        self, metric: str, value: float, known: Mapping[str, str | float | bool | None]
+        self, metric: str, value: float, words: Mapping[str, str | float | bool | None]
     ) -> Measured:
-        attributes: Attributes = {name: word for name, word in known.items() if word is not None}
+        attributes: Attributes = {name: word for name, word in words.items() if word is not None}
         agent = self._agent.get(names.AGENT_NAME)
         if agent is not None:
             attributes[names.AGENT_NAME] = agent
@@ -230,7 +230,7 @@ class _Turn:
         elif kind is Kind.TOOL_ENDED:
             self._end_tool(row)
         elif kind in EVENTS and len(self._events) < MAX_EVENTS:
-            attributes = _known(row, EVENTS[kind])
+            attributes = _attributes_of(row, EVENTS[kind])
             self._events.append(SpanEvent(names.own(kind.value), self._at(row), attributes))
 
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
@@ -250,7 +250,7 @@ class _Turn:
 
     def _attributes(self, last: Row, outcome: str) -> Attributes:
         prompt = self.prompt
-        known: Attributes = {
+        attributes: Attributes = {
             names.OPERATION: names.INVOKE_AGENT,
             names.RPC_SYSTEM: "jsonrpc",
             names.RPC_METHOD: acp.PROMPT,
@@ -259,12 +259,16 @@ class _Turn:
             names.OUTCOME: outcome,
         }
         if prompt.session_id is not None:
-            known[names.CONVERSATION] = prompt.session_id
+            attributes[names.CONVERSATION] = prompt.session_id
         if prompt.request_id not in (None, "null"):
-            known[names.JSONRPC_REQUEST_ID] = prompt.request_id.strip('"')
+            attributes[names.JSONRPC_REQUEST_ID] = prompt.request_id.strip('"')
         if outcome == turns.FAILED:
-            return known | _known(last, _END_FACTS) | {names.ERROR_TYPE: str(last.facts["type"])}
-        return known | _known(last, ("stop_reason", "by"))
+            return (
+                attributes
+                | _attributes_of(last, _END_FACTS)
+                | {names.ERROR_TYPE: str(last.facts["type"])}
+            )
+        return attributes | _attributes_of(last, ("stop_reason", "by"))
 
     def _end_tool(self, ended: Row) -> None:
         call = ended.facts.get("call")
@@ -276,17 +280,17 @@ class _Turn:
     def _close_tool(self, started: Row, ended: Row, status: str) -> None:
         self._open_tools.remove(started)
         tool = str(started.facts.get("tool") or UNKNOWN_TOOL)
-        known: Attributes = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool}
+        attributes: Attributes = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool}
         if started.facts.get("call"):
-            known[names.TOOL_CALL] = str(started.facts["call"])
+            attributes[names.TOOL_CALL] = str(started.facts["call"])
         failed = status == "failed"
         if failed:
-            known[names.ERROR_TYPE] = "tool_failed"
+            attributes[names.ERROR_TYPE] = "tool_failed"
         span = Span(
             name=f"{names.EXECUTE_TOOL} {tool}",
             started_seconds=self._at(started),
             ended_seconds=self._at(ended),
-            attributes=known | {names.own("status"): status},
+            attributes=attributes | {names.own("status"): status},
             failed=failed,
         )
         self._tools.append(span)
@@ -295,8 +299,8 @@ class _Turn:
         return row.at_seconds + self._offset
 
 
-def _known(row: Row, facts: tuple[str, ...]) -> Attributes:
-    return gateway_spans.known(row.facts, facts)
+def _attributes_of(row: Row, facts: tuple[str, ...]) -> Attributes:
+    return gateway_spans.attributes_of(row.facts, facts)
 
 
 def _outcome(end: Row | None) -> str:

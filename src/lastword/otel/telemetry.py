@@ -14,7 +14,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from lastword._version import __version__
 from lastword.otel import conventions as names
-from lastword.otel.spans import Span, Teller
+from lastword.otel.spans import Span, SpanBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class Telemetry:
-    """Takes the rows of one run."""
+    """Reports the rows of one run."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Telemetry:
             meters: the provider for metrics; the process's own by default.
             shut_down: called at the end.
         """
-        self._teller = Teller(run, time.time() - time.monotonic())
+        self._builder = SpanBuilder(run, time.time() - time.monotonic())
         self._tracer = trace.get_tracer(names.SCOPE, __version__, tracers, names.SCHEMA_URL)
         meter = metrics.get_meter(names.SCOPE, __version__, meters, names.SCHEMA_URL)
         self._counters = {
@@ -61,40 +61,40 @@ class Telemetry:
     def send(self, rows: list[Row]) -> None:
         """Report rows."""
         for row in rows:
-            for item in self._teller.take(row):
-                self._tell(item)
+            for item in self._builder.receive(row):
+                self._report(item)
 
     def close(self) -> None:
         """Report what has not ended, and shut down."""
-        for item in self._teller.rest():
-            self._tell(item)
+        for item in self._builder.rest():
+            self._report(item)
         if self._shut_down is not None:
             self._shut_down()
 
-    def _tell(self, told: Span | Measured) -> None:
-        if isinstance(told, Span):
-            carrier = {"traceparent": told.traceparent} if told.traceparent else {}
+    def _report(self, item: Span | Measured) -> None:
+        if isinstance(item, Span):
+            carrier = {"traceparent": item.traceparent} if item.traceparent else {}
             # A context of its own: what is current in this thread is unrelated to the turn.
             context = _PROPAGATOR.extract(carrier, Context())
-            self._span(told, context, trace.SpanKind.SERVER)
-        elif told.metric in self._counters:
-            self._counters[told.metric].add(told.value, told.attributes)
+            self._span(item, context, trace.SpanKind.SERVER)
+        elif item.metric in self._counters:
+            self._counters[item.metric].add(item.value, item.attributes)
         else:
-            self._histograms[told.metric].record(told.value, told.attributes)
+            self._histograms[item.metric].record(item.value, item.attributes)
 
-    def _span(self, told: Span, context: Context, kind: trace.SpanKind) -> None:
+    def _span(self, item: Span, context: Context, kind: trace.SpanKind) -> None:
         span = self._tracer.start_span(
-            told.name,
+            item.name,
             context=context,
             kind=kind,
-            attributes=told.attributes,
-            start_time=int(told.started_seconds * _NS),
+            attributes=item.attributes,
+            start_time=int(item.started_seconds * _NS),
         )
         within = trace.set_span_in_context(span, context)
-        for child in told.children:
+        for child in item.children:
             self._span(child, within, trace.SpanKind.INTERNAL)
-        for event in told.events:
+        for event in item.events:
             span.add_event(event.name, event.attributes, int(event.at_seconds * _NS))
-        if told.failed:
+        if item.failed:
             span.set_status(trace.StatusCode.ERROR)
-        span.end(int(told.ended_seconds * _NS))
+        span.end(int(item.ended_seconds * _NS))

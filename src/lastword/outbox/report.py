@@ -1,4 +1,4 @@
-"""Reports: a failure as a row of the record has it, without anybody's text.
+"""Reports: a failure as a row of the record has it, without any text.
 
 Owns which facts leave the machine: words of low cardinality, numbers, and lastword's own ids.
 There is no message, no detail and no file name, even if the record keeps error texts, and a
@@ -43,7 +43,7 @@ MAX_NAME_CHARS = 64
 MAX_NUMBER = 2**53
 MAX_TRACED_TURNS = 256
 OTHER = "other"
-"""Stands for a word that is none, such as a code of a provider's that is a sentence."""
+"""Replaces a value that is not a single word, such as a provider's code that is a sentence."""
 
 
 class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -125,7 +125,7 @@ def name_of(text: object) -> str:
 
 
 class ReportWriter:
-    """Makes reports from the rows of one run."""
+    """The reports of one run, made from its rows."""
 
     __slots__ = ("_names", "_run", "_traced")
 
@@ -134,7 +134,7 @@ class ReportWriter:
         self._names: dict[str, str] = {}
         self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
 
-    def take(self, rows: Sequence[Row]) -> list[FailureReport]:
+    def receive(self, rows: Sequence[Row]) -> list[FailureReport]:
         """Return the reports for these rows."""
         reports = []
         for row in rows:

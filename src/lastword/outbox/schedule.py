@@ -17,10 +17,10 @@ import msgspec
 FIRST_WAIT_SECONDS = 1.0
 MAX_WAIT_SECONDS = 300.0
 JITTER = 0.25
-"""A wait is up to a quarter shorter or longer, lest many machines come back together."""
+"""A wait is up to a quarter shorter or longer, so that many machines do not return together."""
 
-MAX_ASKED_SECONDS = 24 * 3600.0
-"""The longest wait of the collector's own that is obeyed."""
+MAX_REQUESTED_SECONDS = 24 * 3600.0
+"""The longest wait that a collector can request."""
 
 TRANSIENT_STATUSES = frozenset({408, 425, 429})
 _MAX_DIGITS = 9
@@ -32,9 +32,9 @@ class Fate(Enum):
 
     DELIVERED = auto()
     REFUSED = auto()
-    """It will never be taken: it goes to the dead letters."""
+    """It will never be accepted: it goes to the dead letters."""
     FAILED = auto()
-    """It may be taken later."""
+    """It may be accepted later."""
 
 
 class CollectorAnswer(msgspec.Struct, frozen=True):
@@ -105,21 +105,21 @@ def requested_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
     """
     text = answer.retry_after.strip()
     if text.isascii() and text.isdigit():
-        seconds = float(text[:_MAX_DIGITS]) if len(text) <= _MAX_DIGITS else MAX_ASKED_SECONDS
-        return min(seconds, MAX_ASKED_SECONDS)
+        seconds = float(text[:_MAX_DIGITS]) if len(text) <= _MAX_DIGITS else MAX_REQUESTED_SECONDS
+        return min(seconds, MAX_REQUESTED_SECONDS)
     until = _moment(text)
     if until is None:
         return None
     theirs = _moment(answer.date)
     since = now_seconds if theirs is None else theirs
-    return min(max(until - since, 0.0), MAX_ASKED_SECONDS)
+    return min(max(until - since, 0.0), MAX_REQUESTED_SECONDS)
 
 
 def _moment(text: str) -> float | None:
     try:
-        found: datetime = parsedate_to_datetime(text)
+        date: datetime = parsedate_to_datetime(text)
         # A date of HTTP without a zone is UTC's.
-        aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+        aware = date if date.tzinfo else date.replace(tzinfo=UTC)
         return float(aware.timestamp())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
@@ -141,5 +141,5 @@ def wait_seconds(failures: int, requested: float | None, roll: float) -> float:
 
 def is_due(due_epoch_ms: int, now_epoch_ms: int) -> bool:
     """Return whether it is time. A time beyond any wait means that a clock was set back."""
-    longest = int(MAX_ASKED_SECONDS * 1000)
+    longest = int(MAX_REQUESTED_SECONDS * 1000)
     return due_epoch_ms <= now_epoch_ms or due_epoch_ms - now_epoch_ms > longest

@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0
-"""How long one sending may take; the exporters of OpenTelemetry have the same."""
+"""How long one request may take; OpenTelemetry's exporters have the same limit."""
 
 BUSY_SECONDS = 0.2
-"""How often it is looked whether another process still sends."""
+"""The interval at which to check whether another process still sends."""
 
 DISK_SECONDS = 5.0
-"""How often a disk is tried that takes nothing."""
+"""The interval at which to try a disk that cannot be written."""
 
 NOTE_SECONDS = 0.5
-"""How often it is tried to note what became of a report."""
+"""The interval at which to try again to note the outcome of a report."""
 
 MAX_NOTE_SECONDS = 60.0
-"""How long it is tried, while nothing else is sent or stored."""
+"""How long to try, while nothing else is sent or stored."""
 
 IDLE_SECONDS = 3600.0
 
@@ -130,7 +130,7 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
     while True:
         with outbox.as_sender(target) as is_ours:
             while is_ours and left() > 0:
-                report = outbox.take(target)
+                report = outbox.next_report(target)
                 if report is None:
                     break
                 _note(_sent(outbox, target, report), left)
@@ -149,7 +149,7 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
     """Send a report; return what notes its fate."""
     wait: float | None = None
     try:
-        answer = ask(target, report)
+        answer = send_once(target, report)
     except PostError as error:
         fate, words = Fate.FAILED, str(error)
     else:
@@ -164,9 +164,9 @@ def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callab
 
 
 def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
-    """Note what became of a report, though the disk takes its time.
+    """Note the outcome of a report, trying again if the disk is slow.
 
-    What is not noted is sent again by another process, once that may send.
+    Another process sends a report again if its outcome could not be noted.
 
     Raises:
         StoreError: The time is over.
@@ -181,7 +181,7 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
         time.sleep(NOTE_SECONDS)
 
 
-def ask(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
+def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
     """Send a report once; return the answer.
 
     Raises:

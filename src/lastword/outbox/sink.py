@@ -20,7 +20,7 @@ FINISH_SECONDS = 2.0
 """How long a recorder lives on to send what has just failed."""
 
 STORING_SECONDS = 10.0
-"""How long a recorder then waits for a disk that takes nothing."""
+"""How long a recorder then waits for a disk that cannot be written."""
 
 
 class OutboxSink:
@@ -40,9 +40,9 @@ class OutboxSink:
         Args:
             folder: The outbox's folder.
             target: Where the reports go.
-            run: The run whose rows are taken.
+            run: The run whose rows it receives.
             finish_seconds: How long `close` may send.
-            storing_seconds: How long `close` then waits for a disk that takes nothing.
+            storing_seconds: How long `close` then waits for a disk that cannot be written.
         """
         self._outbox = Outbox(folder)
         self._target = target
@@ -53,15 +53,15 @@ class OutboxSink:
         self._has_news = False
 
     def send(self, rows: list[Row]) -> None:
-        """Take rows."""
-        reports = self._reports.take(rows)
+        """Receive rows."""
+        reports = self._reports.receive(rows)
         if reports:
             self._outbox.add(reports, self._target)
             self._has_news = True
 
     @property
     def is_stored(self) -> bool:
-        """Return whether all reports of what was taken are on disk."""
+        """Return whether all reports of the received rows are on disk."""
         return self._outbox.is_stored
 
     def wake(self) -> None:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 NAME = "outbox.db"
 ALL = "all"
-"""Stands for every address; an address has a scheme."""
+"""Every address; an address itself has a scheme."""
 
 MAX_UNWRITTEN = 256
-"""Reports that wait in memory for a disk that takes none."""
+"""Reports that wait in memory for a disk that cannot be written."""
 
 _Given = TypeVar("_Given")
 
@@ -50,9 +50,9 @@ class Outbox:
         self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
         self._lost = 0
         self._done: set[str] = set()
-        """Reports that have arrived, and that a full disk would not let go of."""
+        """Reports that have arrived but could not be deleted from a full disk."""
 
-    # What comes in.
+    # Reports that arrive.
 
     def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
         """Add reports, and what could not be stored before; return whether all is stored."""
@@ -71,14 +71,14 @@ class Outbox:
         return not self._unwritten
 
     def _write(self) -> bool:
-        kept, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
+        reports, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
 
         def put(db: sqlite3.Connection) -> None:
             tables.arrived(db, done)
             if lost:
                 tables.add_to(db, tables.TAKEN, lost)
                 tables.add_to(db, "dropped_unwritten", lost)
-            for report, target in kept:
+            for report, target in reports:
                 tables.put(db, report, target)
             tables.keep_within(db, now_ms())
 
@@ -91,9 +91,9 @@ class Outbox:
         self._done -= done
         return True
 
-    # What goes out.
+    # Reports to send.
 
-    def take(self, target: ReportTarget) -> FailureReport | None:
+    def next_report(self, target: ReportTarget) -> FailureReport | None:
         """Return the report to send now, its attempt counted; `None` if none is due.
 
         Raises:
@@ -101,13 +101,13 @@ class Outbox:
         """
         now, done = now_ms(), frozenset(self._done)
 
-        def take(db: sqlite3.Connection) -> FailureReport | None:
+        def due(db: sqlite3.Connection) -> FailureReport | None:
             tables.keep_within(db, now)
             tables.arrived(db, done)
             if not is_due(tables.due_at(db, target.key), now):
                 return None
-            while (found := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
-                number, body = found
+            while (row := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
+                number, body = row
                 report = tables.decoded(body)
                 if report is not None:
                     db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
@@ -116,9 +116,9 @@ class Outbox:
                 tables.add_to(db, "dropped_damaged", 1)
             return None
 
-        found = self._transact(take)
+        report = self._transact(due)
         self._done -= done
-        return found
+        return report
 
     def due_epoch_ms(self, target: ReportTarget) -> int | None:
         """Return when the next report is to be sent; `None` if none is waiting.
@@ -150,7 +150,7 @@ class Outbox:
         self._transact(done)
         self._done.discard(report.report_id)
 
-    def refused(self, report: FailureReport, target: ReportTarget, said: str) -> None:
+    def refused(self, report: FailureReport, target: ReportTarget, reason: str) -> None:
         """Note that a report will never be accepted.
 
         Raises:
@@ -159,13 +159,13 @@ class Outbox:
 
         def dead(db: sqlite3.Connection) -> None:
             died = "UPDATE reports SET dead = 1, said = ? WHERE report_id = ? AND dead = 0"
-            gone = db.execute(died, (said, report.report_id)).rowcount
+            gone = db.execute(died, (reason, report.report_id)).rowcount
             tables.add_to(db, tables.REFUSED, gone)
             tables.set_pace(db, target, 0, 0, "")
 
         self._transact(dead)
 
-    def failed(self, target: ReportTarget, said: str, wait: Callable[[int], float]) -> None:
+    def failed(self, target: ReportTarget, reason: str, wait: Callable[[int], float]) -> None:
         """Note a failed attempt; `wait` returns the seconds to the next one.
 
         Raises:
@@ -177,7 +177,7 @@ class Outbox:
                 "SELECT failures FROM targets WHERE target = ?", (target.key,)
             ).fetchone()
             failures = (row[0] if row else 0) + 1
-            tables.set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), said)
+            tables.set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), reason)
 
         self._transact(later)
 
@@ -235,7 +235,7 @@ class Outbox:
         finally:
             os.close(number)
 
-    # What is asked.
+    # Status and commands.
 
     def status(self) -> tables.Status:
         """Return its status.
@@ -278,13 +278,13 @@ class Outbox:
                     db.execute("COMMIT")
                     return given
             except (sqlite3.Error, UnicodeDecodeError) as error:
-                said = files.as_sqlite(error)
-                if last or not files.is_broken(said):
-                    why = files.reason_of(said)
-                    raise StoreError(f"{self.path} cannot be used: {why}") from said
+                failure = files.as_sqlite(error)
+                if last or not files.is_broken(failure):
+                    why = files.reason_of(failure)
+                    raise StoreError(f"{self.path} cannot be used: {why}") from failure
                 with gate.use():
                     self._set_aside()
-        raise AssertionError  # the second attempt gives or raises
+        raise AssertionError  # the second attempt returns or raises
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -23,7 +23,7 @@ MAX_REPORTS = 1000
 MAX_BYTES = 4 * 1024 * 1024
 MAX_AGE_SECONDS = 7 * 24 * 3600.0
 APPLICATION_ID = 0x4C574F42
-"""SQLite's mark of whose file this is: `LWOB`."""
+"""The application's id in SQLite's file header: `LWOB`."""
 
 VERSION = 1
 _TABLES = (
@@ -51,13 +51,13 @@ TAKEN = "taken"
 SENT = "sent"
 CLEARED = "cleared"
 REFUSED = "refused"
-"""All that ever were: each is dead, and later cleared or dropped, where it is counted again."""
+"""All that were ever refused: each is dead, and counted again when it is cleared or dropped."""
 DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
 COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
 
 NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
     ORDER BY tries, id LIMIT 1"""
-"""Those that were tried least come first: one that always fails holds no other up."""
+"""The least tried come first, so that one that always fails does not delay the others."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class Pace(msgspec.Struct, frozen=True):
         place: the target's place.
         failures: the number of failures in a row.
         due_epoch_ms: the earliest time of the next attempt.
-        said: why the last attempt failed.
+        reason: why the last attempt failed.
         waiting: the number of waiting reports.
         oldest_epoch_ms: when the oldest of them happened.
     """
@@ -77,7 +77,7 @@ class Pace(msgspec.Struct, frozen=True):
     place: str
     failures: int
     due_epoch_ms: int
-    said: str
+    reason: str = msgspec.field(name="said")
     waiting: int
     oldest_epoch_ms: int
 
@@ -195,12 +195,12 @@ def due_at(db: sqlite3.Connection, key: str) -> int:
 
 
 def set_pace(
-    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, said: str
+    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, reason: str
 ) -> None:
     """Store the state of sending to a target."""
     db.execute(
         "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
-        (target.key, failures, due_epoch_ms, said),
+        (target.key, failures, due_epoch_ms, reason),
     )
 
 
@@ -217,15 +217,15 @@ def status_of(db: sqlite3.Connection, now: int) -> Status:
     counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
     counts.update(db.execute("SELECT name, value FROM counts"))
     targets = [
-        Pace(key, place, failures or 0, due or 0, said or "", number, oldest)
-        for key, place, failures, due, said, number, oldest in db.execute(
+        Pace(key, place, failures or 0, due or 0, reason or "", number, oldest)
+        for key, place, failures, due, reason, number, oldest in db.execute(
             "SELECT r.target, place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
             " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
         )
     ]
     letters = [
-        (place, said, report)
-        for place, said, body in db.execute(
+        (place, reason, report)
+        for place, reason, body in db.execute(
             "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
             (MAX_SHOWN_LETTERS,),
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OTLP = "otlp"
 WEBHOOK = "webhook"
 LOGS_PATH = "/v1/logs"
-"""Where OTLP's specification has logs, below an address without a path."""
+"""The path of logs in OTLP's specification, for an address without a path."""
 
 MAX_SECRET_BYTES = 64 * 1024
 _OTEL_HEADERS = ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
@@ -34,7 +34,7 @@ class TargetError(Exception):
     """Nothing can be sent there; the text says why, and contains no credential."""
 
 
-class Wish(msgspec.Struct, frozen=True):
+class TargetOptions(msgspec.Struct, frozen=True):
     """The target that the options ask for.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 class ReportTarget(msgspec.Struct, frozen=True):
-    """Where reports go.
+    """A collector or webhook that receives reports.
 
     Attributes:
         url: the whole address, without credentials.
@@ -72,16 +72,16 @@ class ReportTarget(msgspec.Struct, frozen=True):
         return f"ReportTarget({self.form} at {self.place})"
 
 
-def wish_of(values: Mapping[str, object]) -> Wish:
+def target_options(values: Mapping[str, object]) -> TargetOptions:
     """Return the target in the options' values."""
-    return Wish(
+    return TargetOptions(
         str(values.get("report_to") or ""),
         str(values.get("report_format") or OTLP),
         str(values.get("report_secret_file") or ""),
     )
 
 
-def wish_in(environment: Mapping[str, str]) -> Wish:
+def target_options_in(environment: Mapping[str, str]) -> TargetOptions:
     """Return the target in the environment, from the variables of `lastword run`.
 
     Raises:
@@ -94,17 +94,17 @@ def wish_in(environment: Mapping[str, str]) -> Wish:
         values[key] = option.read(text) if text else option.default
         if values[key] is None:
             raise TargetError(f"{option.variable} cannot be used: it takes {option.expects}")
-    return wish_of(values)
+    return target_options(values)
 
 
-def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
+def target_of(options: TargetOptions, environment: Mapping[str, str]) -> ReportTarget:
     """Return the requested target.
 
     Raises:
         TargetError: The address is not valid, or a file cannot be read.
     """
     try:
-        parts = urlsplit(wish.url)
+        parts = urlsplit(options.url)
         host, port = parts.hostname, parts.port
     except ValueError:
         raise TargetError("the address of --report-to is none") from None
@@ -113,20 +113,20 @@ def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
     shown = f"[{host}]" if ":" in host else host
     place = f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
     path = parts.path
-    if wish.form == OTLP and path in {"", "/"}:
+    if options.form == OTLP and path in {"", "/"}:
         path = LOGS_PATH
     authority = place.partition("://")[2]
     url = urlunsplit((parts.scheme, authority, path or "/", parts.query, ""))
-    headers = _headers(wish, place, environment)
+    headers = _headers(options, place, environment)
     if parts.username is not None:
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         encoded = base64.b64encode(login.encode()).decode()
         headers = {"authorization": f"Basic {encoded}"} | headers
-    key = hashlib.sha256(f"{wish.form} {place}{path}".encode()).hexdigest()[:16]
-    return ReportTarget(url, wish.form, headers, _secret(wish, environment), key, place)
+    key = hashlib.sha256(f"{options.form} {place}{path}".encode()).hexdigest()[:16]
+    return ReportTarget(url, options.form, headers, _secret(options, environment), key, place)
 
 
-def _headers(wish: Wish, place: str, environment: Mapping[str, str]) -> dict[str, str]:
+def _headers(options: TargetOptions, place: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of lastword's variable, or OTLP's if its variables name this place."""
     own = environment.get("LASTWORD_REPORT_HEADERS")
     if own:
@@ -134,7 +134,7 @@ def _headers(wish: Wish, place: str, environment: Mapping[str, str]) -> dict[str
             own = _content(os.path.expanduser(own[1:]), "the file of LASTWORD_REPORT_HEADERS")
         return _pairs(own, "LASTWORD_REPORT_HEADERS")
     named = next((environment[name] for name in _OTEL_PLACES if environment.get(name)), "")
-    if wish.form != OTLP or (named and not _is_at(named, place)):
+    if options.form != OTLP or (named and not _is_at(named, place)):
         return {}
     for name in _OTEL_HEADERS:
         if environment.get(name):
@@ -167,9 +167,9 @@ def _pairs(text: str, variable: str) -> dict[str, str]:
     return pairs
 
 
-def _secret(wish: Wish, environment: Mapping[str, str]) -> bytes:
-    if wish.secret_file:
-        text = _content(os.path.expanduser(wish.secret_file), "the file of --report-secret-file")
+def _secret(options: TargetOptions, environment: Mapping[str, str]) -> bytes:
+    if options.secret_file:
+        text = _content(os.path.expanduser(options.secret_file), "the file of --report-secret-file")
     else:
         text = environment.get("LASTWORD_REPORT_SECRET", "")
     return secret_of(text)

@@ -1,7 +1,7 @@
 """A watch on a folder: news of what is deleted in it.
 
 Owns the kernel's notification, by a signal to the event loop (Linux's dnotify, for which Python has
-the call). Where there is none, whoever needs to know looks from time to time.
+the call). Where there is none, the caller looks from time to time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNWATCHED_SECONDS = 1.0
 """How often to look where the kernel sends no notification."""
 
 WATCHED_SECONDS = 30.0
-"""How often to look where it does: of a folder that was moved as a whole, there is none."""
+"""How often to look all the same: a folder that is moved as a whole causes no event."""
 
 
 class FolderWatch:

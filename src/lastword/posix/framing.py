@@ -27,12 +27,11 @@ LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """The default of `lastword run --line-limit`: no real message is that long."""
 
 SMALL_BYTES = 4096
-"""What is kept of shorter pieces becomes one: as an object of its own a piece of three bytes takes
-fifty."""
+"""Shorter pieces are joined: as an object of its own, a piece of three bytes takes fifty."""
 
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 4096
-"""What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
+"""How many bytes a ready pipe accepts without blocking (POSIX's PIPE_BUF on Linux)."""
 
 
 def whole_lines(block: bytes) -> list[bytes]:
@@ -44,7 +43,7 @@ _Piece: TypeAlias = bytes | bytearray | memoryview
 
 
 def _keep(pieces: MutableSequence[_Piece], data: _Piece) -> None:
-    """Keep bytes behind those that are kept."""
+    """Append bytes to the unfinished line."""
     last = pieces[-1] if pieces else None
     if isinstance(last, bytearray) and len(last) < READ_BYTES:
         last += data
@@ -104,7 +103,7 @@ class LineReader:
 
     @property
     def part_bytes(self) -> int:
-        """Return how much is kept of an unfinished line."""
+        """Return how many bytes of an unfinished line there are."""
         return self._size
 
     def rest(self) -> bytes:
@@ -138,14 +137,14 @@ class FrameWriter:
         """Why it could not be written to, where that is not that its reader has gone."""
         self._pending: deque[_Piece] = deque()
         self.pending_bytes: int = 0
-        """How much waits for the reader."""
+        """Return how many bytes wait for the reader."""
         self.broken: bool = False
         """The reader is gone; what is written disappears."""
         self.closed: bool = False
 
     @property
     def full(self) -> bool:
-        """Return whether so much is pending that its source should not be read."""
+        """Return whether too much is pending to read from its source."""
         return self.pending_bytes > HIGH_WATER_BYTES
 
     def write(self, data: bytes) -> None:
@@ -188,7 +187,7 @@ class FrameWriter:
         self.pending_bytes = 0
 
     def _write_now(self, data: _Piece) -> _Piece:
-        """Write, and return what was not taken."""
+        """Write, and return the bytes that were not accepted."""
         try:
             written = os.write(self.fd, data)
             while written < len(data):

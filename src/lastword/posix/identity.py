@@ -24,7 +24,7 @@ RUN_ID_CHARS = 26
 
 def local_time() -> datetime:
     """Return the user's local time, with its zone."""
-    # Loaded at the first failure: no part of a healthy turn.
+    # Loaded at the first failure: a healthy turn does not need it.
     from datetime import datetime  # noqa: PLC0415
 
     return datetime.now().astimezone()

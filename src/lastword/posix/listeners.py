@@ -1,6 +1,6 @@
 """Listeners on loopback: a free port for an agent, and which process listens on it.
 
-Owns reading this from /proc on Linux; other systems do not tell, so there is no port. It is
+Owns reading this from /proc on Linux; other systems have no such file, so there is no port. It is
 loaded for an agent that is to serve on a port of its own.
 """
 
@@ -22,7 +22,7 @@ _TABLE = "/proc/net/tcp"
 
 
 def free_port() -> int | None:
-    """Return a free port on loopback that no outgoing connection is given by chance."""
+    """Return a free port on loopback outside the range of outgoing connections."""
     try:
         with open(_RANGE, encoding="ascii") as file:
             given_from = int(file.read().split()[0])
@@ -54,7 +54,7 @@ def _inode_of(port: int) -> str | None:
             rows = file.read(MAX_TABLE_BYTES).splitlines()[1:]
     except (OSError, ValueError):
         return None
-    # An address as the kernel has it in memory: 127.0.0.1 is 0100007F where bytes go backwards.
+    # The address in the kernel's byte order: 127.0.0.1 is 0100007F on little-endian machines.
     local = f"{int.from_bytes(socket.inet_aton(LOOPBACK), sys.byteorder):08X}:{port:04X}"
     for row in rows:
         words = row.split()
@@ -69,8 +69,8 @@ def _members(group: int) -> list[int]:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()][:MAX_PROCESSES]
     except OSError:
         return []
-    found = [pid for pid in pids if pid != group and _group_of(pid) == group]
-    return [group, *found]
+    members = [pid for pid in pids if pid != group and _group_of(pid) == group]
+    return [group, *members]
 
 
 def _group_of(pid: int) -> int | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHELL = "/bin/sh"
 
 _COERCED = frozenset({"C.UTF-8", "C.utf8", "UTF-8"})
-"""What Python sets LC_CTYPE to where it finds the C locale."""
+"""The values that Python gives LC_CTYPE in the C locale."""
 
 GUARDIAN_GRACE_SECONDS = 1.0
 """How long an orphaned group may take to end by itself before the guardian kills it."""
@@ -179,8 +179,8 @@ def shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
         return None
     program = command[0]
     folders = [""] if "/" in program else os.get_exec_path()
-    found = (os.path.join(folder, program) for folder in folders)
-    path = next((path for path in found if os.access(path, os.X_OK) and os.path.isfile(path)), None)
+    paths = (os.path.join(folder, program) for folder in folders)
+    path = next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)
     return None if path is None or _is_binary(path) else [SHELL, path, *command[1:]]
 
 
@@ -193,8 +193,8 @@ def _is_binary(path: str) -> bool:
         return True
 
 
-def tell(sentence: str) -> None:
-    """Write a sentence to stderr; nothing depends on anybody reading it."""
+def write_message(sentence: str) -> None:
+    """Write a sentence to stderr; errors are ignored."""
     try:
         os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
     except OSError:
@@ -202,9 +202,9 @@ def tell(sentence: str) -> None:
 
 
 def without_our_locale() -> None:
-    """Give the environment back the LC_CTYPE that Python has set at its start, in the C locale.
+    """Restore the LC_CTYPE that Python overwrote at its start, in the C locale.
 
-    The agent, and what it starts, are to find the user's own (PEP 538 has no way to ask).
+    The agent, and what it starts, need the user's own value (PEP 538 has no way to find it out).
     """
     if os.environ.get("LC_CTYPE") not in _COERCED or os.environ.get("LC_ALL"):
         return
@@ -216,8 +216,8 @@ def without_our_locale() -> None:
     except OSError:
         # Only Linux has it. Where Python finds the C locale it turns its UTF-8 mode on as well,
         # which 3.15 does everywhere.
-        told = os.environ.get("PYTHONUTF8") == "1" or sys.version_info >= (3, 15)
-        if told or not sys.flags.utf8_mode:
+        chosen = os.environ.get("PYTHONUTF8") == "1" or sys.version_info >= (3, 15)
+        if chosen or not sys.flags.utf8_mode:
             return
     if own is None:
         del os.environ["LC_CTYPE"]
@@ -227,14 +227,14 @@ def without_our_locale() -> None:
 
 def _inherited() -> list[int]:
     """Return the descriptors, besides the standard streams, that a child would inherit."""
-    found = []
+    descriptors = []
     for name in os.listdir("/dev/fd"):
         try:
             if int(name) > 2 and os.get_inheritable(int(name)):  # noqa: PLR2004  (stderr's number)
-                found.append(int(name))
+                descriptors.append(int(name))
         except OSError:
             continue  # the one that listed them
-    return found
+    return descriptors
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
@@ -281,7 +281,7 @@ def widen(fd: int) -> None:
 
 def unread_bytes(fd: int) -> int:
     """Return how much is waiting in a pipe."""
-    # Only asked for when an agent has died; not everywhere there.
+    # Only needed when an agent has died; not available everywhere.
     import fcntl  # noqa: PLC0415
     import termios  # noqa: PLC0415
 
@@ -348,19 +348,19 @@ class Guardian:
         return pid
 
     def disarm(self) -> None:
-        """End it: there is nothing left to guard."""
-        self._tell(b"0")
+        """End it when there is nothing left to guard."""
+        self._send(b"0")
         close(self._fd)
         try:
             os.waitpid(self._pid, 0)
         except ChildProcessError:
             return
 
-    def _tell(self, word: bytes) -> None:
+    def _send(self, word: bytes) -> None:
         try:
             os.write(self._fd, word)
         except OSError:
-            return  # somebody killed it: there is nobody to tell
+            return  # it was killed
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
@@ -368,7 +368,7 @@ def guardian_of(agent: Agent) -> Guardian | None:
     try:
         return Guardian(agent.pid)
     except OSError:
-        return None  # no process is to be had: an agent without a guardian is still an agent
+        return None  # no process can be created: the agent runs without a guardian
 
 
 def _open_process(pid: int) -> int | None:
@@ -383,7 +383,7 @@ def _guard(read_end: int, pgid: int, leader: int | None) -> None:
     """Run the guardian; never returns."""
     try:
         signal.set_wakeup_fd(-1)
-        # Out of our group and session: what is sent to us must not reach it.
+        # Leave our group and session: signals sent to us must not reach it.
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)
@@ -403,10 +403,10 @@ def _guard(read_end: int, pgid: int, leader: int | None) -> None:
 
 def _end(pgid: int, leader: int | None, number: int) -> bool:
     """Signal a group, and its former leader; return whether any of them exists."""
-    found = False
+    exists = False
     try:
         os.killpg(pgid, number)
-        found = True
+        exists = True
     except (ProcessLookupError, PermissionError):
         pass
     if leader is not None:
@@ -414,7 +414,7 @@ def _end(pgid: int, leader: int | None, number: int) -> bool:
             signal.pidfd_send_signal(leader, 0)
             if _has_left_its_group(pgid):
                 signal.pidfd_send_signal(leader, number)
-                found = True
+                exists = True
         except OSError:
-            return found
-    return found
+            return exists
+    return exists

@@ -9,11 +9,11 @@ from __future__ import annotations
 from lastword.quirks import Quirk
 
 READ_ON = "2026-11-23"
-"""When the registries were asked."""
+"""When the registries were read."""
 
 
 class AgentCommand(Quirk, frozen=True, kw_only=True):
-    """How one agent is started; `name` is its name in `lastword setup`.
+    """The command of one agent; `name` is its name in `lastword setup`.
 
     Attributes:
         title: what people call it.

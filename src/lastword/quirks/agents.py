@@ -13,8 +13,8 @@ from lastword.quirks import Quirk
 MAX_NAME_CHARS = 96
 
 
-class KnownAgent(Quirk, frozen=True, kw_only=True):
-    """How an agent is recognised, and what its error codes mean; `name` is its key.
+class AgentRow(Quirk, frozen=True, kw_only=True):
+    """An agent's own name and the meaning of its error codes; `name` is its key.
 
     Attributes:
         part: a part of its own name, in lower-case letters and digits without anything between.
@@ -32,7 +32,7 @@ class KnownAgent(Quirk, frozen=True, kw_only=True):
 
 
 ROWS = (
-    KnownAgent(
+    AgentRow(
         name="claude",
         part="claude",
         words={"error_status: null": ("network", "connection_failed")},
@@ -42,7 +42,7 @@ ROWS = (
         ),
         version="claude-agent-acp 0.100.0",
     ),
-    KnownAgent(
+    AgentRow(
         name="codex",
         part="codex",
         sentences={("the model produced an error.",): ("provider_unavailable", None)},
@@ -52,13 +52,13 @@ ROWS = (
         ),
         version="codex-acp 2.6.0, Zed's codex-acp 0.16.0",
     ),
-    KnownAgent(
+    AgentRow(
         name="opencode",
         part="opencode",
         evidence="`OpenCode` in its answer to `initialize`",
         version="opencode-ai 1.18.33",
     ),
-    KnownAgent(
+    AgentRow(
         name="gemini",
         part="gemini",
         sentences={
@@ -70,26 +70,26 @@ ROWS = (
         ),
         version="gemini-cli 0.61.0",
     ),
-    KnownAgent(
+    AgentRow(
         name="qwen",
         part="qwen",
         evidence="`qwen-code`, as its package @qwen-code/qwen-code",
         version="qwen-code 0.24.4",
     ),
-    KnownAgent(
+    AgentRow(
         name="kimi-code",
         part="kimicode",
         words={"APIEmptyResponseError": ("protocol_error", "empty_response")},
         evidence="`@moonshot-ai/kimi-code`; kimi-cli says `Kimi Code CLI` and comes here, too",
         version="kimi-code 2.1.0, kimi-cli 1.15.0",
     ),
-    KnownAgent(
+    AgentRow(
         name="kimi",
         part="kimi",
         evidence="kimi-cli, by the name of its package; looked for after kimi-code",
         version="kimi-cli 1.15.0",
     ),
-    KnownAgent(
+    AgentRow(
         name="vibe",
         part="vibe",
         words={"IncompleteProviderStream": ("network", "truncated_stream")},
@@ -109,19 +109,19 @@ ROWS = (
         ),
         version="mistral-vibe 3.0.2",
     ),
-    KnownAgent(
+    AgentRow(
         name="cline",
         part="cline",
         evidence="by the name of its package",
         version="cline 3.0.65",
     ),
-    KnownAgent(
+    AgentRow(
         name="goose",
         part="goose",
         evidence="by the name of its command; its source was read, it was not run",
         version="goose at 0086ae654b10",
     ),
-    KnownAgent(
+    AgentRow(
         name="pi",
         part="piacp",
         evidence="`pi-acp`, as its package; `pi` alone is part of too many names",

@@ -12,7 +12,7 @@ from lastword.quirks import Quirk
 
 
 class ClientRule(Quirk, frozen=True, kw_only=True):
-    """What a client needs without saying so; `name` is its `clientInfo.name`, lower case.
+    """A client's needs that it does not advertise; `name` is its `clientInfo.name`, lower case.
 
     Attributes:
         rung: the rung by which failures reach it.
@@ -24,7 +24,7 @@ class ClientRule(Quirk, frozen=True, kw_only=True):
 
 
 class ClientOffer(Quirk, frozen=True, kw_only=True):
-    """What a client says in `initialize` that decides how failures reach it.
+    """Members of a client's `initialize` that decide how failures reach it.
 
     Attributes:
         capabilities: its `clientCapabilities`, as far as they matter here.

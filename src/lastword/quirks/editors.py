@@ -12,11 +12,11 @@ from __future__ import annotations
 from lastword.quirks import Quirk
 
 READ_ON = "2026-11-23"
-"""When all of this was read."""
+"""When the editors' documentation was read."""
 
 
 class Editor(Quirk, frozen=True, kw_only=True):
-    """How one editor is configured with an agent; `name` is its name in `lastword setup`.
+    """One editor's configuration of an agent; `name` is its name in `lastword setup`.
 
     Attributes:
         title: what people call it.

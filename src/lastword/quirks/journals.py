@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 
 
 class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts are in a line that is a JSON object.
+    """The paths of the facts in a line that is a JSON object.
 
     Attributes:
         must: the values that a line about a failure has, by their paths.
@@ -37,7 +37,7 @@ class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
     wait_ms: Path = ()
 
 
-class KnownJournal(Quirk, frozen=True, kw_only=True):
+class JournalRow(Quirk, frozen=True, kw_only=True):
     """One journal file of one agent.
 
     Attributes:
@@ -69,7 +69,7 @@ class KnownJournal(Quirk, frozen=True, kw_only=True):
 
 
 ROWS = (
-    KnownJournal(
+    JournalRow(
         name="claude",
         agent="claude",
         variables=(("CLAUDE_CONFIG_DIR", ""),),
@@ -95,7 +95,7 @@ ROWS = (
         ),
         version="claude-agent-acp 0.100.0 with Claude Code 2.1.316",
     ),
-    KnownJournal(
+    JournalRow(
         name="kimi-code",
         agent="kimi-code",
         variables=(("KIMI_CODE_HOME", ""),),
@@ -113,7 +113,7 @@ ROWS = (
         ),
         version="kimi-code 2.1.0",
     ),
-    KnownJournal(
+    JournalRow(
         name="kimi",
         agent="kimi-code",
         variables=(("KIMI_SHARE_DIR", ""),),
@@ -135,7 +135,7 @@ ROWS = (
         ),
         version="kimi-cli 1.15.0",
     ),
-    KnownJournal(
+    JournalRow(
         name="kimi-retries",
         agent="kimi-code",
         variables=(("KIMI_SHARE_DIR", ""),),
@@ -156,7 +156,7 @@ ROWS = (
         ),
         version="kimi-cli 1.15.0",
     ),
-    KnownJournal(
+    JournalRow(
         name="kimi-requests",
         agent="kimi-code",
         variables=(("KIMI_SHARE_DIR", ""),),
@@ -176,7 +176,7 @@ ROWS = (
         ),
         version="kimi-cli 1.15.0",
     ),
-    KnownJournal(
+    JournalRow(
         name="pi",
         agent="pi",
         variables=(("PI_CODING_AGENT_DIR", ""),),
@@ -191,7 +191,7 @@ ROWS = (
         evidence="runs: 0.1 to 2.3 s after each failed try; its frames tell of tries, never why",
         version="pi-acp 0.0.34",
     ),
-    KnownJournal(
+    JournalRow(
         name="qwen",
         agent="qwen",
         variables=(("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", "")),
@@ -216,7 +216,7 @@ ROWS = (
         ),
         version="qwen-code 0.24.4",
     ),
-    KnownJournal(
+    JournalRow(
         name="gemini",
         agent="gemini",
         variables=(),
@@ -237,7 +237,7 @@ ROWS = (
         ),
         version="gemini-cli 0.61.0",
     ),
-    KnownJournal(
+    JournalRow(
         name="opencode",
         agent="opencode",
         variables=(("XDG_DATA_HOME", "opencode"),),
@@ -252,7 +252,7 @@ ROWS = (
         evidence="runs: 0.4 to 2.6 s after each failure, nothing of a cut; titles are small=true",
         version="opencode-ai 1.18.33",
     ),
-    KnownJournal(
+    JournalRow(
         name="vibe",
         agent="vibe",
         variables=(("VIBE_HOME", ""),),
@@ -267,7 +267,7 @@ ROWS = (
         evidence="runs: 0.03 s after each failure; its frames tell the same without the cause",
         version="mistral-vibe 3.0.2",
     ),
-    KnownJournal(
+    JournalRow(
         name="cline",
         agent="cline",
         variables=(("CLINE_DATA_DIR", ""), ("CLINE_DIR", "data")),

@@ -9,7 +9,7 @@ from lastword.quirks import Quirk
 
 
 class SdkFault(Quirk, frozen=True, kw_only=True):
-    """What an SDK does wrong for every agent.
+    """A mistake of an SDK that affects every agent.
 
     Attributes:
         sdk: Its package's name.

@@ -99,7 +99,7 @@ ROWS = (
 PACKAGES = tuple(package for row in ROWS for package in row.packages)
 GENERATORS = tuple(package for row in ROWS if row.generators for package in row.packages)
 FIRST_EVENTS = tuple((event, row.name) for row in ROWS for event in row.first_events)
-"""How a first event's name begins, and the dialect that it tells."""
+"""The dialect of a stream, by the beginning of its first event's name."""
 BEGINNINGS = frozenset(event for row in ROWS for event in row.beginnings)
 ENDINGS = frozenset(event for row in ROWS for event in row.endings)
 FAILURES = frozenset(event for row in ROWS for event in row.failures)

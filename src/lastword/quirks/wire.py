@@ -87,13 +87,13 @@ class Remark(Quirk, frozen=True, kw_only=True):
     openings: tuple[str, ...]
 
 
-class AskedEvent(Quirk, frozen=True, kw_only=True):
-    """A notification that an agent sends only for sessions that were opened with a wish for it.
+class OptInEvent(Quirk, frozen=True, kw_only=True):
+    """A notification that an agent sends only for sessions whose client requested it.
 
     Attributes:
         agent: the key of the agent that sends it (`quirks.agents`).
         method: its method.
-        path: where the wish is in the `_meta` of a request that opens a session.
+        path: where the request is in the `_meta` of a request that opens a session.
         wish: its value.
         event: the members of its `message` that identify an announcement of a retry.
         status: the member with the HTTP status, null if there was no response.
@@ -106,7 +106,7 @@ class AskedEvent(Quirk, frozen=True, kw_only=True):
     agent: str
     method: str
     path: tuple[str, str]
-    wish: tuple[dict[str, str], ...]
+    request: tuple[dict[str, str], ...]
     event: dict[str, str]
     status: str
     code: str
@@ -241,13 +241,13 @@ REMARKS = (
     ),
 )
 
-ASKED_EVENTS = (
-    AskedEvent(
+OPT_IN_EVENTS = (
+    OptInEvent(
         name="claude:api_retry",
         agent="claude",
         method="_claude/sdkMessage",
         path=("claudeCode", "emitRawSDKMessages"),
-        wish=({"type": "system", "subtype": "api_retry"},),
+        request=({"type": "system", "subtype": "api_retry"},),
         event={"type": "system", "subtype": "api_retry"},
         status="error_status",
         code="error",
@@ -265,16 +265,16 @@ ASKED_EVENTS = (
 
 ROWS = (
     *(AIR, AIR_RETRY),
-    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS, *ASKED_EVENTS),
+    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS, *OPT_IN_EVENTS),
 )
 
-EVENTS = {row.method: row for row in ASKED_EVENTS}
+EVENTS = {row.method: row for row in OPT_IN_EVENTS}
 
 RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
 """One of them stands in every update that announces a retry, but for texts."""
 
 FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
-"""One of them stands in every frame that tells of a failure beside a stop reason that does not."""
+"""Every frame that reports a failure beside an ordinary stop reason contains one of them."""
 
 RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
 """One of them begins every text that announces a retry."""

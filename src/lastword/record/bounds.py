@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_ENTRIES = 512
-"""Of one turn. Real ones have a dozen, and three for each tool call."""
+"""The most entries of one turn. Real turns have a dozen, and three for each tool call."""
 
 _FIRST = 384
 _LAST = MAX_ENTRIES - _FIRST - 2
@@ -24,7 +24,7 @@ MAX_STRETCHES = 256
 """Turns that are followed at once."""
 
 MAX_HOURLY = 240
-"""Of one session behind a gateway: a link that is cut every 30 s all day leaves that many."""
+"""The most of one gateway session in an hour: a link that is cut every 30 s leaves this many."""
 
 HOUR_SECONDS = 3600.0
 

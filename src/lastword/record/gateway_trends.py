@@ -57,9 +57,9 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
     sessions_ended: dict[str, int]
 
 
-def gateway_period(found: Iterable[RecordedEntry]) -> GatewayPeriod | None:
+def gateway_period(recorded: Iterable[RecordedEntry]) -> GatewayPeriod | None:
     """Sum up the entries, or return `None` if there are none."""
-    entries = [recorded.entry for recorded in found]
+    entries = [each.entry for each in recorded]
     if not entries:
         return None
     kinds = Counter(entry.kind for entry in entries)

@@ -17,7 +17,7 @@ STORE_NAME = "record.db"
 
 
 VARIABLES = ("LASTWORD_STATE_DIR", "LASTWORD_RECORD_DAYS", "LASTWORD_RECORD_MIB")
-"""What the environment says of the record beside the options of `lastword run`."""
+"""Environment variables about the record, besides the options of `lastword run`."""
 
 
 def complaint(variable: str, value: str) -> str | None:

@@ -1,9 +1,9 @@
 """The recorder process: how the sidecar writes to the store without waiting for the disk.
 
 Owns that process and the pipe to it. If the sidecar is killed, the process lives on until it has
-written what it was sent. It never delays the sidecar: what the pipe does not take is counted and
-lost. A failure that is to be reported is kept here until the recorder has written it down, and is
-given to another recorder if the first is killed.
+written what it was sent. It never delays the sidecar: what the pipe does not accept is counted
+and lost. A failure that is to be reported stays here until the recorder has written it, and goes to
+another recorder if the first is killed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from lastword.record.sink import StartReportSink, StartSink, StoreSink
 
 MAX_PENDING_BYTES = 1024 * 1024
-"""What waits for a recorder that does not read, beside the pipe's own megabyte."""
+"""How much waits for a recorder that does not read, besides the pipe's own megabyte."""
 
 CLOSE_SECONDS = 1.0
-"""How long our end waits for the recorder's last words to be on disk."""
+"""How long our end waits until the recorder's last entries are on disk."""
 
 LAST_SECONDS = 20
 """How long the recorder may live on after us."""
@@ -42,19 +42,19 @@ BATCH_SECONDS = 0.2
 """How long entries are collected for one transaction."""
 
 RETRY_SECONDS = 5.0
-"""How often a store is tried again that could not be written."""
+"""How long to wait before trying again to write to the store."""
 
 _END = b"\n"
 """An empty line: the sidecar itself ended the stream."""
 
 MAX_LIVES = 5
-"""How often a recorder that is killed is replaced, where failures are to be reported."""
+"""How often a killed recorder is replaced if failures are to be reported."""
 
-MAX_KEPT = 256
-"""Failures that wait for a recorder's word."""
+MAX_UNCONFIRMED = 256
+"""The most failures that wait for a recorder's confirmation."""
 
 _URGENT = b'["%s",' % Kind.ERROR.value.encode()
-"""How the row of a failure begins."""
+"""The beginning of a failure's row."""
 
 _READ_BYTES = 64 * 1024
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -64,7 +64,7 @@ class RecorderProcess:
     """A forked process that writes rows, and our end of its pipe."""
 
     __slots__ = (
-        *("_board", "_encoder", "_fd", "_kept", "_let_go", "_lives", "_pending", "_pid"),
+        *("_board", "_encoder", "_fd", "_unconfirmed", "_let_go", "_lives", "_pending", "_pid"),
         "_start",
     )
 
@@ -93,7 +93,7 @@ class RecorderProcess:
             OSError: no process, or no pipe, could be created.
         """
         self._board = Board() if reports is not None else board
-        self._kept: deque[bytes] = deque()
+        self._unconfirmed: deque[bytes] = deque()
         self._let_go = 0
         self._lives = 1
         self._pending = bytearray()
@@ -126,11 +126,11 @@ class RecorderProcess:
         """Send rows, as far as there is room.
 
         Without rows this only looks after the recorder: one that was killed before it had written
-        down a failure is replaced. With rows, the pipe itself tells that its reader is gone.
+        down a failure is replaced. With rows, the pipe itself shows that its reader is gone.
         """
         if self._fd < 0:
             return
-        if not rows and self._kept and self._reaped():
+        if not rows and self._unconfirmed and self._reaped():
             self._give_up()
             if not self._begin_again():
                 return
@@ -150,19 +150,19 @@ class RecorderProcess:
 
     def _keep(self, line: bytes) -> None:
         self._forget_written()
-        self._kept.append(line)
-        if len(self._kept) > MAX_KEPT:
-            self._kept.popleft()
+        self._unconfirmed.append(line)
+        if len(self._unconfirmed) > MAX_UNCONFIRMED:
+            self._unconfirmed.popleft()
             self._let_go += 1
 
     def _forget_written(self) -> None:
         if self._board is not None:
-            written = self._board.take()
+            written = self._board.drain()
             # Those that were dropped came before those that are kept.
             position = min(written, self._let_go)
             self._let_go -= position
-            for _ in range(min(written - position, len(self._kept))):
-                self._kept.popleft()
+            for _ in range(min(written - position, len(self._unconfirmed))):
+                self._unconfirmed.popleft()
 
     def _flush(self) -> None:
         try:
@@ -183,7 +183,7 @@ class RecorderProcess:
         This happens once the first has ended, so that what it has written is known.
         """
         self._forget_written()
-        if not self._kept or self._lives >= MAX_LIVES:
+        if not self._unconfirmed or self._lives >= MAX_LIVES:
             return False
         self._lives += 1
         self._let_go = 0
@@ -191,7 +191,7 @@ class RecorderProcess:
             self._pid, self._fd = self._opened()
         except OSError:
             return False
-        self._pending += b"".join(self._kept)
+        self._pending += b"".join(self._unconfirmed)
         self._flush()
         return True
 
@@ -240,15 +240,15 @@ def _wait_for_room(fd: int) -> None:
 class Board:
     """Memory that the recorder writes and the sidecar reads, even if either dies."""
 
-    __slots__ = ("_memory", "_seen", "_unwritten")
+    __slots__ = ("_counted", "_memory", "_unwritten")
 
     def __init__(self, file: int = -1) -> None:
         """Args: `file` is a shared file whose first page it is; -1 for memory that is inherited."""
         self._memory = mmap.mmap(file, mmap.PAGESIZE)
-        self._seen = self._unwritten = 0
+        self._counted = self._unwritten = 0
 
     def expect(self, count: int) -> None:
-        """Take in how many more failures are to be written."""
+        """Note how many more failures are to be written."""
         self._unwritten += count
 
     def written(self) -> None:
@@ -257,10 +257,10 @@ class Board:
         self._memory[:8] = (position + self._unwritten).to_bytes(8, "little")
         self._unwritten = 0
 
-    def take(self) -> int:
+    def drain(self) -> int:
         """Return how many more are on disk since the last call."""
         position = int.from_bytes(self._memory[:8], "little")
-        news, self._seen = position - self._seen, position
+        news, self._counted = position - self._counted, position
         return news
 
     def close(self) -> None:
@@ -283,7 +283,7 @@ def sinks_of(
 ) -> StoreSink:
     """Return the sinks of a recorder, started in its own process."""
     # Imported here, since the sidecar itself never needs them.
-    from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
+    from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
     from lastword.record.sink import StoreSink  # noqa: PLC0415
 
     secrets = secrets_of(os.environ)
@@ -317,7 +317,7 @@ def live(
 ) -> None:
     """Write what arrives on stdin until its end; stdin is the only descriptor in use.
 
-    `vanished` makes the last row for who ended without a word.
+    `vanished` returns the last row of a process that ended without marking its end.
     """
     os.setsid()
     for number in _ENDING:

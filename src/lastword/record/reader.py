@@ -260,9 +260,9 @@ def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
         return parts
     name = gateways_name(record, part)
     restored = _restored_parts(record, part.session_id)
-    found = [*_parts(record, "t.session_id = ?", part.session_id), *restored]
-    found = sorted(found, key=_age, reverse=True)
-    for earlier in found:
+    candidates = [*_parts(record, "t.session_id = ?", part.session_id), *restored]
+    candidates = sorted(candidates, key=_age, reverse=True)
+    for earlier in candidates:
         if _age(earlier) >= _age(part) or gateways_name(record, earlier) != name:
             continue
         if _was_created_in(record, parts[-1]):
@@ -335,7 +335,7 @@ def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:
         (part.run, part.session_id, Kind.SESSION_CREATED),
     )
     facts = (msgspec.json.decode(row["facts"], type=dict[str, Any]) for row in rows)
-    return any(known.get("how") == "new" for known in facts)
+    return any(each.get("how") == "new" for each in facts)
 
 
 def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
@@ -507,7 +507,7 @@ def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iter
     return map(_entry, rows)
 
 
-def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int, int]:
+def older_entries(record: sqlite3.Connection, part: Part, latest: int) -> tuple[int, int, int]:
     """Return how many entries a part has, how many precede the latest, and the last of those.
 
     The last is given by its id, 0 if there is none.
@@ -516,9 +516,9 @@ def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[in
     values = (part.run, part.session_id)
     (count,) = record.execute(f"SELECT count(*) {both}", values).fetchone()
     row = record.execute(
-        f"SELECT id {both} ORDER BY id DESC LIMIT 1 OFFSET ?3", (*values, kept)
+        f"SELECT id {both} ORDER BY id DESC LIMIT 1 OFFSET ?3", (*values, latest)
     ).fetchone()
-    return int(count), max(0, int(count) - kept), int(row[0]) if row else 0
+    return int(count), max(0, int(count) - latest), int(row[0]) if row else 0
 
 
 def last_id(record: sqlite3.Connection) -> int:
@@ -548,7 +548,7 @@ def _turn(row: sqlite3.Row) -> RecordedTurn:
 
 
 def _entry(row: sqlite3.Row) -> RecordedEntry:
-    known: dict[str, Any] = {
+    members: dict[str, Any] = {
         "kind": row["kind"],
         "at_seconds": row["at_seconds"],
         "session_id": row["session_id"],
@@ -556,5 +556,5 @@ def _entry(row: sqlite3.Row) -> RecordedEntry:
         "request_id": row["request_id"],
         "facts": msgspec.json.decode(msgspec.convert(row["facts"], str)),
     }
-    entry = msgspec.convert(known, Entry)
+    entry = msgspec.convert(members, Entry)
     return RecordedEntry(row["id"], row["run"], row["at_epoch_ms"], row["level"], entry)

@@ -25,7 +25,7 @@ _AT_ONCE = 64
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept.
+    """The limits of the record.
 
     Attributes:
         days: how old a run may become, counted from its last entry; 0 means forever.
@@ -84,12 +84,12 @@ def _remove(
 
 def _shorten(connection: sqlite3.Connection, run: int) -> int:
     """Remove the beginning of a run that fills the store by itself; return how many entries."""
-    found = connection.execute(
+    first = connection.execute(
         "SELECT id FROM entries WHERE run = ? ORDER BY id LIMIT 1 OFFSET ?", (run, _ENTRIES_AT_ONCE)
     ).fetchone()
-    if found is None:
+    if first is None:
         return 0
-    removed = connection.execute("DELETE FROM entries WHERE run = ? AND id < ?", (run, found[0]))
+    removed = connection.execute("DELETE FROM entries WHERE run = ? AND id < ?", (run, first[0]))
     _give_back(connection)
     return removed.rowcount
 

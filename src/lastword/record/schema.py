@@ -79,7 +79,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX turns_by_session ON turns (session_id, started_epoch_ms)",
     ),
 )
-"""What makes version N+1 of version N; an empty store is version 0."""
+"""The statements that turn version N into N+1; an empty store is version 0."""
 
 VERSION = len(STEPS)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _QUARTER_MS = 15 * 60 * 1000
-"""Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
+"""In every time zone days begin on a quarter of an hour; computing the day of each turn is slow."""
 
 
 PROGRESS_EVERY = 200
@@ -73,7 +73,7 @@ def trends_of(
 
 def _input_between(
     record: sqlite3.Connection, start: int, end: int, at: Callable[[str], None]
-) -> trends.Found:
+) -> trends.PeriodInput:
     turns = []
     for turn in reader.turns_between(record, start, end):
         turns.append(turn)
@@ -88,9 +88,9 @@ def _input_between(
     for number, run in enumerate(runs, 1):
         if not number % PROGRESS_EVERY:
             at(f"start {number:,} of {len(runs):,} since {_day(start)}")
-        found = reader.restarts_of(record, run)
-        restarts += [each for each in found if start <= each.at_epoch_ms < end]
-    return trends.Found(
+        entries = reader.restarts_of(record, run)
+        restarts += [each for each in entries if start <= each.at_epoch_ms < end]
+    return trends.PeriodInput(
         turns=turns,
         requests=requests,
         restarts=restarts,

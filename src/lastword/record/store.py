@@ -28,7 +28,7 @@ File: TypeAlias = tuple[int, int]
 """A file's identity, whatever its name: its device and its inode."""
 
 BUSY_SECONDS = 2.0
-"""How long another process may hold the store up."""
+"""How long to wait for another process that has locked the store."""
 
 _BROKEN = ("malformed", "not a database", "corrupt", "encrypted")
 _COMPANIONS = ("", "-wal", "-shm")

@@ -33,16 +33,16 @@ EXIT_SECONDS = 1.0
 """How long the end of the process waits for the last entries to be on disk."""
 
 _AT_ONCE = 8
-"""Entries taken in before the threads that hold turns are let run."""
+"""How many entries are handled before the threads that run turns get time."""
 
 _URGENT = frozenset({Kind.ERROR, Kind.CONTEXT_LOST})
-"""What is written at once: an agent that has failed is often killed next."""
+"""Kinds that are written at once: an agent that has failed is often killed next."""
 
 _Item: TypeAlias = "tuple[int, Entry | Callable[[], Recorder] | None]"
 
 
 class RecorderThread:
-    """Takes the entries of every link in the process."""
+    """The recorder of every link in the process."""
 
     def __init__(self) -> None:
         self._waiting: deque[_Item] = deque()
@@ -53,7 +53,7 @@ class RecorderThread:
         self._numbers = 0
         self._lost = 0
         self.forked = False
-        """Its thread is another process's: this one has only its memory."""
+        """Whether its thread is in the parent process, so that only its memory was copied here."""
         # Only the thread's own stack holds recorders. After a fork the child has no such thread, so
         # none of the child's code can ever close, or use, its parent's store.
         self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
@@ -66,7 +66,7 @@ class RecorderThread:
         return self._numbers
 
     def send(self, number: int, entry: Entry) -> None:
-        """Take an entry of the link with this number; never waits."""
+        """Receive an entry of the link with this number; never wait."""
         if self.forked:
             return
         if len(self._waiting) >= MAX_WAITING:
@@ -111,14 +111,14 @@ class RecorderThread:
             self._some.clear()
             self._urgent.clear()
             self._at_work = True
-            self._take(recorders)
+            self._drain(recorders)
             self._at_work = False
-        self._take(recorders)
+        self._drain(recorders)
         for recorder in recorders.values():
             with contextlib.suppress(Exception):  # as below
                 recorder.close()
 
-    def _take(self, recorders: dict[int, Recorder]) -> None:
+    def _drain(self, recorders: dict[int, Recorder]) -> None:
         for count in range(len(self._waiting)):
             number, what = self._waiting.popleft()
             with contextlib.suppress(Exception):  # one link's failure must not affect another

@@ -23,7 +23,7 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How long something took, in seconds, over a number of turns."""
+    """Percentiles of a duration in seconds, over a number of turns."""
 
     count: int = 0
     p50: float | None = None
@@ -32,7 +32,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a period.
+    """The totals of a period.
 
     Attributes:
         turns: how many began.
@@ -83,7 +83,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayPeriod | None = None
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input for the totals of a period.
 
     Attributes:
@@ -103,37 +103,39 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     gateway: Sequence[RecordedEntry] = ()
 
 
-def period(found: Found, day_of: Callable[[int], str]) -> Period:
+def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
     """Compute the totals; `day_of` names the day of a moment in milliseconds since 1970."""
-    outcomes = Counter(turn.outcome for turn in found.turns)
-    running = sum(t.outcome == OPEN and t.run in found.alive for t in found.turns)
-    over = len(found.turns) - running
-    ended = len(found.turns) - outcomes[OPEN]
-    wanted = over - outcomes[CANCELLED]
-    failed = [turn for turn in found.turns if turn.outcome == FAILED]
-    requests = [str(entry.entry.facts.get("type") or "unknown") for entry in found.requests]
+    outcomes = Counter(turn.outcome for turn in recorded.turns)
+    running = sum(t.outcome == OPEN and t.run in recorded.alive for t in recorded.turns)
+    over = len(recorded.turns) - running
+    ended = len(recorded.turns) - outcomes[OPEN]
+    expected = over - outcomes[CANCELLED]
+    failed = [turn for turn in recorded.turns if turn.outcome == FAILED]
+    requests = [str(entry.entry.facts.get("type") or "unknown") for entry in recorded.requests]
     return Period(
-        turns=len(found.turns),
+        turns=len(recorded.turns),
         ok=outcomes[OK],
         failed=outcomes[FAILED],
         cancelled=outcomes[CANCELLED],
         running=running,
         no_end=over - ended,
         answered_percent=100 * ended / over if over else None,
-        ok_percent=100 * outcomes[OK] / wanted if wanted else None,
-        failed_requests=len(found.requests),
-        restarts=len(found.restarts),
-        retries=sum(turn.retries for turn in found.turns),
-        wait_seconds=sum(turn.wait_seconds for turn in found.turns),
+        ok_percent=100 * outcomes[OK] / expected if expected else None,
+        failed_requests=len(recorded.requests),
+        restarts=len(recorded.restarts),
+        retries=sum(turn.retries for turn in recorded.turns),
+        wait_seconds=sum(turn.wait_seconds for turn in recorded.turns),
         by_type=_ordered(turn.type or "unknown" for turn in failed),
-        by_agent=_ordered(_agent(found.runs.get(turn.run)) for turn in failed),
+        by_agent=_ordered(_agent(recorded.runs.get(turn.run)) for turn in failed),
         by_day=dict(sorted(Counter(day_of(turn.started_epoch_ms) for turn in failed).items())),
         requests_by_type=_ordered(requests),
-        requests_by_agent=_ordered(_agent(found.runs.get(e.run)) for e in found.requests),
-        turns_by_day=dict(sorted(Counter(day_of(t.started_epoch_ms) for t in found.turns).items())),
-        first_output=spread(turn.output_after_seconds for turn in found.turns),
-        whole_turn=spread(turn.duration_seconds for turn in found.turns if turn.outcome == OK),
-        gateway=gateway_period(found.gateway),
+        requests_by_agent=_ordered(_agent(recorded.runs.get(e.run)) for e in recorded.requests),
+        turns_by_day=dict(
+            sorted(Counter(day_of(t.started_epoch_ms) for t in recorded.turns).items())
+        ),
+        first_output=spread(turn.output_after_seconds for turn in recorded.turns),
+        whole_turn=spread(turn.duration_seconds for turn in recorded.turns if turn.outcome == OK),
+        gateway=gateway_period(recorded.gateway),
     )
 
 

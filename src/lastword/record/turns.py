@@ -44,7 +44,7 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
     elif row.kind in (Kind.ANSWER, Kind.ERROR):
         _end(connection, run, row)
     elif row.kind in _SUMS:
-        known = {
+        values = {
             "run": run,
             "turn": row.turn,
             "at": row.at_seconds,
@@ -52,7 +52,7 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
             "by": _text(facts.get("by")),
         }
         change = _SUMS[Kind(row.kind)]
-        connection.execute(f"UPDATE turns SET {change} WHERE run = :run AND turn = :turn", known)  # noqa: S608 - our own table of words
+        connection.execute(f"UPDATE turns SET {change} WHERE run = :run AND turn = :turn", values)  # noqa: S608 - our own table of words
 
 
 def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:

@@ -22,8 +22,8 @@ from lastword.record.run import storable
 if TYPE_CHECKING:
     from lastword.record.run import Row, Run
 
-MAX_KEPT = 10_000
-"""Entries that wait for a store that cannot be written; beyond it the oldest are lost, and
+MAX_PENDING = 10_000
+"""Entries that wait for a store that cannot be written; beyond it the oldest are lost and
 counted."""
 
 RETRY_SECONDS = 5.0
@@ -42,7 +42,7 @@ class Writer:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._row_id = 0
-        self._kept: list[Row] = []
+        self._pending: list[Row] = []
         self._lost = 0
         self._not_before = 0.0
         self._tidied_at = -TIDY_SECONDS
@@ -52,18 +52,18 @@ class Writer:
 
     def write(self, rows: list[Row]) -> None:
         """Write these entries, and those that could not be written before."""
-        self._kept += rows
-        if len(self._kept) > MAX_KEPT:
-            self._lost += len(self._kept) - MAX_KEPT
-            del self._kept[:-MAX_KEPT]
-        if self._kept and time.monotonic() >= self._not_before:
+        self._pending += rows
+        if len(self._pending) > MAX_PENDING:
+            self._lost += len(self._pending) - MAX_PENDING
+            del self._pending[:-MAX_PENDING]
+        if self._pending and time.monotonic() >= self._not_before:
             with gate.use():
                 self._attempt()
 
     @property
     def is_behind(self) -> bool:
         """Return whether entries wait for a store that could not be written."""
-        return bool(self._kept)
+        return bool(self._pending)
 
     def close(self, *, ended: bool = True) -> None:
         """Write what is left, mark the run as ended if it said so, and close the store."""
@@ -119,9 +119,9 @@ class Writer:
         connection = self._opened()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for row in self._kept:
+            for row in self._pending:
                 self._insert(connection, *_encoded(row))
-            last = self._kept[-1].at_epoch_ms if self._kept else None
+            last = self._pending[-1].at_epoch_ms if self._pending else None
             connection.execute(
                 # A gateway's holder and its `lastword run` write into one run.
                 "UPDATE runs SET last_epoch_ms = max(coalesce(?, 0), last_epoch_ms),"
@@ -134,7 +134,7 @@ class Writer:
             raise
         connection.commit()
         # Set here, even if the cleaning up fails: nothing must be written twice.
-        self._kept.clear()
+        self._pending.clear()
         self._lost = 0
         now = time.monotonic()
         if now - self._tidied_at > TIDY_SECONDS:
@@ -184,8 +184,8 @@ def _enter(connection: sqlite3.Connection, run: Run) -> int:
     names = ", ".join([*members, "last_epoch_ms"])
     marks = ", ".join(f":{name}" for name in [*members, "started_epoch_ms"])
     connection.execute(f"INSERT OR IGNORE INTO runs ({names}) VALUES ({marks})", members)  # noqa: S608
-    found = connection.execute("SELECT id FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
-    return int(found[0])
+    row = connection.execute("SELECT id FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
+    return int(row[0])
 
 
 def _encoded(row: Row) -> tuple[Row, str]:

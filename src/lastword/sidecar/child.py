@@ -1,7 +1,7 @@
 """One agent process in the sidecar, from its start until nothing of it is left.
 
-Owns the state of one process: the process, its guardian, its stop sequence, and when it was seen
-to end. The sidecar has one at a time, and cleans up after earlier ones.
+Owns the state of one process: the process, its guardian, its stop sequence, and when its end
+was noticed. The sidecar has one at a time, and cleans up after earlier ones.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 class Child:
     """An agent's process, and its end."""
 
-    __slots__ = ("_guardian", "agent", "exit_seen_at", "last_bytes", "over_at", "stop")
+    __slots__ = ("_guardian", "agent", "exit_noticed_at", "last_bytes", "over_at", "stop")
 
     def __init__(self, agent: Agent | None, guardian: Guardian | None) -> None:
         self.agent: Agent | None = agent
         self._guardian = guardian
         self.stop: StopSequence = StopSequence(agent)
-        self.exit_seen_at: float | None = None
+        self.exit_noticed_at: float | None = None
         self.last_bytes: int = 0
-        """What was in its pipe when it was seen to have ended, and has not been read."""
+        """The number of bytes unread in its pipe when its end was noticed."""
         self.over_at: float | None = None
-        """When everything that it had said was taken in."""
+        """When all of its output had been read."""
 
     @property
     def descriptors(self) -> tuple[int, int, int] | None:
@@ -39,8 +39,8 @@ class Child:
     def look_for_exit(self, now: float) -> Exit | None:
         """Return its exit, if it has ended."""
         exit_ = self.agent.poll() if self.agent else None
-        if exit_ is not None and self.agent is not None and self.exit_seen_at is None:
-            self.exit_seen_at = now
+        if exit_ is not None and self.agent is not None and self.exit_noticed_at is None:
+            self.exit_noticed_at = now
             self.last_bytes = unread_bytes(self.agent.stdout)
         return exit_
 

@@ -30,8 +30,8 @@ class Console:
     def record(self, entry: Entry) -> None:
         """Describe an event, if the output is verbose."""
         if self._verbose:
-            known = {"session": entry.session_id} | entry.facts
-            facts = [f"{key}={value}" for key, value in known.items() if value is not None]
+            shown = {"session": entry.session_id} | entry.facts
+            facts = [f"{key}={value}" for key, value in shown.items() if value is not None]
             self.say(" ".join([entry.kind.value, *facts]))
 
     def report(self, error: Exception) -> None:

@@ -16,7 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from lastword.posix.framing import FrameWriter
-from lastword.posix.process import tell
+from lastword.posix.process import write_message
 from lastword.posix.spawned_guardian import spawned_guardian_of
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.session import Sidecar
@@ -288,12 +288,12 @@ class EmbeddedSidecar(Sidecar):
         try:
             call()
         except Exception:  # noqa: BLE001 - the program has other work
-            tell("a bug in lastword ended the link to its agent; please report it")
+            write_message("a bug in lastword ended the link to its agent; please report it")
             traceback.print_exc()
             self._give_up()
 
     def _give_up(self) -> None:
-        """End the agent's group at once, with nobody left to talk to it."""
+        """End the agent's group at once, since nobody can reach it any more."""
         with contextlib.suppress(Exception):
             self._embedded.release()
         for child in (self._child, *self._past):

@@ -2,7 +2,7 @@
 
 Owns a connection to the agent's own port, and the necessary parts of HTTP/1.1 and server-sent
 events. The stream contains the conversation: only a line about a retry is decoded, and nothing is
-kept. A stream that is malformed, too fast or ended is closed; only its hints are lost.
+stored. A stream that is malformed, too fast or ended is closed; only its hints are lost.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATH = "/global/event"
-"""Of every folder that there are sessions in; `/event` tells of the server's own alone (seen with
-opencode 1.18.33)."""
+"""The events of every folder with sessions; `/event` reports only the server's own folder
+(observed with opencode 1.18.33)."""
 
 MARKS = (b'"session.status"', b'"retry"')
 READ_BYTES = 64 * 1024
@@ -34,7 +34,7 @@ MAX_LINE_BYTES = 256 * 1024
 
 FLOOD_BYTES = 64 * 1024 * 1024
 FLOOD_SECONDS = 10.0
-"""More than so much in such a time is nothing that a conversation fills."""
+"""No conversation sends more than this many bytes in this time."""
 
 ANSWER_SECONDS = 5.0
 """How long the agent may take to begin its answer."""
@@ -47,18 +47,18 @@ _UNDER_WAY = {0, errno.EINPROGRESS, errno.EWOULDBLOCK}
 class EventStream:
     """A connection that reports retries."""
 
-    __slots__ = ("_answered", "_body", "_lines", "_read", "_since", "_socket", "fd", "wants")
+    __slots__ = ("_answered", "_body", "_lines", "_read", "_since", "_socket", "fd", "poll_events")
 
     def __init__(self, port: int, now: float) -> None:
         """Begin to connect. Raises OSError if that fails at once."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.settimeout(0)
         self.fd: int = self._socket.fileno()
-        self.wants: int = select.POLLOUT
+        self.poll_events: int = select.POLLOUT
         self._since = now
         self._read = 0
         self._answered: bytes | None = b""
-        """What came of the answer's head; `None` once it is whole."""
+        """What has arrived of the response's head; `None` once it is complete."""
         self._body: Chunks | None = None
         self._lines = EventLines()
         failed = self._socket.connect_ex((LOOPBACK, port))
@@ -84,26 +84,26 @@ class EventStream:
     def ready(self, now: float) -> list[Hint]:
         """Read what is available; return the retries that it reports."""
         try:
-            if self.wants == select.POLLOUT:
-                self._ask()
+            if self.poll_events == select.POLLOUT:
+                self._send_request()
                 return []
             data = self._socket.recv(READ_BYTES)
         except BlockingIOError:
             return []
         except OSError:
             data = b""
-        if not data or self._floods(len(data), now) or not self._take_head(data):
+        if not data or self._floods(len(data), now) or not self._receive_head(data):
             self.close()
             return []
         return list(self._hints(now))
 
-    def _ask(self) -> None:
+    def _send_request(self) -> None:
         request = f"GET {PATH} HTTP/1.1\r\nHost: {LOOPBACK}\r\nAccept: text/event-stream\r\n\r\n"
         failed = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        # A new connection takes as much at once, or it is none.
+        # A working new connection accepts this much at once.
         if failed or self._socket.send(request.encode()) < len(request):
             self.close()
-        self.wants = select.POLLIN
+        self.poll_events = select.POLLIN
 
     def _floods(self, count: int, now: float) -> bool:
         if now - self._since > FLOOD_SECONDS:
@@ -111,29 +111,29 @@ class EventStream:
         self._read += count
         return self._read > FLOOD_BYTES
 
-    def _take_head(self, data: bytes) -> bool:
-        """Take bytes in; return `False` if this is not an event stream."""
+    def _receive_head(self, data: bytes) -> bool:
+        """Receive bytes; return `False` if this is not an event stream."""
         if self._answered is None:
-            return self._take_body(data)
+            return self._receive_body(data)
         self._answered += data
         head, ended, rest = self._answered.partition(b"\r\n\r\n")
         if not ended:
             return len(head) <= MAX_HEAD_BYTES
         status, *fields = head.lower().split(b"\r\n")
-        told = {name: value for name, _, value in (field.partition(b":") for field in fields)}
-        is_stream = told.get(b"content-type", b"").strip().startswith(b"text/event-stream")
+        headers = {name: value for name, _, value in (field.partition(b":") for field in fields)}
+        is_stream = headers.get(b"content-type", b"").strip().startswith(b"text/event-stream")
         if status.split()[1:2] != [b"200"] or not is_stream:
             return False
         self._answered = None
-        if told.get(b"transfer-encoding", b"").strip() == b"chunked":
+        if headers.get(b"transfer-encoding", b"").strip() == b"chunked":
             self._body = Chunks()
-        return self._take_body(rest)
+        return self._receive_body(rest)
 
-    def _take_body(self, data: bytes) -> bool:
-        body = data if self._body is None else self._body.take(data)
+    def _receive_body(self, data: bytes) -> bool:
+        body = data if self._body is None else self._body.feed(data)
         if body is None:
             return False
-        self._lines.take(body)
+        self._lines.feed(body)
         return True
 
     def _hints(self, now: float) -> Iterator[Hint]:
@@ -150,11 +150,11 @@ class Chunks:
 
     def __init__(self) -> None:
         self._head = b""
-        """What came of a chunk's first line."""
+        """What has arrived of a chunk's first line."""
         self._left = 0
-        """How much of the chunk is to come, with the line's end behind it."""
+        """The number of bytes left of the chunk, including the line end after it."""
 
-    def take(self, data: bytes) -> bytes | None:
+    def feed(self, data: bytes) -> bytes | None:
         """Return the bytes of the body; `None` at its end or if it is malformed."""
         body: list[bytes] = []
         while data:
@@ -182,46 +182,46 @@ class Chunks:
 class EventLines:
     """The lines of an event stream that contain the marks."""
 
-    __slots__ = ("_found", "_part", "_skips")
+    __slots__ = ("_marked", "_part", "_skips")
 
     def __init__(self) -> None:
         self._part = b""
         self._skips = False
-        """Is a line that is too long being passed over?"""
-        self._found: list[bytes] = []
+        """Whether a line that is too long is being skipped."""
+        self._marked: list[bytes] = []
 
-    def take(self, data: bytes) -> None:
-        """Take bytes in."""
+    def feed(self, data: bytes) -> None:
+        """Receive bytes."""
         if self._skips:
             _, ended, data = data.partition(b"\n")
             if not ended:
                 return
             self._skips = False
         whole, ended, last = (self._part + data).rpartition(b"\n")
-        # Nearly always there is nothing in it, which is seen without taking it apart.
+        # Most blocks have no marked line, which one search shows without splitting them.
         if ended and all(mark in whole for mark in MARKS):
-            self._found += [line for line in whole.split(b"\n") if _tells(line)]
+            self._marked += [line for line in whole.split(b"\n") if _is_marked(line)]
         self._part = last
         if len(last) > MAX_LINE_BYTES:
             self._part, self._skips = b"", True
 
     def marked(self) -> list[bytes]:
         """Return the lines with marks, once."""
-        found, self._found = self._found, []
-        return found
+        lines, self._marked = self._marked, []
+        return lines
 
 
-def _tells(line: bytes) -> bool:
+def _is_marked(line: bytes) -> bool:
     return len(line) <= MAX_LINE_BYTES and all(mark in line for mark in MARKS)
 
 
 def _hint(line: bytes, now: float) -> Hint | None:
     """Return what an event says about a retry."""
-    name, _, told = line.partition(b":")
+    name, _, data = line.partition(b":")
     if name != b"data":
         return None
     try:
-        event = msgspec.json.decode(told)
+        event = msgspec.json.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     event = _member(event, "payload") or event
@@ -232,12 +232,12 @@ def _hint(line: bytes, now: float) -> Hint | None:
     session, message = _member(properties, "sessionID"), _member(status, "message")
     if not isinstance(session, str) or not isinstance(message, str):
         return None
-    # Loaded at the first retry: no part of a turn that goes well.
+    # Loaded at the first retry: a turn that goes well does not need it.
     from lastword.core.classify import classify  # noqa: PLC0415
 
     attempt, next_at = _member(status, "attempt"), _number(_member(status, "next"))
     wait = None if next_at is None else max(0.0, next_at / 1000 - time.time())
-    known = (
+    is_count = (
         isinstance(attempt, int) and not isinstance(attempt, bool) and 0 <= attempt < MAX_ATTEMPT
     )
     return Hint(
@@ -246,7 +246,7 @@ def _hint(line: bytes, now: float) -> Hint | None:
         at_seconds=now,
         session_id=session,
         # The first retry is the second try.
-        attempt=attempt + 1 if known else None,
+        attempt=attempt + 1 if is_count else None,
         wait_seconds=wait if wait is not None and wait <= MAX_WAIT_SECONDS else None,
         goes_on=True,
     )
@@ -257,5 +257,5 @@ def _member(value: Any, name: str) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_NEWS_BYTES = 256 * 1024
-"""At most so much of what was appended is read at once: the last of it."""
+"""At most this much of what was appended is read at once: the end of it."""
 
 MAX_ENTRIES = 4096
 """At most this many names are looked at to find a file."""
@@ -38,7 +38,7 @@ def find(folder: str, path: str) -> str | None:
     ways = [folder]
     for name in path.split("/"):
         if "*" in name:
-            ways = [found for way in ways for found in _ending_so(way, name.strip("*"), budget)]
+            ways = [entry for way in ways for entry in _ending_so(way, name.strip("*"), budget)]
         else:
             ways = [os.path.join(way, name) for way in ways]
     return max(ways, key=_written_at, default=None)
@@ -62,14 +62,14 @@ def _written_at(path: str) -> float:
 
 
 class GrowingFile:
-    """What is appended to a file between two looks."""
+    """A file that grows, read from where the last look ended."""
 
-    __slots__ = ("_at", "_known", "_path")
+    __slots__ = ("_at", "_path", "_read_identity")
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._known: tuple[int, int] | None = None
-        """Which file it was."""
+        self._read_identity: tuple[int, int] | None = None
+        """The identity of the file that was read."""
         self._at = 0
 
     def news(self) -> bytes:
@@ -78,14 +78,14 @@ class GrowingFile:
         A file that was truncated or replaced is read as a new one.
         """
         try:
-            seen = os.lstat(self._path)
-            unchanged = _identity(seen) == self._known and seen.st_size == self._at
-            if unchanged or not _may_be_read(seen):
+            status = os.lstat(self._path)
+            unchanged = _identity(status) == self._read_identity and status.st_size == self._at
+            if unchanged or not _may_be_read(status):
                 return b""
             fd = os.open(self._path, _FLAGS)
         except (OSError, ValueError):
-            # What is there under this name later is another file.
-            self._known = None
+            # A later file under this name is another one.
+            self._read_identity = None
             return b""
         try:
             opened = os.fstat(fd)
@@ -97,8 +97,8 @@ class GrowingFile:
 
     def _read(self, fd: int, opened: os.stat_result) -> bytes:
         size = opened.st_size
-        if _identity(opened) != self._known or size < self._at:
-            self._known, self._at = _identity(opened), 0
+        if _identity(opened) != self._read_identity or size < self._at:
+            self._read_identity, self._at = _identity(opened), 0
         begin = max(self._at, size - MAX_NEWS_BYTES)
         data, whole = appended(fd, begin, size, cut=begin > self._at)
         self._at = whole
@@ -112,15 +112,15 @@ def appended(fd: int, begin: int, size: int, *, cut: bool) -> tuple[bytes, int]:
     """
     data = os.pread(fd, min(size - begin, MAX_NEWS_BYTES), begin)
     end = data.rfind(b"\n") + 1
-    # A line that fills all that is read has no end that is waited for.
+    # Nothing waits for the end of a line that fills the whole block.
     whole = begin + end if end or len(data) < MAX_NEWS_BYTES else begin + len(data)
     start = data.find(b"\n") + 1 if cut else 0
     return data[start:end], whole
 
 
-def _may_be_read(told: os.stat_result) -> bool:
-    return stat.S_ISREG(told.st_mode) and told.st_uid == os.geteuid()
+def _may_be_read(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
 
 
-def _identity(told: os.stat_result) -> tuple[int, int]:
-    return told.st_dev, told.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

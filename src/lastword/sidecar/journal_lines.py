@@ -16,24 +16,24 @@ import msgspec
 from lastword.core.classify import Verdict, classify
 
 if TYPE_CHECKING:
-    from lastword.quirks.journals import JournalMembers, KnownJournal, Path
+    from lastword.quirks.journals import JournalMembers, JournalRow, Path
 
 MAX_LINE_BYTES = 64 * 1024
-"""A line longer than that is not about a failed call."""
+"""A longer line does not report a failed call."""
 
 MAX_TEXT_BYTES = 16 * 1024
-"""The same for a line that is not JSON."""
+"""The limit for a line that is not JSON."""
 
 MAX_ATTEMPT = 10_000
 MAX_STATUS = 599
 _SECONDS_FROM, _SECONDS_TO = 1_500_000_000, 10_000_000_000
-"""Between them is a count of seconds that is a moment of our time."""
+"""A number of seconds between them is a plausible time."""
 
 MAX_WAIT_SECONDS = 366 * 24 * 3600.0
 
 
 class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line says about a failed call.
+    """A failed call, as a line reports it.
 
     Attributes:
         at_epoch: when the line was written, in seconds of the time of day.
@@ -56,97 +56,99 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     goes_on: bool | None = None
 
 
-def read_line(row: KnownJournal, line: bytes) -> FailedCall | None:
+def read_line(row: JournalRow, line: bytes) -> FailedCall | None:
     """Return what a marked line says; `None` if it is not understood."""
     if len(line) > (MAX_LINE_BYTES if row.members else MAX_TEXT_BYTES):
         return None
     if row.members is None:
         return _from_text(row, line.decode(errors="replace"))
     try:
-        told = msgspec.json.decode(line)
+        record = msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return _from_object(row.members, told)
+    return _from_object(row.members, record)
 
 
-def _from_object(members: JournalMembers, told: Any) -> FailedCall | None:
-    if any(_within(told, path) != value for path, value in members.must.items()):
+def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
+    if any(_within(record, path) != value for path, value in members.must.items()):
         return None
-    at = moment(_within(told, members.at))
+    at = moment(_within(record, members.at))
     if at is None:
         return None
-    wait_ms = _number(_within(told, members.wait_ms), MAX_WAIT_SECONDS * 1000)
-    session = _within(told, members.session)
+    wait_ms = _number(_within(record, members.wait_ms), MAX_WAIT_SECONDS * 1000)
+    session = _within(record, members.session)
     return FailedCall(
         at_epoch=at,
-        verdict=classify({key: _within(told, path) for key, path in members.failure.items()}),
+        verdict=classify({key: _within(record, path) for key, path in members.failure.items()}),
         session_id=session if isinstance(session, str) else None,
-        attempt=_next_try(_within(told, members.attempt)),
-        # The first try is none of the retries that are counted.
-        max_attempts=_next_try(_within(told, members.max_attempts)),
+        attempt=_next_try(_within(record, members.attempt)),
+        # The count of retries does not include the first try.
+        max_attempts=_next_try(_within(record, members.max_attempts)),
         wait_seconds=None if wait_ms is None else wait_ms / 1000,
     )
 
 
-def _from_text(row: KnownJournal, line: str) -> FailedCall | None:
-    found = re.match(row.pattern, line)
-    if found is None:
+def _from_text(row: JournalRow, line: str) -> FailedCall | None:
+    match = re.match(row.pattern, line)
+    if match is None:
         return None
-    told = found.groupdict()
-    at = moment(told["at"])
+    groups = match.groupdict()
+    at = moment(groups["at"])
     if at is None:
         return None
-    attempt = _next_try(_number_in(told.get("attempt"), MAX_ATTEMPT))
+    attempt = _next_try(_number_in(groups.get("attempt"), MAX_ATTEMPT))
     failure = {
-        "message": told["message"] if told.get("quoted") is None else _unquoted(told["quoted"]),
-        "http_status": _number_in(told.get("status"), MAX_STATUS),
-        "exception_class": told.get("name"),
+        "message": groups["message"]
+        if groups.get("quoted") is None
+        else _unquoted(groups["quoted"]),
+        "http_status": _number_in(groups.get("status"), MAX_STATUS),
+        "exception_class": groups.get("name"),
     }
     return FailedCall(
         at_epoch=at,
         verdict=classify(failure),
-        session_id=told.get("session"),
+        session_id=groups.get("session"),
         attempt=attempt,
-        wait_seconds=_number_in(told.get("wait"), MAX_WAIT_SECONDS),
-        side=bool(told.get("side")),
+        wait_seconds=_number_in(groups.get("wait"), MAX_WAIT_SECONDS),
+        side=bool(groups.get("side")),
     )
 
 
-def _unquoted(told: str) -> str:
+def _unquoted(text: str) -> str:
     try:
-        return msgspec.json.decode(f'"{told}"', type=str)
+        return msgspec.json.decode(f'"{text}"', type=str)
     except (msgspec.DecodeError, ValueError):
-        return told
+        return text
 
 
-def _within(told: Any, path: Path) -> Any:
+def _within(value: Any, path: Path) -> Any:
     """Return the value at this path, or nothing."""
     if not path:
         return None
     for member in path:
-        told = told.get(member) if isinstance(told, dict) else None
-    return told
+        value = value.get(member) if isinstance(value, dict) else None
+    return value
 
 
-def moment(told: object) -> float | None:
+def moment(value: object) -> float | None:
     """Return a time in seconds: ISO 8601 (local without a zone), or a number.
 
     A number too large for seconds is in milliseconds.
     """
-    if isinstance(told, int | float) and not isinstance(told, bool):
-        seconds = told / 1000 if told > _SECONDS_TO else told
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if value > _SECONDS_TO else value
         return seconds if _SECONDS_FROM <= seconds <= _SECONDS_TO else None
-    if not isinstance(told, str):
+    if not isinstance(value, str):
         return None
     try:
-        return datetime.fromisoformat(told[:40]).timestamp()  # noqa: DTZ007, RUF100
+        return datetime.fromisoformat(value[:40]).timestamp()  # noqa: DTZ007, RUF100
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _next_try(told: object) -> int | None:
+def _next_try(value: object) -> int | None:
     """Return the number of the attempt after this many."""
-    count = _number(told, MAX_ATTEMPT)
+    count = _number(value, MAX_ATTEMPT)
     return None if count is None else int(count) + 1
 
 
@@ -158,7 +160,7 @@ def _number_in(text: str | None, most: float) -> float | None:
         return None
 
 
-def _number(told: object, most: float) -> float | None:
-    if isinstance(told, bool) or not isinstance(told, int | float):
+def _number(value: object, most: float) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return told if 0 <= told <= most else None
+    return value if 0 <= value <= most else None

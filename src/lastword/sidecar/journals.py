@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lastword.core.link.retries.hints import SilentTurn
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
+    from lastword.sidecar.agent_start import GivenFile
     from lastword.sidecar.journal_lines import FailedCall
-    from lastword.sidecar.starting import GivenFile
 
 MAX_FILES = 64
 """At most this many files are remembered; the one that was added first goes for a new one."""
@@ -33,12 +33,12 @@ MAX_LINES = 32
 """At most this many marked lines are read at one look: the last."""
 
 LATE_SECONDS = 0.05
-"""How much the two clocks may differ that give a line's moment and a turn's beginning."""
+"""How much the clocks of a line's time and of a turn's beginning may differ."""
 
 SESSION = "{session}"
 
 
-def rows_of(agent_name: str | None, own: Sequence[KnownJournal] = ()) -> list[KnownJournal]:
+def rows_of(agent_name: str | None, own: Sequence[JournalRow] = ()) -> list[JournalRow]:
     """Return the journals that an agent of this name may keep, the user's own rows first.
 
     A user's row names the agent by its key or as the agent names itself.
@@ -49,7 +49,7 @@ def rows_of(agent_name: str | None, own: Sequence[KnownJournal] = ()) -> list[Kn
     return [row for row in own if row.agent in names] + theirs
 
 
-def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
+def folder_of(row: JournalRow, environment: Mapping[str, str]) -> str:
     """Return where an agent in this environment keeps a journal."""
     for variable, rest in row.variables:
         if environment.get(variable):
@@ -57,9 +57,9 @@ def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
     return os.path.expanduser(row.default)
 
 
-def by_file(rows: Sequence[KnownJournal]) -> list[list[KnownJournal]]:
+def by_file(rows: Sequence[JournalRow]) -> list[list[JournalRow]]:
     """Return the rows, grouped by the file that they read."""
-    files: dict[tuple[object, ...], list[KnownJournal]] = {}
+    files: dict[tuple[object, ...], list[JournalRow]] = {}
     for row in rows:
         files.setdefault((row.variables, row.default, row.path), []).append(row)
     return list(files.values())
@@ -75,14 +75,14 @@ class Journals:
         agent_name: str | None,
         environment: Mapping[str, str],
         given: GivenFile | None = None,
-        own: Sequence[KnownJournal] = (),
+        own: Sequence[JournalRow] = (),
     ) -> None:
         """Find the journals.
 
         Args:
             agent_name: The agent's own name.
             environment: The agent's environment.
-            given: The file that the agent was told to write to, if any.
+            given: The file that the agent was started to write to, if any.
             own: The user's own rows.
         """
         rows = [row for row in rows_of(agent_name, own) if row.path or given]
@@ -97,7 +97,7 @@ class Journals:
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
         """Return what is new about these turns, the oldest first."""
-        # Between the two clocks of this machine there is so much; lines tell the time of day.
+        # The difference between this machine's two clocks: lines have the time of day.
         since = time.time() - now
         hints: list[Hint] = []
         for rows in self._rows_by_file:
@@ -112,27 +112,27 @@ class Journals:
                     hints += _hints(row, news, turn.session_id, [turn], now, since)
         return sorted(hints, key=lambda hint: hint.at_seconds)
 
-    def _news(self, row: KnownJournal, session_id: str | None) -> bytes:
+    def _news(self, row: JournalRow, session_id: str | None) -> bytes:
         if not row.path:
             return b"" if self._given is None else self._given.news()
-        file = self._files.get((row.name, session_id)) or self._found(row, session_id)
+        file = self._files.get((row.name, session_id)) or self._open(row, session_id)
         return b"" if file is None else file.news()
 
-    def _found(self, row: KnownJournal, session_id: str | None) -> GrowingFile | None:
+    def _open(self, row: JournalRow, session_id: str | None) -> GrowingFile | None:
         if session_id is not None and not journal_files.is_plain(session_id):
             return None
         path = row.path.replace(SESSION, session_id or "")
-        found = journal_files.find(folder_of(row, self._environment), path)
-        if found is None or not os.path.lexists(found):
+        file_path = journal_files.find(folder_of(row, self._environment), path)
+        if file_path is None or not os.path.lexists(file_path):
             return None
         if len(self._files) >= MAX_FILES:
             del self._files[next(iter(self._files))]
-        file = self._files[row.name, session_id] = GrowingFile(found)
+        file = self._files[row.name, session_id] = GrowingFile(file_path)
         return file
 
 
 def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is measured by
-    row: KnownJournal,
+    row: JournalRow,
     news: bytes,
     session_id: str | None,
     turns: Sequence[SilentTurn],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.classify import classify, read_lines
-from lastword.core.classify.prose import TOLD
+from lastword.core.classify.prose import MODEL_CALL_ERRORS
 from lastword.sidecar.journal_lines import (
     MAX_ATTEMPT,
     MAX_LINE_BYTES,
@@ -34,7 +34,7 @@ MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
 
 _MAX_DEPTH, _MAX_LEAVES = 6, 256
 _HEAD_CHARS = 240
-"""So much of a line says what it is about; what follows may be anybody's words."""
+"""How much of a line shows what it is about; the rest may quote anything."""
 
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
@@ -52,7 +52,7 @@ _BESIDE = re.compile(
     r"|small=true|update check|marketplace|webhook|git|npm|pip)\b",
     re.IGNORECASE,
 )
-"""What is beside the call of the model that a turn waits for."""
+"""Words of a line about something other than the turn's model call."""
 
 _AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|will retry|reconnecting|trying again)\b", re.IGNORECASE)
 _ATTEMPT = re.compile(r"\battempt\W{1,3}(\d{1,4})(?:\s?(?:/|of)\s?(\d{1,4}))?", re.IGNORECASE)
@@ -78,7 +78,7 @@ def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 def _names(verdict: Verdict | None) -> bool:
     """Return whether it is an error of a model call, recognised by more than prose can mean."""
-    if verdict is None or verdict.type not in TOLD:
+    if verdict is None or verdict.type not in MODEL_CALL_ERRORS:
         return False
     rule = verdict.rule.removeprefix("log:")
     return not rule.startswith(("text:", "concept:", "word:"))
@@ -88,18 +88,18 @@ def _names(verdict: Verdict | None) -> bool:
 
 
 def _from_text(line: str) -> FailedCall | None:
-    found = _MOMENT.search(line, 0, 80)
-    if found is None:
+    match = _MOMENT.search(line, 0, 80)
+    if match is None:
         return None
-    level = _LEVEL.search(line, found.end(), found.end() + 64) or _LEVEL.search(line, 0, 64)
-    at = moment(found[0].replace(",", "."))
+    level = _LEVEL.search(line, match.end(), match.end() + 64) or _LEVEL.search(line, 0, 64)
+    at = moment(match[0].replace(",", "."))
     if level is None or at is None:
         return None
-    said = line[max(level.end(), found.end()) :].lstrip(" \t|:-]")
-    head = said[:_HEAD_CHARS]
+    text = line[max(level.end(), match.end()) :].lstrip(" \t|:-]")
+    head = text[:_HEAD_CHARS]
     if _OF_MODEL.search(head) is None or _BESIDE.search(head) is not None:
         return None
-    verdict = read_lines(said, source="log")
+    verdict = read_lines(text, source="log")
     if verdict is None or not _names(verdict):
         return None
     again = _AGAIN.search(head) is not None
@@ -123,7 +123,7 @@ _SPOKEN = frozenset({
     *("prompt", "tools", "tool", "tooluseresult", "toolresult", "toolcall", "result", "results"),
     *("messages", "history", "sections", "snapshot", "diff", "stdout", "command", "thinking"),
 })  # fmt: skip
-"""Members that hold what somebody said, or a tool: nothing below them is read."""
+"""Members that contain speech or a tool's data: nothing below them is read."""
 _SPEAKERS = frozenset({"user", "tool", "system", "developer", "function", "human"})
 _ERRORS = frozenset({"error", "err", "exception", "failure", "lasterror"})
 _WHOLE_ERRORS = frozenset({"errormessage", "errmsg", "errormsg", "errortext"})
@@ -145,8 +145,8 @@ _WAITS_MS = frozenset({"retryinms", "retrydelayms", "delayms", "waitms"})
 _STATUS_FROM, _STATUS_TO = 400, 599
 
 
-class _Told(msgspec.Struct):
-    """What an object says about a failure, collected from its leaves."""
+class _Report(msgspec.Struct):
+    """A failure as a JSON object reports it, collected from its leaves."""
 
     message: str | None = None
     status: int | None = None
@@ -158,10 +158,10 @@ class _Told(msgspec.Struct):
     most: int | None = None
     wait_ms: float | None = None
 
-    def take(self, parent: str, key: str, value: str | float) -> None:
-        """Take in a member that is a string or a number."""
+    def add(self, parent: str, key: str, value: str | float) -> None:
+        """Add a member that is a string or a number."""
         if isinstance(value, str):
-            self._take_text(parent, key, value)
+            self._add_text(parent, key, value)
         elif key in _STATUSES and _STATUS_FROM <= value <= _STATUS_TO:
             self.status = self.status or int(value)
         elif key in _ATTEMPTS and 0 <= value <= MAX_ATTEMPT:
@@ -171,7 +171,7 @@ class _Told(msgspec.Struct):
         elif key in _WAITS_MS and 0 <= value <= MAX_WAIT_SECONDS * 1000:
             self.wait_ms = value
 
-    def _take_text(self, parent: str, key: str, value: str) -> None:
+    def _add_text(self, parent: str, key: str, value: str) -> None:
         within = parent in _ERRORS
         if key in _WHOLE_ERRORS or key in _ERRORS or (within and key in _MESSAGES):
             self.message = self.message or value
@@ -190,19 +190,19 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     at = next((at for key in _MOMENTS if (at := moment(whole.get(key))) is not None), None)
-    told = _Told()
+    report = _Report()
     for parent, key, value in _leaves(whole):
-        told.take(parent, key, value)
-    if at is None or not told.message or told.beside or not (told.failed or told.status):
+        report.add(parent, key, value)
+    if at is None or not report.message or report.beside or not (report.failed or report.status):
         return None
     if not of_session and _OF_MODEL.search(line[:MAX_TEXT_BYTES].decode(errors="replace")) is None:
         return None
     verdict = classify(
         {
-            "message": told.message,
-            "http_status": told.status,
-            "code": told.code,
-            "exception_class": told.name,
+            "message": report.message,
+            "http_status": report.status,
+            "code": report.code,
+            "exception_class": report.name,
         }
     )
     if not _names(verdict):
@@ -210,10 +210,10 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
     return FailedCall(
         at_epoch=at,
         verdict=verdict,
-        attempt=told.attempt,
-        max_attempts=told.most,
-        wait_seconds=None if told.wait_ms is None else told.wait_ms / 1000,
-        goes_on=True if told.attempt is not None else None,
+        attempt=report.attempt,
+        max_attempts=report.most,
+        wait_seconds=None if report.wait_ms is None else report.wait_ms / 1000,
+        goes_on=True if report.attempt is not None else None,
     )
 
 
@@ -231,11 +231,11 @@ def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
             if isinstance(value, dict):
                 if depth < _MAX_DEPTH and key not in _SPOKEN:
                     waiting.append((key, value, depth + 1))
-            elif key not in _SPOKEN and _is_told(value):
+            elif key not in _SPOKEN and _is_leaf(value):
                 yield parent, key, value
 
 
-def _is_told(value: object) -> bool:
+def _is_leaf(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 

@@ -31,10 +31,10 @@ BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for this long stops the clocks."""
 
 LATE_SECONDS = 1.0
-"""How much later than due a clock may be looked at while there is always something to read."""
+"""How late a clock may be handled while there is always something to read."""
 
 OVERSLEPT_SECONDS = 0.25
-"""A round that ends so much later than it should was one in which this process did not run."""
+"""A round that ends this much late is one in which this process did not run."""
 
 BREATH_SECONDS = 0.05
 
@@ -48,7 +48,7 @@ _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loop works on. All but the client's reading end should not block.
+    """The descriptors that the loop uses. All but the client's reading end should not block.
 
     Attributes:
         client: for reading from and writing to the client.
@@ -93,16 +93,16 @@ class PollLoop:
         self.stderr: StderrWriter = console.stderr
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
-        """What may have a descriptor of its own, beside the pipes."""
+        """A source with a descriptor of its own besides the pipes."""
         self.client_open: bool = True
         self.agent_open: bool = agent is not None
         self.stderr_open: bool = self.agent_open
         self._blocked_since: float | None = None
         self._busy = False
         self._ahead_bytes = 0
-        """How much was read of the client since the agent's pipe is full."""
+        """How many bytes were read from the client since the agent's pipe became full."""
         self._owes_answer = False
-        """Was something of the client's unanswered when as much was read as may be?"""
+        """Whether a request of the client was unanswered when the read-ahead was full."""
         self.stood_still_seconds: float = 0.0
         """How long the last round was, if it ended so late that this process, and so the agent,
         stood still."""
@@ -186,8 +186,8 @@ class PollLoop:
             flooded = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
             if self.to_agent is None or not self.to_agent.full:
                 self._ahead_bytes = 0
-            held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
-            interest[self._client_fd] = 0 if held else select.POLLIN
+            paused = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
+            interest[self._client_fd] = 0 if paused else select.POLLIN
         # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
             interest[self._stderr_fd] = select.POLLIN
@@ -198,7 +198,7 @@ class PollLoop:
         if self.stderr.pending:
             interest[self.stderr.fd] = select.POLLOUT
         if self.beside is not None and self.beside.fd >= 0:
-            interest[self.beside.fd] = self.beside.wants
+            interest[self.beside.fd] = self.beside.poll_events
         if self.to_client.broken or self.to_client.closed:
             del interest[self.to_client.fd]
         if interest != self._interest:
@@ -219,7 +219,7 @@ class PollLoop:
         end.
         """
         if self._owes_answer and self._connection.idle:
-            # We answered in the agent's place: what was asked behind that is to be heard as well.
+            # We answered in the agent's place: requests after that one must be read as well.
             self._ahead_bytes = 0
             return False
         return self._client_lines.part_bytes <= READ_BYTES

@@ -30,36 +30,36 @@ MAX_DEPTH = 8
 MAX_FILES = 8
 """At most this many files of a session are read: those that were written last."""
 
-MAX_KEPT = 64
+MAX_STORED = 64
 MAX_LINES = 32
 SEARCH_SHARE = 100
 MAX_SEARCH_SECONDS = 10.0
-"""The next search, for a file that an agent begins in the midst of a turn, comes this many times
-later as the last one took: the most that is spent is a hundredth, and what is small is searched at
-each look."""
+"""The next search, for a file that an agent creates during a turn, waits this many times as long as
+the last one took: searching takes at most a hundredth of the time, and what is small is searched
+at each look."""
 
 MIN_ID_CHARS = 6
 """A shorter id of a session may stand in a path by chance."""
 
 LATE_SECONDS = 0.05
-"""How much the two clocks may differ that give a line's moment and a turn's beginning."""
+"""How much the clocks of a line's time and of a turn's beginning may differ."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
-"""What several files report within this time is one failure."""
+"""Reports of several files within this time are about one failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4
 
 _SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
-"""Whose a line of a log is that several processes may write."""
+"""The session of a line in a log that several processes may write to."""
 
 _COMMON = frozenset({
     *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
     *("python", "py", "bin", "run", "client", "protocol", "adapter", "bridge", "mcp", "my", "test"),
     *("config", "local", "share", "cache", "state", "data", "log", "logs", "home", "com", "io"),
 })  # fmt: skip
-"""Words that are part of many an agent's name, and name none."""
+"""Words that occur in the names of many agents and identify none."""
 
 _SHARED = (
     ("XDG_DATA_HOME", "~/.local/share"),
@@ -89,18 +89,20 @@ def words_of(name: str | None) -> frozenset[str]:
 def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[str]:
     """Return the folders with one of these words, from the agent's environment and home."""
     home = environment.get("HOME") or os.path.expanduser("~")
-    found: dict[str, None] = {}
+    folders: dict[str, None] = {}
     for variable, value in environment.items():
         parts = variable.lower().split("_")
         of_agent = words.intersection(parts) and not _OF_OTHERS.intersection(parts)
         if of_agent and parts[-1] in _OWN_ENDINGS and _is_below(value, home):
-            found[value] = None
+            folders[value] = None
     shared = [environment.get(variable) or default for variable, default in _SHARED]
     for folder in (home, *(os.path.join(home, each.removeprefix("~/")) for each in shared)):
-        found.update(dict.fromkeys(_named_so(folder, words, hidden=folder == home)))
+        folders.update(dict.fromkeys(_named_so(folder, words, hidden=folder == home)))
     for default in _SHARED_ON_MAC:
-        found.update(dict.fromkeys(_named_so(os.path.join(home, default[2:]), words, hidden=False)))
-    return list(found)
+        folders.update(
+            dict.fromkeys(_named_so(os.path.join(home, default[2:]), words, hidden=False))
+        )
+    return list(folders)
 
 
 def _is_below(folder: str, home: str) -> bool:
@@ -127,19 +129,19 @@ def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
 class OwnLogs:
     """New lines of an agent's own files."""
 
-    __slots__ = ("_due", "_files", "_folders", "_found", "_told")
+    __slots__ = ("_due", "_files", "_folders", "_paths", "_reported_at")
 
     def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
         """Find the folders of the agent with this name and environment."""
         words = words_of(agent_name)
         self._folders = folders_of(words, environment) if words else []
         self._files: dict[str, GrowingFile] = {}
-        self._found: dict[str, list[str]] = {}
+        self._paths: dict[str, list[str]] = {}
         """The files of each session."""
         self._due: dict[str, float] = {}
-        """When each session's are searched for again."""
-        self._told: dict[str, float] = {}
-        """When the call of each session failed that was reported last."""
+        """When to search for each session's files again."""
+        self._reported_at: dict[str, float] = {}
+        """When the last reported call of each session failed."""
 
     def __bool__(self) -> bool:
         """Return whether there may be any."""
@@ -147,48 +149,48 @@ class OwnLogs:
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
         """Return what is new about these turns, the oldest first."""
-        # Between the two clocks of this machine there is so much; lines tell the time of day.
+        # The difference between this machine's two clocks: lines have the time of day.
         since = time.time() - now
         hints: list[Hint] = []
         for turn in turns:
             files = self._files_of(turn, now, since)
-            found = [hint for path in files for hint in self._news(path, turn, now, since)]
-            hints += self._not_told(turn, found)
+            reported = [hint for path in files for hint in self._news(path, turn, now, since)]
+            hints += self._unreported(turn, reported)
         return sorted(hints, key=lambda hint: hint.at_seconds)
 
-    def _not_told(self, turn: SilentTurn, found: Sequence[Hint]) -> Iterator[Hint]:
-        """Return the last finding, the most informative one first, unless reported before.
+    def _unreported(self, turn: SilentTurn, hints: Sequence[Hint]) -> Iterator[Hint]:
+        """Return the last hint, the most informative one first, unless reported before.
 
         Agents write about one failure in several files.
         """
-        if not found:
+        if not hints:
             return
-        last = max(hint.at_seconds for hint in found) - SAME_SECONDS
+        last = max(hint.at_seconds for hint in hints) - SAME_SECONDS
         best = max(
-            (hint for hint in found if hint.at_seconds >= last),
+            (hint for hint in hints if hint.at_seconds >= last),
             key=lambda hint: (hint.attempt is not None, hint.session_id is not None),
         )
-        told = self._told.get(turn.session_id)
-        if told is None or best.at_seconds > told + SAME_SECONDS:
-            self._told[turn.session_id] = best.at_seconds
+        reported_at = self._reported_at.get(turn.session_id)
+        if reported_at is None or best.at_seconds > reported_at + SAME_SECONDS:
+            self._reported_at[turn.session_id] = best.at_seconds
             yield best
 
     def _files_of(self, turn: SilentTurn, now: float, since: float) -> list[str]:
         session = turn.session_id
         if now >= self._due.get(session, now):
-            if len(self._due) >= MAX_KEPT:
-                for remembered in (self._due, self._found, self._told):
+            if len(self._due) >= MAX_STORED:
+                for remembered in (self._due, self._paths, self._reported_at):
                     remembered.clear()
             began = time.monotonic()
-            self._found[session] = search(self._folders, session)
+            self._paths[session] = search(self._folders, session)
             took = time.monotonic() - began
             self._due[session] = now + min(took * SEARCH_SHARE, MAX_SEARCH_SECONDS)
         began_at = turn.began_at + since - LATE_SECONDS
-        return [path for path in self._found[session] if _changed_at(path) >= began_at]
+        return [path for path in self._paths[session] if _changed_at(path) >= began_at]
 
     def _news(self, path: str, turn: SilentTurn, now: float, since: float) -> Iterator[Hint]:
         """Return the last failed call that a file reports."""
-        if path not in self._files and len(self._files) >= MAX_KEPT:
+        if path not in self._files and len(self._files) >= MAX_STORED:
             del self._files[next(iter(self._files))]
         news = self._files.setdefault(path, GrowingFile(path)).news()
         if not news:
@@ -213,9 +215,9 @@ class OwnLogs:
 
 def _marked(lines: list[bytes], marks: re.Pattern[bytes]) -> list[bytes]:
     """Return the last lines with a mark, including an error page that follows such a line."""
-    found = [number for number, line in enumerate(lines) if marks.search(line)][-MAX_LINES:]
-    ends = [number + (_PAGE_LINES if _PAGE.search(lines[number]) else 1) for number in found]
-    return [b" ".join(lines[number:end]) for number, end in zip(found, ends, strict=True)]
+    numbers = [number for number, line in enumerate(lines) if marks.search(line)][-MAX_LINES:]
+    ends = [number + (_PAGE_LINES if _PAGE.search(lines[number]) else 1) for number in numbers]
+    return [b" ".join(lines[number:end]) for number, end in zip(numbers, ends, strict=True)]
 
 
 def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
@@ -239,7 +241,7 @@ def search(folders: Sequence[str], session_id: str) -> list[str]:
     named = is_plain(session_id) and len(session_id) >= MIN_ID_CHARS
     waiting = [(-_changed_at(folder), folder, 0) for folder in folders]
     heapq.heapify(waiting)
-    found: list[tuple[float, str]] = []
+    matches: list[tuple[float, str]] = []
     left = MAX_ENTRIES
     while waiting and left > 0:
         _, folder, depth = heapq.heappop(waiting)
@@ -251,8 +253,8 @@ def search(folders: Sequence[str], session_id: str) -> list[str]:
             elif entry.name.endswith(_NAMES):
                 own = named and session_id in entry.path
                 if own or entry.name.endswith(".log"):
-                    found.append((_changed_at(entry.path), entry.path))
-    return [path for _, path in sorted(found, reverse=True)[:MAX_FILES]]
+                    matches.append((_changed_at(entry.path), entry.path))
+    return [path for _, path in sorted(matches, reverse=True)[:MAX_FILES]]
 
 
 def _entries(folder: str, most: int) -> list[os.DirEntry[str]]:

@@ -42,7 +42,7 @@ class Relay:
         self._client_run: list[bytes] = []
         self._agent_run: list[bytes] = []
         self.orders: list[Order] = []
-        """What the core asked for about the agent's process; `take_orders` gives it, once."""
+        """The core's requests about the agent's process; `drain_orders` returns each once."""
         self._ends = Ends(
             client=FrameSink(self._client_run.append),
             agent=FrameSink(self._agent_run.append),
@@ -51,27 +51,27 @@ class Relay:
         )
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()
-        """What a program that is not an agent printed before the client spoke."""
+        """The output, before the client's first message, of a program that is not an agent."""
         self.noise_cut: bool = False
 
     def attach_agent(self, to_agent: FrameWriter | None) -> None:
         """Write to this agent from now on; `None` for no agent."""
         self._to_agent = to_agent
 
-    def take_orders(self) -> list[Order]:
+    def drain_orders(self) -> list[Order]:
         """Return the core's requests since the last call, for the sidecar to carry out."""
         orders = self.orders.copy()
         self.orders.clear()
         return orders
 
     def from_agent(self, block: bytes, now: float) -> None:
-        """Take in whole lines from the agent."""
+        """Receive whole lines from the agent."""
         messages = jsonrpc.decode_block(block)
-        # An answer has no method: it always goes the long way.
-        taken = 0
+        # A response has no method: it always takes the long path.
+        passed = 0
         if messages and messages[0].method is not None:
-            taken = self._connection.observe(messages, 0, now)
-        if messages and taken == len(messages):
+            passed = self._connection.observe(messages, 0, now)
+        if messages and passed == len(messages):
             self._to_client.write(block)
             return
         lines = jsonrpc.split_block(block, messages) if messages else None
@@ -83,13 +83,13 @@ class Relay:
                     self._note(line)
         else:
             run = self._client_run
-            run += lines[:taken]
-            while taken < len(lines):
-                self._agent_frame(jsonrpc.frame(lines[taken], messages[taken]), now)
-                start = taken = taken + 1
+            run += lines[:passed]
+            while passed < len(lines):
+                self._agent_frame(jsonrpc.frame(lines[passed], messages[passed]), now)
+                start = passed = passed + 1
                 if start < len(lines):
-                    taken += self._connection.observe(messages, start, now)
-                    run += lines[start:taken]
+                    passed += self._connection.observe(messages, start, now)
+                    run += lines[start:passed]
         self._write_runs()
 
     def _agent_line(self, line: bytes, now: float) -> None:
@@ -111,7 +111,7 @@ class Relay:
             self.noise += line + b"\n"
 
     def from_client(self, block: bytes, now: float) -> None:
-        """Take in whole lines from the client."""
+        """Receive whole lines from the client."""
         for line in whole_lines(block):
             self.client_spoke = True
             frame = jsonrpc.decode(line)

@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import Options
     from lastword.posix.process import Agent, Guardian
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.signals import SignalInbox
-    from lastword.sidecar.starting import AgentStart
 
 DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
 
-FIRST_WORD_SECONDS = 2.0
+FIRST_MESSAGE_SECONDS = 2.0
 """How long an agent's early end waits for the client's first message before it ends us too."""
 
 FLUSH_SECONDS = 5.0
-"""How long a client that takes no bytes may hold up our end."""
+"""How long a client that does not read may delay our end."""
 
-TOLD_FLUSH_SECONDS = 0.5
-"""The same when we were told to stop: whoever tells us kills us soon after."""
+SIGNALLED_FLUSH_SECONDS = 0.5
+"""The same when a signal asked us to stop: its sender kills us soon after."""
 
 STDERR_FLUSH_SECONDS = 0.5
-"""How long a reader of our stderr that takes nothing may hold up our end."""
+"""How long a reader of our stderr that does not read may delay our end."""
 
 _LAST_STDERR_READS = 16
 """A pipe's worth: what a dead agent left there. Another process may write on for ever."""
@@ -61,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
     start: AgentStart
     line_limit_bytes: int
     verbose: bool = False
-    own_journals: tuple[KnownJournal, ...] = ()
+    own_journals: tuple[JournalRow, ...] = ()
 
 
 class Sidecar:
@@ -93,7 +93,7 @@ class Sidecar:
             self._loop,
             settings.start,
             self._console,
-            wanted=options.evidence == "auto",
+            enabled=options.evidence == "auto",
             own_journals=settings.own_journals,
         )
         self._loop.beside = self._sources
@@ -146,7 +146,7 @@ class Sidecar:
         """Answer every request with the reason why the agent could not be started."""
 
         def cause() -> Verdict:
-            # Loaded at the first failure: no part of a healthy start.
+            # Loaded at the first failure: a healthy start does not need it.
             from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
 
             return classify_spawn_failure(error.errno or 0, self._settings.start.command[0])
@@ -174,25 +174,25 @@ class Sidecar:
 
     def _round(self, now: float, round_seconds: float) -> None:
         """Do what is due, now that the loop has moved the available bytes."""
-        told = self._handle_signals(now, round_seconds)
+        signalled = self._handle_signals(now, round_seconds)
         if self._loop.is_clock_due(now):
-            # A clock ends what nothing else is known of: look first.
+            # A clock ends a turn without any other evidence: look for evidence first.
             self._sources.look(now, for_clock=True)
             self._loop.look_at_clocks(now)
         elif self._sources.is_due(now):
             self._sources.look(now)
         self._look_at_client(now)
-        # A look costs a system call: where no signal came, the pipes tell that it is due.
+        # A look costs a system call: without a signal, the pipes show whether it is due.
         child = self._child
-        gone = child.exit_seen_at is not None or child.stop.given_up(now)
-        if told or gone or not self._loop.talking:
+        gone = child.exit_noticed_at is not None or child.stop.given_up(now)
+        if signalled or gone or not self._loop.talking:
             self._look_at_agent(now)
         if self._loop.relay.orders:
             self._obey(now)
         self._child.tidy(now)
         if self._past:
             self._past = [child for child in self._past if not child.tidy(now)]
-        self._keep_record(child_ended=told)
+        self._keep_record(child_ended=signalled)
 
     def _end(self) -> Exit | None:
         """Finish: nothing of the agent is left; return how it ended."""
@@ -212,7 +212,7 @@ class Sidecar:
 
     def _obey(self, now: float) -> None:
         """Carry out what the core asks for about the agent's process."""
-        for order in self._loop.relay.take_orders():
+        for order in self._loop.relay.drain_orders():
             if isinstance(order, Kill):
                 if self._child.over_at is None:
                     self._child.stop.replaced(now)
@@ -257,7 +257,7 @@ class Sidecar:
                 name = signal.Signals(number).name
                 self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts={"signal": name}))
                 self._lose_client(now)
-                self._child.stop.told_to_stop(number, now)
+                self._child.stop.pass_signal(number, now)
         return bool(numbers)
 
     def _look_at_client(self, now: float) -> None:
@@ -270,7 +270,7 @@ class Sidecar:
         if loop.client_open:
             return
         self._lose_client(now)
-        # What the client said before it left is still the agent's to read.
+        # The agent still reads what the client sent before it left.
         if loop.to_agent is not None and not loop.to_agent.pending_bytes:
             loop.to_agent.close()
         self._child.stop.after(CLOSED_GRACE_SECONDS, now)
@@ -289,10 +289,10 @@ class Sidecar:
         if exit_ is None and child.stop.given_up(now):
             self._agent_ended(Exit(None, None), now)
             return
-        if exit_ is None or child.exit_seen_at is None:
+        if exit_ is None or child.exit_noticed_at is None:
             deaf = loop.to_agent is not None and loop.to_agent.broken
             if deaf or not loop.agent_open:
-                # It lives, but can no longer be talked to: as good as gone.
+                # It runs, but can no longer be reached: that counts as gone.
                 child.stop.after(PIPE_GRACE_SECONDS, now)
             return
         # What was in its pipe when it died is its own; later output is from another process that
@@ -302,12 +302,12 @@ class Sidecar:
         if child.last_bytes > 0 and loop.agent_open and not self._client_lost:
             return
         while loop.agent_open and not loop.to_client.full and loop.read_agent(now):
-            if time.monotonic() > child.exit_seen_at + DRAIN_SECONDS:
+            if time.monotonic() > child.exit_noticed_at + DRAIN_SECONDS:
                 break
         # What the agent itself wrote has been read: only a cut line, or a launcher that left on
         # good terms, lets something more be hoped for.
         hopeful = exit_.clean or loop.holds_part
-        late = now - child.exit_seen_at >= DRAIN_SECONDS
+        late = now - child.exit_noticed_at >= DRAIN_SECONDS
         over = not hopeful or late or self._connection.idle
         if not loop.agent_open or over or self._client_lost:
             self._agent_ended(exit_, now)
@@ -325,11 +325,11 @@ class Sidecar:
         needed = not self._connection.idle
 
         def cause() -> Verdict | None:
-            # Loaded when an agent has ended: no part of a healthy turn.
+            # Loaded when an agent has ended: a healthy turn does not need it.
             from lastword.core.classify import classify_exit, own_failure  # noqa: PLC0415
 
-            # Where it did as it should, or we ended it, its status tells of no failure.
-            if stop.told:
+            # If it exited as it should, or we ended it, its status does not report a failure.
+            if stop.signalled:
                 return own_failure(ErrorType.AGENT_CRASH, "told_to_stop")
             if self._client_lost and (stop.acted or exit_.clean):
                 left = own_failure(ErrorType.AGENT_CRASH, "client_left")
@@ -353,14 +353,14 @@ class Sidecar:
             self._console.say(f"the agent ended: {describe(exit_)}")
 
     def _wake_at(self, now: float) -> float | None:
-        over, seen = self._child.over_at, self._child.exit_seen_at
+        over, exited = self._child.over_at, self._child.exit_noticed_at
         wakes = [self._child.stop.due(now), self._finish_by, self._sources.due]
         if self._past:
             wakes += [child.stop.due(now) for child in self._past]
         if over is not None:
-            wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
-        elif seen is not None:
-            wakes.append(seen + DRAIN_SECONDS)
+            wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_MESSAGE_SECONDS]
+        elif exited is not None:
+            wakes.append(exited + DRAIN_SECONDS)
         first = None
         for wake in wakes:
             # A moment that has passed has been looked at: what is left waits for a descriptor.
@@ -374,13 +374,13 @@ class Sidecar:
             return False
         loop, stop = self._loop, self._child.stop
         unheard = not loop.relay.client_spoke and (
-            self._client_lost or now >= over_at + FIRST_WORD_SECONDS
+            self._client_lost or now >= over_at + FIRST_MESSAGE_SECONDS
         )
         over = self._client_lost or self._ended_idle or self._connection.blown
         if not (unheard or over):
             return False
         if self._finish_by is None:
-            self._finish_by = now + (TOLD_FLUSH_SECONDS if stop.told else FLUSH_SECONDS)
+            self._finish_by = now + (SIGNALLED_FLUSH_SECONDS if stop.signalled else FLUSH_SECONDS)
             if unheard:
                 # No session was ever begun: this was a command such as `agent --version`.
                 loop.to_client.write(bytes(loop.relay.noise))
@@ -388,8 +388,8 @@ class Sidecar:
                     self._console.say(
                         "the rest of its output was left out; --passthrough shows all of it"
                     )
-        told = not loop.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
-        flushed = not loop.to_client.pending_bytes and told
+        stderr_done = not loop.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
+        flushed = not loop.to_client.pending_bytes and stderr_done
         return now >= self._finish_by or (flushed and not stop.group_left)
 
 

@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.link.retries.hints import Hint
-    from lastword.quirks.journals import KnownJournal
+    from lastword.quirks.journals import JournalRow
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
     from lastword.sidecar.own_logs import OwnLogs
-    from lastword.sidecar.starting import AgentStart
 
 SILENT_SECONDS = 1.0
-"""How long a turn has shown nothing when its sources are looked at, and from look to look."""
+"""How long a turn is silent before its sources are looked at, and the time between looks."""
 
-HELD_SECONDS = 0.2
-"""As long has a turn been silent whose vague end the core holds back (0.25 s), and whose sources
-are looked at before the end is reported."""
+PENDING_SECONDS = 0.2
+"""How long a turn has been silent whose vague end the core delays (0.25 s), and whose sources are
+looked at before the end is reported."""
 
 MAX_CONNECTIONS = 3
-"""So often an agent's stream is asked for: one that ends each time is none."""
+"""How often an agent's stream is requested: one that ends each time is not an event stream."""
 
 _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
 
 
 class Sources:
-    """What can be learned about a silent agent."""
+    """The sources of evidence about a silent agent."""
 
     __slots__ = (
         "_agent",
@@ -62,30 +62,30 @@ class Sources:
         start: AgentStart,
         console: Console,
         *,
-        wanted: bool,
-        own_journals: Sequence[KnownJournal] = (),
+        enabled: bool,
+        own_journals: Sequence[JournalRow] = (),
     ) -> None:
         self._own_journals = own_journals
         self._connection = connection
         self._loop = loop
         self._console = console
-        self._start: AgentStart | None = start if wanted else None
+        self._start: AgentStart | None = start if enabled else None
         self._journals: Journals | OwnLogs | None = None
         self._agent: str | None = None
-        """Whose journals they are."""
+        """The name of the agent that the journals belong to."""
         self._events: EventStream | None = None
         self._connections: dict[int, int] = {}
-        """How often each agent's stream was asked for, by its port."""
+        """How often each agent's stream was requested, by its port."""
         self.due: float | None = None
-        """When there is a look to be taken; `None` while no turn is open."""
-        connection.expects_hints(present=wanted)
+        """When to look; `None` while no turn is open."""
+        connection.expects_hints(present=enabled)
 
     def note(self, kind: Kind, now: float) -> None:
         """Note that an agent with events is ready, or that a turn begins."""
         if self._start is None or kind not in _BEGINNINGS:
             return
         if self._start.port is not None and self.fd < 0:
-            # As soon as the frame has been passed on that is just being looked at.
+            # As soon as the current frame has been passed on.
             self.due = now
         elif kind is Kind.PROMPT and self.due is None:
             self.due = now + SILENT_SECONDS
@@ -99,7 +99,7 @@ class Sources:
         if self._start is None:
             return
         try:
-            self._look(now, HELD_SECONDS if for_clock else SILENT_SECONDS)
+            self._look(now, PENDING_SECONDS if for_clock else SILENT_SECONDS)
         except Exception as error:  # noqa: BLE001 - without evidence a session goes on
             self._without(error)
 
@@ -115,9 +115,9 @@ class Sources:
         self.due = first if first > now else now + SILENT_SECONDS
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
         if silent:
-            self._take(self._known_journals().look(silent, now), now)
+            self._apply(self._current_journals().look(silent, now), now)
 
-    def _take(self, hints: Sequence[Hint], now: float) -> None:
+    def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
             self._loop.relay.apply(self._connection.receive_hint(hint, now))
 
@@ -129,15 +129,15 @@ class Sources:
         return -1 if self._events is None else self._events.fd
 
     @property
-    def wants(self) -> int:
+    def poll_events(self) -> int:
         """Return the events to poll for."""
-        return 0 if self._events is None else self._events.wants
+        return 0 if self._events is None else self._events.poll_events
 
     def ready(self, now: float) -> None:
-        """Take in what the stream has."""
+        """Read what the stream has."""
         try:
             if self._events is not None:
-                self._take(self._events.ready(now), now)
+                self._apply(self._events.ready(now), now)
         except Exception as error:  # noqa: BLE001 - as in `look`
             self._without(error)
 
@@ -152,10 +152,10 @@ class Sources:
         port = None if self._start is None else self._start.port
         if port is None or self._start is None or self.fd >= 0:
             return
-        asked = self._connections.get(port, 0)
-        if asked >= MAX_CONNECTIONS:
+        count = self._connections.get(port, 0)
+        if count >= MAX_CONNECTIONS:
             return
-        self._connections = {port: asked + 1}
+        self._connections = {port: count + 1}
         # Loaded for an agent that serves events.
         from lastword.posix.listeners import listens  # noqa: PLC0415
         from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
@@ -169,10 +169,10 @@ class Sources:
 
     # --- the journals
 
-    def _known_journals(self) -> Journals | OwnLogs:
+    def _current_journals(self) -> Journals | OwnLogs:
         name = self._connection.agent_name
         if self._journals is None or name != self._agent:
-            # Loaded at the first silence: no part of a start, nor of a turn without one.
+            # Loaded at the first silence: neither a start nor a busy turn needs it.
             from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
             given = self._start.given_file if self._start is not None else None
@@ -181,7 +181,7 @@ class Sources:
                 Journals(name, os.environ, given, self._own_journals),
             )
             if not self._journals:
-                # Loaded for an agent of which no row tells.
+                # Loaded for an agent without a row.
                 from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
 
                 self._journals = OwnLogs(name, os.environ)

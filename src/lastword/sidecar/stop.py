@@ -1,7 +1,7 @@
 """The stop sequence: how the agent's processes are ended, in which order, and by when.
 
-Owns the sequences (the client closed its side; lastword was told to stop) and the end of what a
-dead agent left in its group. The time is an argument; signals go through `process`.
+Owns the sequences (the client closed its side; a signal asked lastword to stop) and the end of what
+a dead agent left in its group. The time is an argument; signals go through `process`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ CLOSED_GRACE_SECONDS = 2.0
 TERM_GRACE_SECONDS = 5.0
 """From SIGTERM to SIGKILL, when the client has gone."""
 
-TOLD_GRACE_SECONDS = 1.0
-"""From SIGTERM to SIGKILL, when we were told to stop: clients kill us 2 to 4 seconds later."""
+SIGNALLED_GRACE_SECONDS = 1.0
+"""From SIGTERM to SIGKILL, when a signal stops us: clients kill us 2 to 4 seconds later."""
 
-SAME_WORD_SECONDS = 0.25
-"""Different signals so close together are one word: service managers send SIGTERM and SIGHUP."""
+SAME_STOP_SECONDS = 0.25
+"""Different signals this close together are one request: service managers send both SIGTERM and
+SIGHUP."""
 
 PIPE_GRACE_SECONDS = 0.25
 """From a closed pipe to SIGTERM: an agent that is about to exit closes its pipes first."""
 
 KILLED_GRACE_SECONDS = 2.0
-"""From SIGKILL to the moment at which an agent that is still there counts as gone: one that sits in
-a system call that cannot be interrupted may not go for hours, and nobody waits for that."""
+"""From SIGKILL to the moment at which an agent that still exists counts as gone: in a system call
+that cannot be interrupted it may stay for hours, and nobody waits for that."""
 
 _CHECK_SECONDS = 0.05
 
@@ -43,12 +44,12 @@ class StopSequence:
         "_group_left",
         "_kill_due",
         "_killed",
+        "_signalled_at",
+        "_signalled_by",
         "_term_due",
-        "_told_at",
-        "_told_by",
         "acted",
         "begun",
-        "told",
+        "signalled",
     )
 
     def __init__(self, agent: Agent | None) -> None:
@@ -59,12 +60,12 @@ class StopSequence:
         self._killed = False
         self._given_up_at: float | None = None
         self.begun: bool = False
-        """Is, or was, the agent on its way out by our doing?"""
+        """Whether we have begun to stop the agent."""
         self.acted: bool = False
-        """Did we send the agent a signal that ends it?"""
-        self.told: bool = False
-        """Were we told to stop by a signal?"""
-        self._told_at, self._told_by = 0.0, 0
+        """Whether we sent the agent a signal that ends it."""
+        self.signalled: bool = False
+        """Whether a signal asked us to stop."""
+        self._signalled_at, self._signalled_by = 0.0, 0
 
     @property
     def group_left(self) -> bool:
@@ -81,28 +82,28 @@ class StopSequence:
         return due
 
     def after(self, grace_seconds: float, now: float) -> None:
-        """Let the agent exit by itself within the grace period; then tell it to."""
+        """Let the agent exit by itself within the grace period; then ask it to."""
         if not self.begun:
             self.begun = True
             self._term_due = now + grace_seconds
 
     def replaced(self, now: float) -> None:
-        """Tell the agent to exit, then kill it: another process is to take its place."""
+        """Ask the agent to exit, then kill it: another process replaces it."""
         if not self.begun:
             self.begun = True
-            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
             self._signal(signal.SIGTERM)
 
-    def told_to_stop(self, number: int, now: float) -> None:
+    def pass_signal(self, number: int, now: float) -> None:
         """Pass on a signal that ends lastword; at the second one, kill the agent."""
-        if not self.told:
-            self._told_at, self._told_by = now, number
-            self._kill_due = now + TOLD_GRACE_SECONDS
+        if not self.signalled:
+            self._signalled_at, self._signalled_by = now, number
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
             self._signal(number)
-        elif number == self._told_by or now - self._told_at > SAME_WORD_SECONDS:
+        elif number == self._signalled_by or now - self._signalled_at > SAME_STOP_SECONDS:
             self._kill_due = now
         self._term_due = None
-        self.begun = self.told = True
+        self.begun = self.signalled = True
 
     def run(self, now: float) -> None:
         """Send what is due."""
@@ -124,7 +125,7 @@ class StopSequence:
                 self._given_up_at = now + KILLED_GRACE_SECONDS
 
     def given_up(self, now: float) -> bool:
-        """Return whether the agent was killed but has not been seen to end."""
+        """Return whether the agent was killed but is not known to have ended."""
         return self._given_up_at is not None and self._given_up_at <= now
 
     def agent_ended(self, now: float, *, leave_group: bool) -> None:
@@ -133,15 +134,15 @@ class StopSequence:
         if agent is None:
             return
         agent.reap()
-        # After SIGKILL to the group what is seen of it are zombies that wait for init.
+        # After SIGKILL to the group, only zombies that wait for init are left of it.
         self._group_left = not leave_group and not self._killed and agent.group_alive()
         if self._group_left:
             agent.end_group(signal.SIGTERM)
             self._term_due = None
-            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
 
     def finish(self) -> None:
-        """Finish: nothing that is to be ended survives lastword."""
+        """Kill what is left to be ended, so that it does not survive lastword."""
         if self._group_left:
             self._signal(signal.SIGKILL)
             self._group_left = False

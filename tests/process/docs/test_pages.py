@@ -92,7 +92,7 @@ def test_eleven_agents_were_measured() -> None:
 
 
 @pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
-def test_an_agents_page_says_where_its_journal_is(row: journals.KnownJournal) -> None:
+def test_an_agents_page_says_where_its_journal_is(row: journals.JournalRow) -> None:
     agent = "kimi" if row.name.startswith("kimi-re") else row.name
     shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
     for variable, folder in row.variables:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from lastword.otel.spans import Teller
+from lastword.otel.spans import SpanBuilder
 from lastword.record.run import Row, this_run
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 
@@ -39,10 +39,12 @@ def spans_of(record: Record) -> str:
     query = "SELECT kind, level, at_epoch_ms, at_seconds, session_id, turn, request_id, facts"
     rows = record.rows(f"{query} FROM entries ORDER BY id")
     run = this_run("01RUN", door="serve", program="agent.py")
-    teller = Teller(run, 0.0)
-    told = [t for *kept, facts in rows for t in teller.take(Row(*kept, msgspec.json.decode(facts)))]
+    builder = SpanBuilder(run, 0.0)
+    told = [
+        t for *kept, facts in rows for t in builder.receive(Row(*kept, msgspec.json.decode(facts)))
+    ]
     assert len(told) > len(SHAPES)
-    return repr(told + teller.rest())
+    return repr(told + builder.rest())
 
 
 @pytest.mark.parametrize("words", ["0", "1"])

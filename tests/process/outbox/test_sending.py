@@ -19,7 +19,7 @@ from lastword.errors import StoreError
 from lastword.outbox import sender
 from lastword.outbox.sender import Sender, send_due
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import ReportTarget, Wish, target_of
+from lastword.outbox.target import ReportTarget, TargetOptions, target_of
 from lastword.record import store
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -50,7 +50,7 @@ def send(outbox: Outbox, target: ReportTarget) -> float:
 
 def said(outbox: Outbox) -> str:
     (pace,) = outbox.status().targets
-    return pace.said
+    return pace.reason
 
 
 def test_reports_arrive_once_each_in_their_order(outbox: Outbox) -> None:
@@ -261,7 +261,7 @@ def test_a_webhook_is_signed_and_says_the_same_again_under_the_same_key(outbox: 
     report = a_report()
     with Collector(answer(500), answer(204, b"")) as collector:
         target = target_of(
-            Wish(f"{collector.url}/hook", "webhook"), {"LASTWORD_REPORT_SECRET": "mine"}
+            TargetOptions(f"{collector.url}/hook", "webhook"), {"LASTWORD_REPORT_SECRET": "mine"}
         )
         outbox.add([report], target)
         send(outbox, target)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.posix.process import GUARDIAN_GRACE_SECONDS, Agent, Exit, spawn
-from lastword.sidecar.stop import TERM_GRACE_SECONDS, TOLD_GRACE_SECONDS, StopSequence
+from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
 from tests.kit.patience import FUSE_SECONDS, patient
 
 if TYPE_CHECKING:
@@ -320,9 +320,9 @@ def test_who_is_told_to_stop_passes_it_on_and_kills_one_second_later(
     agent = shell("trap '' TERM; trap 'echo told' INT; echo ready; while :; do sleep 0.01; done")
     assert read(agent.stdout) == READY
     shutdown = StopSequence(agent)
-    shutdown.told_to_stop(signal.SIGINT, 100.0)
+    shutdown.pass_signal(signal.SIGINT, 100.0)
     assert read(agent.stdout) == b"told\n"
-    assert shutdown.due(100.0) == 100.0 + TOLD_GRACE_SECONDS
+    assert shutdown.due(100.0) == 100.0 + SIGNALLED_GRACE_SECONDS
     shutdown.run(100.5)
     assert agent.poll() is None
     shutdown.run(101.0)
@@ -333,7 +333,7 @@ def test_what_was_killed_is_not_waited_for(shell: Callable[..., Agent]) -> None:
     agent = shell("trap '' TERM; sleep 60 & echo ready; wait")
     assert read(agent.stdout) == READY
     shutdown = StopSequence(agent)
-    shutdown.told_to_stop(signal.SIGTERM, 100.0)
+    shutdown.pass_signal(signal.SIGTERM, 100.0)
     shutdown.run(101.0)
     ended(agent)
     # The whole group was sent SIGKILL. What is seen of it now are zombies that wait for init.

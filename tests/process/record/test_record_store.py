@@ -216,7 +216,7 @@ def test_a_full_disk_keeps_entries_waiting_until_there_is_room(tmp_path: Path) -
 def test_what_a_broken_disk_costs_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MAX_KEPT", 30)
+    monkeypatch.setattr(writer, "MAX_PENDING", 30)
     folder = tmp_path / "state"
     folder.write_text("no folder")
     one = Writer(str(folder / "record.db"), a_run(), FOR_EVER)

@@ -17,7 +17,7 @@ from lastword.sidecar import event_stream
 from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EventLines
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY
-from tests.process.sidecar.kept import all_that_is_kept
+from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +224,7 @@ def test_no_secret_of_a_stream_gets_out(
     client.expect(_is_retry)
     client.go_on()
     client.answer(prompt)
-    out = client.stdout.data.decode() + client.said + all_that_is_kept(client, state)
+    out = client.stdout.data.decode() + client.said + all_stored_text(client, state)
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "said by a user" not in out
@@ -244,27 +244,27 @@ def test_chunks_are_put_together_however_they_come(size: int) -> None:
     framed = b"5\r\nhello\r\n7;x=y\r\n, world\r\nA\r\n0123456789\r\n"
     chunks, body = Chunks(), b""
     for start in range(0, len(framed), size):
-        taken = chunks.take(framed[start : start + size])
+        taken = chunks.feed(framed[start : start + size])
         assert taken is not None
         body += taken
     assert body == b"hello, world0123456789"
-    assert chunks.take(b"0\r\n\r\n") is None
+    assert chunks.feed(b"0\r\n\r\n") is None
 
 
 @pytest.mark.parametrize(
     "framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000]
 )
 def test_what_is_no_chunk_ends_the_stream(framed: bytes) -> None:
-    assert Chunks().take(framed) is None
+    assert Chunks().feed(framed) is None
 
 
 def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
     lines, line = EventLines(), b'data: {"session.status" "retry"}'
     for _ in range(100):
-        lines.take(b"x" * MAX_LINE_BYTES)
-    lines.take(line + b"\n" + line + b"\n" + b"no more than a line\n" + line)
+        lines.feed(b"x" * MAX_LINE_BYTES)
+    lines.feed(line + b"\n" + line + b"\n" + b"no more than a line\n" + line)
     assert lines.marked() == [line]
-    lines.take(b"\n")
+    lines.feed(b"\n")
     assert lines.marked() == [line]
 
 

@@ -19,7 +19,7 @@ from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.client import RETRY
 from tests.kit.journal_samples import SESSION
-from tests.process.sidecar.kept import all_that_is_kept
+from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -470,7 +470,7 @@ def test_no_secret_of_a_journal_gets_out(journalling: Journalling) -> None:
         client.expect(_is_retry, since=since)
         client.go_on()
         client.answer(prompt)
-    out = client.stdout.data.decode() + client.said + all_that_is_kept(client, state)
+    out = client.stdout.data.decode() + client.said + all_stored_text(client, state)
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "secret conversation" not in out

@@ -229,10 +229,10 @@ def test_a_search_that_took_long_is_not_made_again_at_each_look(
 
 
 def test_sessions_and_files_are_remembered_up_to_a_bound(home: Home) -> None:
-    for number in range(2 * own_logs.MAX_KEPT):
+    for number in range(2 * own_logs.MAX_STORED):
         session = f"session-{number:04}"
         home.write(f"{session}.jsonl")
         home.turns = [SilentTurn(session, home.now, home.now)]
         assert len(home.look()) == 1
-    assert len(home.logs._files) == own_logs.MAX_KEPT
-    assert len(home.logs._found) <= own_logs.MAX_KEPT
+    assert len(home.logs._files) == own_logs.MAX_STORED
+    assert len(home.logs._paths) <= own_logs.MAX_STORED

@@ -20,10 +20,10 @@ from lastword.core.classify import (
 )
 from lastword.core.classify.extract import MAX_WORDS, identifiers
 from lastword.core.classify.moments import parse_moment
+from lastword.core.classify.pasted_error import parse_json, read_pasted
 from lastword.core.classify.text import as_text, phrase_in
 from lastword.core.classify.tracebacks import read_java_script
 from lastword.core.classify.waits import wait_in_text
-from lastword.core.classify.written import parse_json, read_written
 from lastword.core.failure.taxonomy import ErrorType, Origin
 
 
@@ -289,18 +289,18 @@ GROUP = """\
     ],
 )
 def test_a_text_is_read_as_the_shape_that_it_has(text: str, form: str, found: object) -> None:
-    reading = read_written(text)
+    reading = read_pasted(text)
     assert reading.form == form
     assert found is None or reading.value == found
 
 
 def test_a_response_may_end_with_its_headers_and_may_have_a_body() -> None:
     head = "HTTP/1.1 100 Continue\n\nHTTP/1.1 429 Too Many Requests\nRetry-After: 3"
-    reading = read_written(head)
+    reading = read_pasted(head)
     assert reading.form == "an HTTP response"
     assert (reading.value["http_status"], reading.value["headers"]) == (429, {"retry-after": "3"})
     assert reading.value["message"] == "Too Many Requests"
-    assert read_written(head + '\n\n{"error":1}').value["body"] == {"error": 1}
+    assert read_pasted(head + '\n\n{"error":1}').value["body"] == {"error": 1}
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_a_response_may_end_with_its_headers_and_may_have_a_body() -> None:
 def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
     text: str, name: str, causes: list[str]
 ) -> None:
-    reading = read_written(text)
+    reading = read_pasted(text)
     assert reading.form == "a Python exception"
     assert reading.value["exception_class"] == name
     assert [cause["class"] for cause in reading.value.get("cause_chain", [])] == causes
@@ -335,7 +335,7 @@ def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
     ],
 )
 def test_what_only_looks_like_a_python_exception_is_prose(text: str) -> None:
-    assert read_written(text).form in {"a line of text", "a text"}
+    assert read_pasted(text).form in {"a line of text", "a text"}
 
 
 def test_json_that_only_a_lenient_reader_takes_is_still_json() -> None:

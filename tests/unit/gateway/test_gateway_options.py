@@ -9,7 +9,7 @@ import pytest
 
 from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
-from lastword.outbox.target import Wish
+from lastword.outbox.target import TargetOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,9 +38,9 @@ def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
 ) -> None:
     monkeypatch.setenv("LASTWORD_REPORT_FORMAT", "webhook")
     settings = read(["--report-to", "http://c", "--", "agent"])
-    assert settings.holder.report == Wish("http://c", "webhook")
+    assert settings.holder.report == TargetOptions("http://c", "webhook")
     monkeypatch.setenv("LASTWORD_REPORT_TO", "http://u:password@c")
-    assert read(["--", "agent"]).holder.report == Wish("", "webhook")
+    assert read(["--", "agent"]).holder.report == TargetOptions("", "webhook")
     assert os.environ["LASTWORD_REPORT_TO"]
     assert read(["--report-to=", "--", "agent"]).holder.report.url == ""
     assert "LASTWORD_REPORT_TO" not in os.environ
@@ -50,7 +50,7 @@ def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
     with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
         read(["--report-to", "http://c", "--", "agent"])
-    assert read(["--", "agent"]).holder.report == Wish()
+    assert read(["--", "agent"]).holder.report == TargetOptions()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from lastword.core.failure.taxonomy import AgentError, ErrorType, Phase, RetrySa
 from lastword.core.link.connection import Side
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, decode
-from lastword.core.redact import known_secrets
+from lastword.core.redact import environment_secrets
 from lastword.core.redact.redactor import REDACTED, Redactor
 from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, second_version
 
@@ -166,8 +166,8 @@ def test_a_detail_that_fits_in_the_end_is_not_cut() -> None:
 
 def test_secrets_are_known_by_the_names_of_their_variables() -> None:
     environment = {"FOO_API_KEY": "k" * 20, "PATH": "/usr/bin:/bin", "MY_TOKEN": "short"}
-    assert known_secrets.secrets_of(environment) == ("k" * 20,)
-    assert REDACTED in Redactor(known_secrets.secrets_of(environment))("it is " + "k" * 20)
+    assert environment_secrets.secrets_of(environment) == ("k" * 20,)
+    assert REDACTED in Redactor(environment_secrets.secrets_of(environment))("it is " + "k" * 20)
 
 
 def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled() -> None:

@@ -9,7 +9,7 @@ import pytest
 from lastword.core.timeline.entry import Kind
 from lastword.otel import conventions as names
 from lastword.otel import enabled
-from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, Teller, Told
+from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, SpanBuilder, TelemetryItem
 from lastword.record.run import Row, this_run
 
 RUN = this_run("01RUN", door="serve", program="agent.py")
@@ -22,9 +22,9 @@ def row(kind: Kind, at: float, turn: int | None = 1, **facts: Any) -> Row:
     return Row(kind.value, "info", epoch_ms, at, session, turn, "7", facts)
 
 
-def told_of(*rows: Row) -> list[Told]:
-    teller = Teller(RUN, 1_000_000)
-    return [told for each in rows for told in teller.take(each)] + teller.rest()
+def told_of(*rows: Row) -> list[TelemetryItem]:
+    builder = SpanBuilder(RUN, 1_000_000)
+    return [told for each in rows for told in builder.receive(each)] + builder.rest()
 
 
 def spans_of(*rows: Row) -> list[Span]:
@@ -130,14 +130,14 @@ def test_events_and_open_turns_are_bounded() -> None:
     retries = [row(Kind.RETRY, 1, type="overloaded") for _ in range(MAX_EVENTS + 9)]
     (span,) = spans_of(row(Kind.PROMPT, 0), *retries)
     assert len(span.events) == MAX_EVENTS
-    teller = Teller(RUN, 1_000_000)
+    builder = SpanBuilder(RUN, 1_000_000)
     prompts = [row(Kind.PROMPT, 0, number) for number in range(1, MAX_TURNS + 10)]
-    early = [told for each in prompts for told in teller.take(each)]
+    early = [told for each in prompts for told in builder.receive(each)]
     assert len([told for told in early if isinstance(told, Span)]) == 9
 
 
 @pytest.mark.parametrize(
-    ("environment", "asked_for"),
+    ("environment", "is_requested"),
     [
         ({}, False),
         ({"OTEL_SERVICE_NAME": "x"}, False),
@@ -150,9 +150,9 @@ def test_events_and_open_turns_are_bounded() -> None:
     ],
 )
 def test_the_standard_variables_decide_whether_telemetry_is_asked_for(
-    environment: dict[str, str], asked_for: bool
+    environment: dict[str, str], is_requested: bool
 ) -> None:
-    assert enabled.asked_for(environment) is asked_for
+    assert enabled.is_requested(environment) is is_requested
 
 
 HELD = Row(Kind.SESSION_HELD.value, "info", 0, 1.0, "s1", None, None, {"name": "s1-4af0"})

@@ -25,7 +25,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def reports_of(book: Book) -> list[FailureReport]:
-    return ReportWriter(a_run()).take(book.rows)
+    return ReportWriter(a_run()).receive(book.rows)
 
 
 def attributes(body: bytes) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
             self._writer = ReportWriter(a_run())
 
         def send(self, rows: list[Any]) -> None:
-            taken.extend(self._writer.take(rows))
+            taken.extend(self._writer.receive(rows))
 
         def wake(self) -> None: ...
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lastword.outbox.schedule import (
-    MAX_ASKED_SECONDS,
+    MAX_REQUESTED_SECONDS,
     CollectorAnswer,
     Fate,
     fate_of,
@@ -79,8 +79,8 @@ def test_jitter_is_a_quarter_at_most() -> None:
         ("0", 0.0),
         ("120", 120.0),
         (" 7 ", 7.0),
-        ("99999999", MAX_ASKED_SECONDS),
-        ("9" * 5000, MAX_ASKED_SECONDS),
+        ("99999999", MAX_REQUESTED_SECONDS),
+        ("9" * 5000, MAX_REQUESTED_SECONDS),
         ("-5", None),
         ("1.5", None),
         ("soon", None),
@@ -104,7 +104,7 @@ def test_a_date_without_the_collectors_clock_is_read_by_ours() -> None:
     assert requested_wait(answer, 60.0) == 30.0
     assert requested_wait(answer, NOW) == 0.0
     assert requested_wait(CollectorAnswer(503, b"", "Fri, 01 Jan 9999 00:00:00 GMT"), NOW) == (
-        MAX_ASKED_SECONDS
+        MAX_REQUESTED_SECONDS
     )
 
 

@@ -41,7 +41,7 @@ def adds_up(outbox: Outbox) -> bool:
 
 
 def take(outbox: Outbox) -> FailureReport:
-    waiting = outbox.take(TARGET)
+    waiting = outbox.next_report(TARGET)
     assert waiting is not None
     return waiting
 
@@ -54,7 +54,7 @@ def test_a_report_is_there_until_it_has_arrived(outbox: Outbox) -> None:
     assert waiting == report
     assert take(outbox) == report
     again.delivered(waiting, TARGET)
-    assert outbox.take(TARGET) is None
+    assert outbox.next_report(TARGET) is None
     assert outbox.due_epoch_ms(TARGET) is None
     assert outbox.status().counts["sent"] == 1
     assert adds_up(outbox)
@@ -120,7 +120,7 @@ def test_what_is_seven_days_old_goes_and_is_counted(
     monkeypatch.setattr(store, "now_ms", lambda: now + 7 * DAY_MS - 60_000)
     assert outbox.status().waiting == 1
     monkeypatch.setattr(store, "now_ms", lambda: now + 7 * DAY_MS + 60_000)
-    assert outbox.take(TARGET) is None
+    assert outbox.next_report(TARGET) is None
     assert outbox.status().counts["dropped_old"] == 1
     assert adds_up(outbox)
 
@@ -131,7 +131,7 @@ def test_a_clock_that_is_set_back_holds_nothing_up(
     outbox.add([a_report()], TARGET)
     take(outbox)
     outbox.failed(TARGET, "500", lambda _: 300.0)
-    assert outbox.take(TARGET) is None
+    assert outbox.next_report(TARGET) is None
     now = store.now_ms()
     monkeypatch.setattr(store, "now_ms", lambda: now - 400 * DAY_MS)
     assert take(outbox).what == "turn"
@@ -146,11 +146,11 @@ def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> 
     outbox.failed(TARGET, "503", lambda failures: waited.append(failures) or 60.0)
     outbox.failed(TARGET, "503", lambda failures: waited.append(failures) or 60.0)
     assert waited == [1, 2]
-    assert outbox.take(TARGET) is None
+    assert outbox.next_report(TARGET) is None
     due = outbox.due_epoch_ms(TARGET)
     assert due is not None
     assert 50_000 < due - store.now_ms() <= 60_000
-    assert outbox.take(other) is not None
+    assert outbox.next_report(other) is not None
     outbox.hurry(TARGET)
     waiting = take(outbox)
     outbox.delivered(waiting, TARGET)
@@ -168,7 +168,7 @@ def test_dead_letters_are_told_and_can_be_forgotten(outbox: Outbox) -> None:
     report = a_report()
     outbox.add([report], TARGET)
     outbox.refused(take(outbox), TARGET, "400 Bad Request")
-    assert outbox.take(TARGET) is None
+    assert outbox.next_report(TARGET) is None
     status = outbox.status()
     assert status.dead_letters == [("http://127.0.0.1:9", "400 Bad Request", report)]
     assert outbox.clear_dead() == 1
@@ -214,7 +214,7 @@ def test_an_outbox_of_a_newer_lastword_is_left_alone(outbox: Outbox) -> None:
     with closing(sqlite3.connect(outbox.path)) as file:
         file.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreError, match="update lastword"):
-        outbox.take(TARGET)
+        outbox.next_report(TARGET)
 
 
 def test_what_a_disk_does_not_take_waits_and_what_is_lost_is_counted(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_what_a_disk_does_not_take_waits_and_what_is_lost_is_counted(tmp_path: P
     for begin in range(0, 300, 100):
         assert not outbox.add([a_report(begin + number) for number in range(100)], TARGET)
     with pytest.raises(StoreError):
-        outbox.take(TARGET)
+        outbox.next_report(TARGET)
     with pytest.raises(StoreError), outbox.as_sender(TARGET):
         pass
     (tmp_path / "state").unlink()

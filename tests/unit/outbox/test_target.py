@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.link.option_table import BY_KEY
-from lastword.outbox.target import TargetError, Wish, target_of, wish_in, wish_of
+from lastword.outbox.target import (
+    TargetError,
+    TargetOptions,
+    target_of,
+    target_options,
+    target_options_in,
+)
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
@@ -49,25 +55,25 @@ def test_what_is_no_address_is_refused_before_anything_starts(url: str) -> None:
 
 def test_an_empty_address_switches_off() -> None:
     assert OPTION.read("") == ""
-    assert wish_of({"report_to": ""}) == Wish()
+    assert target_options({"report_to": ""}) == TargetOptions()
     with pytest.raises(TargetError):
-        target_of(Wish(), {})
+        target_of(TargetOptions(), {})
 
 
 @pytest.mark.parametrize("url", ["http://[half", "http://c:99999", "file:///etc", "http://"])
 def test_an_address_that_nobody_checked_is_refused_too(url: str) -> None:
     with pytest.raises(TargetError):
-        target_of(Wish(url), {})
+        target_of(TargetOptions(url), {})
 
 
 def test_the_environment_has_the_variables_of_the_options() -> None:
-    assert wish_in({}) == Wish()
-    assert wish_in({"LASTWORD_REPORT_TO": "http://c", "LASTWORD_REPORT_FORMAT": "webhook"}) == (
-        Wish("http://c", "webhook")
-    )
+    assert target_options_in({}) == TargetOptions()
+    assert target_options_in(
+        {"LASTWORD_REPORT_TO": "http://c", "LASTWORD_REPORT_FORMAT": "webhook"}
+    ) == (TargetOptions("http://c", "webhook"))
     for variable in ("LASTWORD_REPORT_TO", "LASTWORD_REPORT_FORMAT"):
         with pytest.raises(TargetError, match=variable):
-            wish_in({variable: "nowhere"})
+            target_options_in({variable: "nowhere"})
 
 
 def test_a_login_in_the_address_becomes_a_header() -> None:
@@ -120,8 +126,8 @@ def test_otlps_own_headers_go_to_otlps_own_place_alone() -> None:
 
 def test_a_secret_is_read_from_its_file_or_the_environment(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("mine\n")
-    wish = Wish("https://c.example", "webhook", str(tmp_path / "secret"))
+    wish = TargetOptions("https://c.example", "webhook", str(tmp_path / "secret"))
     assert target_of(wish, {"LASTWORD_REPORT_SECRET": "other"}).secret == b"mine"
     assert a_target(LASTWORD_REPORT_SECRET="other").secret == b"other"
     with pytest.raises(TargetError, match="cannot be read"):
-        target_of(Wish("https://c.example", "webhook", str(tmp_path)), {})
+        target_of(TargetOptions("https://c.example", "webhook", str(tmp_path)), {})

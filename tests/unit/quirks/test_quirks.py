@@ -16,7 +16,7 @@ from lastword.core.failure.error_object import Details
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.kit.provider.target import Target, point
-from lastword.quirks import Quirk, agents, clients, journals, pointing, prose, wire
+from lastword.quirks import Quirk, agents, clients, journals, prose, recipes, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
     keys = {row.name for row in agents.ROWS}
     told = (*wire.RETRY_TEXTS, *wire.REMARKS, wire.AIR_RETRY, *journals.ROWS)
     texts = [row.agent for row in told]
-    assert keys.issuperset([row.name for row in (*prose.ROWS, *pointing.ROWS)] + texts)
+    assert keys.issuperset([row.name for row in (*prose.ROWS, *recipes.ROWS)] + texts)
 
 
 def test_what_a_row_says_in_words_of_ours_are_words_of_ours() -> None:
@@ -81,9 +81,9 @@ def test_what_a_row_says_in_words_of_ours_are_words_of_ours() -> None:
     assert all(ErrorType(kind) for kind, _ in wire.AIR.categories.values())
 
 
-@pytest.mark.parametrize("recipe", pointing.ROWS, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", recipes.ROWS, ids=lambda recipe: recipe.name)
 def test_a_recipe_leaves_no_place_open_and_writes_files_that_can_be_read(
-    recipe: pointing.Recipe, tmp_path: Path
+    recipe: recipes.Recipe, tmp_path: Path
 ) -> None:
     target = Target("http://127.0.0.1:1", "http://127.0.0.1:1/v1")
     told = list(point(recipe, target, tmp_path).values())

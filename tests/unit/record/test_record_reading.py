@@ -198,8 +198,10 @@ def test_a_turn_that_still_runs_does_not_count_against_the_answers(tmp_path: Pat
         run = reader.run_of(record, 1)
 
     def summed(alive: frozenset[int]) -> trends.Period:
-        found = trends.Found(turns=turns, requests=[], restarts=[], runs={1: run}, alive=alive)
-        return trends.period(found, lambda _: "a day")
+        given = trends.PeriodInput(
+            turns=turns, requests=[], restarts=[], runs={1: run}, alive=alive
+        )
+        return trends.period(given, lambda _: "a day")
 
     there, gone = summed(frozenset({1})), summed(frozenset())
     assert (there.running, there.no_end, there.answered_percent) == (1, 0, 100.0)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
 
 VALUE = "lantern/velvet+harbor=drift meadow"

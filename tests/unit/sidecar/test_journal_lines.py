@@ -162,7 +162,7 @@ def test_a_call_for_a_title_is_beside_the_turn() -> None:
         b"[x] [WARN] Attempt 1 failed with status 429. Retrying with backoff...",
     ],
 )
-def test_a_line_of_another_form_tells_nothing(row: journals.KnownJournal, line: bytes) -> None:
+def test_a_line_of_another_form_tells_nothing(row: journals.JournalRow, line: bytes) -> None:
     assert read_line(row, line) is None
     assert read_line(row, line + b" " + row.marker) is None
 

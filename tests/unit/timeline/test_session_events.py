@@ -42,7 +42,7 @@ def test_every_kind_has_a_row_with_a_label_and_is_recorded_or_in_a_log() -> None
 
 
 def test_the_record_has_words_for_every_kind_that_it_has_and_no_other() -> None:
-    assert set(gateway_words.TELLERS) == GATEWAY
+    assert set(gateway_words.DESCRIPTIONS) == GATEWAY
     assert set(words._DESCRIBERS) | {Kind.PROMPT} == RECORDED  # a prompt has no more to say
 
 

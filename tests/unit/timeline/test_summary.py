@@ -457,7 +457,7 @@ def test_a_viewer_that_comes_later_makes_no_turn_longer() -> None:
     viewer = Entry(kind=Kind.VIEWER_CAME, at_seconds=9000.0, session_id=SESSION)
     (story,) = histories([*Told().text().entries, viewer])
     assert story.seconds == 1.0
-    assert story.held
+    assert story.in_gateway
 
 
 @pytest.mark.parametrize(

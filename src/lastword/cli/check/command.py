@@ -19,7 +19,7 @@ from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
 from lastword.kit.check.transcript import WaitLimits
-from lastword.quirks.pointing import PRESETS
+from lastword.quirks.recipes import PRESETS
 
 if TYPE_CHECKING:
     import argparse

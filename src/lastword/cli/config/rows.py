@@ -14,7 +14,7 @@ from lastword.core.classify import messages, tokens
 from lastword.core.classify.own_rows import OwnRow
 from lastword.core.classify.text import fold, normalise
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.quirks.journals import JournalMembers, KnownJournal
+from lastword.quirks.journals import JournalMembers, JournalRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ class OwnRows(NamedTuple):
     """The rows of one file."""
 
     rules: tuple[OwnRow, ...] = ()
-    journals: tuple[KnownJournal, ...] = ()
+    journals: tuple[JournalRow, ...] = ()
 
 
 NO_ROWS = OwnRows()
@@ -138,7 +138,7 @@ def _word(text: str) -> str:
     return word
 
 
-def _journal(row: dict[str, Any]) -> KnownJournal:
+def _journal(row: dict[str, Any]) -> JournalRow:
     _refuse_unknown(row, _JOURNAL)
     if ("pattern" in row) == ("members" in row):
         raise _UnusableError("", "a journal needs either pattern or members")
@@ -146,7 +146,7 @@ def _journal(row: dict[str, Any]) -> KnownJournal:
     default = str(row.get("default", ""))
     if not variables and not default:
         raise _UnusableError("", "a journal needs default, the folder that its path is in")
-    return KnownJournal(
+    return JournalRow(
         name=f"config:{_name(row)}",
         agent=_text(row, "agent"),
         variables=variables,

@@ -11,7 +11,7 @@ from lastword.core.classify import gather
 from lastword.core.classify.agents import read_result, read_update
 from lastword.core.classify.decide import decide
 from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
-from lastword.core.classify.written import parse_json, read_written
+from lastword.core.classify.pasted_error import parse_json, read_pasted
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.redact.truncate import clip, informative_lines
@@ -42,7 +42,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def case_of_text(text: str) -> Case:
     """Return the case of a pasted error, in any format."""
-    reading = read_written(text)
+    reading = read_pasted(text)
     value = reading.value
     record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
     evidence = gather.from_record(value) if record else gather.from_any(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 from lastword.cli.explain.case import facts_of
 from lastword.core.classify import gather
 from lastword.core.classify.decide import decide
-from lastword.core.classify.written import parse_json
+from lastword.core.classify.pasted_error import parse_json
 from lastword.core.failure.safety import safety_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lastword.core.classify.statuses import type_of_status
 from lastword.core.failure import wording
 from lastword.core.failure.durations import plain_duration, plain_moment
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def _complain(said: str) -> int:
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
-    from lastword.outbox.own import OwnReports  # noqa: PLC0415
+    from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
     if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
@@ -93,7 +93,7 @@ def _serve(arguments: Sequence[str]) -> int:
         holder = settings.holder
         reports = OwnReports(holder.report, holder.state_folder, holder.command[0])
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
-        reports.tell("start", failure | {"origin": "lastword", "retryable": False})
+        reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
         return _complain(str(error))
     if sys.stderr.isatty():

@@ -28,13 +28,13 @@ from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.posix.process import ensure_standard_streams, tell, without_our_locale
+from lastword.posix.process import ensure_standard_streams, without_our_locale, write_message
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.embedded import EmbeddedSidecar
-from lastword.sidecar.starting import AgentStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class LinkedAgent:
             agent = start.spawn()
         except OSError as error:
             failure = error
-            tell(not_started(options.command[0], error))
+            write_message(not_started(options.command[0], error))
         self._link = link = EmbeddedSidecar(
             settings_of(options, start),
             core_options(options, self._record.run),
@@ -138,7 +138,7 @@ def agent_of(
     if options is None or options.values["passthrough"]:
         return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
     for warning in options.files.warnings if options.files is not None else ():
-        tell(warning)
+        write_message(warning)
     return LinkedAgent(options, deliver, ended, record)
 
 

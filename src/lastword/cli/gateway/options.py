@@ -14,7 +14,7 @@ from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 from lastword.gateway.settings.gateway import OPTIONS as SETTINGS
 from lastword.gateway.settings.gateway import settings_of
-from lastword.outbox.target import TargetError, Wish, target_of, wish_of
+from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ def _files_from_here(run: RunOptions) -> list[str]:
     return words
 
 
-def _report(run: RunOptions, options: Sequence[str]) -> Wish:
+def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
     """Return where failures are reported, as far as the command line says.
 
     Values from the environment stay there, where a holder finds them: an address may hold a
     password, and every user can read a command line.
     """
-    wish = wish_of(run.values)
+    wish = target_options(run.values)
     if not wish.url:
         os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches off
         return wish
@@ -127,7 +127,7 @@ def _report(run: RunOptions, options: Sequence[str]) -> Wish:
     except TargetError as error:
         raise UsageError(str(error)) from error
     is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
-    return wish if is_open else Wish("", wish.form, wish.secret_file)
+    return wish if is_open else TargetOptions("", wish.form, wish.secret_file)
 
 
 def _state_folder(run: RunOptions) -> str:

@@ -16,11 +16,11 @@ from lastword.posix.process import (
     ensure_standard_streams,
     guardian_of,
     shell_script,
-    tell,
     without_our_locale,
+    write_message,
 )
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.signals import SignalInbox
-from lastword.sidecar.starting import AgentStart
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
@@ -33,15 +33,15 @@ def main(arguments: list[str]) -> int:
     if "-h" in own or "--help" in own:
         return _help()
     if sys.platform == "win32":
-        tell("run needs Linux or macOS; Windows is not supported")
+        write_message("run needs Linux or macOS; Windows is not supported")
         return 2
     try:
         options = parse(arguments)
     except UsageError as error:
-        tell(_one_line(str(error)))
+        write_message(_one_line(str(error)))
         return 2
     for warning in options.files.warnings if options.files is not None else ():
-        tell(warning)
+        write_message(warning)
     without_our_locale()
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
         return _become(options.command)
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         # The guardian, or the end of its input, ends the agent.
         reason = (error.strerror or "a system call failed").lower()
-        tell(f"cannot continue ({reason})")
+        write_message(f"cannot continue ({reason})")
         return 1
 
 
@@ -107,7 +107,7 @@ def _become(command: list[str]) -> int:
 
 
 def _not_started(program: str, error: OSError) -> int:
-    tell(not_started(program, error))
+    write_message(not_started(program, error))
     return NOT_FOUND_STATUS if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE_STATUS
 
 

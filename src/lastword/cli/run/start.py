@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli.config.errors import ConfigError
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import Options
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
-from lastword.posix.process import tell
+from lastword.posix.process import write_message
 from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.signals import SignalInbox
-    from lastword.sidecar.starting import AgentStart
 
 
 def sidecar_for(
@@ -87,15 +87,15 @@ def _own_rows(options: RunOptions) -> OwnRows | None:
     try:
         return options.files.rows()
     except ConfigError as error:
-        tell(f"your own rows are ignored: {error}")
+        write_message(f"your own rows are ignored: {error}")
         return None
 
 
 def _is_traced() -> bool:
     # Loaded where nothing is to be recorded, which is seldom.
-    from lastword.otel.enabled import asked_for  # noqa: PLC0415
+    from lastword.otel.enabled import is_requested  # noqa: PLC0415
 
-    return asked_for(os.environ)
+    return is_requested(os.environ)
 
 
 def _telemetry(run: Run) -> Sink | None:
@@ -110,12 +110,12 @@ def report_target(options: RunOptions) -> ReportTarget | None:
     if not options.values["report_to"]:
         return None
     # Loaded where reports are asked for, and while the agent starts.
-    from lastword.outbox.target import TargetError, target_of, wish_of  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, target_options  # noqa: PLC0415
 
     try:
-        return target_of(wish_of(options.values), os.environ)
+        return target_of(target_options(options.values), os.environ)
     except TargetError as error:
-        tell(f"failures are not reported: {error}")
+        write_message(f"failures are not reported: {error}")
         return None
 
 

@@ -128,10 +128,10 @@ def read_lines(text: str, *, source: str) -> Verdict | None:
     lines = informative_lines(text)
     if not lines:
         return None
-    told = _verdict_on(gather.from_any, lines)
-    if told.type in UNDECIDED or told.rule.startswith(("text:", "concept:", "guess:")):
+    verdict = _verdict_on(gather.from_any, lines)
+    if verdict.type in UNDECIDED or verdict.rule.startswith(("text:", "concept:", "guess:")):
         return None
-    return msgspec.structs.replace(told, rule=f"{source}:{told.rule}")
+    return msgspec.structs.replace(verdict, rule=f"{source}:{verdict.rule}")
 
 
 def classify_exit(
@@ -162,8 +162,8 @@ def classify_exit(
 def classify_spawn_failure(errno_value: int, command: str) -> Verdict:
     """Classify a process that never started, by the `errno` of the attempt."""
     words = {2: "not found", 8: "not executable", 13: "permission denied", 20: "not a directory"}
-    told = words.get(errno_value, f"errno {errno_value}")
-    evidence = Evidence(text=f"{clip(command, 400, 100)}: {told}")
+    description = words.get(errno_value, f"errno {errno_value}")
+    evidence = Evidence(text=f"{clip(command, 400, 100)}: {description}")
     finding = Conclusion(
         ErrorType.AGENT_CRASH, f"spawn:{errno_value}", "spawn_failed", retryable=False
     )

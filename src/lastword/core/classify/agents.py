@@ -42,7 +42,7 @@ _RETRY_BY_FORM = re.compile(
 _COUNTS = re.compile(r"\b(\d{1,4})/(\d{1,4})\b")
 
 MAX_WAIT_MS = 30 * 86_400_000
-"""A longer wait is none that an agent keeps."""
+"""No agent waits longer than this."""
 
 
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +79,8 @@ def read_notification(method: str, params: object) -> Sign | None:
         return None
     if row is None:
         return _announced_retry_in(object_of(params.get("error")) or _without_names(params))
-    told = {"code": params.get(row.code), "message": params.get(row.message)}
-    verdict = decide(gather.from_any(told))
+    error = {"code": params.get(row.code), "message": params.get(row.message)}
+    verdict = decide(gather.from_any(error))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
 
 
@@ -96,22 +96,26 @@ MAX_META_MEMBERS = 64
 
 
 def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
-    """Read a retry anywhere in `_meta`: an error said to be retried, or a member's name."""
-    for name, told in _objects_in(meta):
-        says = next((told[key] for key in told if str(key).lower() in _WILL_RETRY), None)
-        if says is True or (says is None and name.lower().endswith(("retry", "retrying"))):
-            return _announced_retry_in(told)
+    """Read a retry anywhere in `_meta`: an error that will be retried, or a member's name."""
+    for name, members in _objects_in(meta):
+        will_retry = next(
+            (members[key] for key in members if str(key).lower() in _WILL_RETRY), None
+        )
+        if will_retry is True or (
+            will_retry is None and name.lower().endswith(("retry", "retrying"))
+        ):
+            return _announced_retry_in(members)
     return None
 
 
-def _announced_retry_in(told: dict[Any, Any]) -> Sign | None:
+def _announced_retry_in(error: dict[Any, Any]) -> Sign | None:
     """Return the retry of a failure reported there, or `None` if the failure has no name."""
-    verdict = decide(gather.from_any(told))
+    verdict = decide(gather.from_any(error))
     if verdict.type in UNDECIDED:
         return None
-    counted = _COUNTS.search(clip(str(told.get("message") or "")))
+    counted = _COUNTS.search(clip(str(error.get("message") or "")))
     attempt, most = _tries(counted.groups()) if counted else (None, None)
-    number = next((n for key in _ATTEMPTS if (n := as_int(told.get(key))) is not None), None)
+    number = next((n for key in _ATTEMPTS if (n := as_int(error.get(key))) is not None), None)
     return Sign(
         verdict=verdict,
         will_retry=True,
@@ -133,9 +137,9 @@ _OTHERS = ("mcp", "tool", "server", "plugin", "hook", "extension", "command", "t
 def has_failed_state(update: object) -> bool:
     """Return whether the agent's state in `_meta` says that something unspecified failed."""
     meta = object_of(object_of(update).get("_meta"))
-    for name, told in _objects_in(meta):
+    for name, members in _objects_in(meta):
         of_state = name.lower().endswith(_STATE_MEMBERS)
-        for key, value in told.items():
+        for key, value in members.items():
             named = str(key).lower()
             is_state = named.endswith(_STATE_MEMBERS) or (of_state and named in {"type", "kind"})
             if is_state and isinstance(value, str) and _FAILED_STATE.fullmatch(value[:40]):
@@ -148,9 +152,9 @@ def _objects_in(meta: dict[Any, Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
     waiting: list[tuple[str, dict[Any, Any], int]] = [("", meta, 0)]
     left = MAX_META_MEMBERS
     while waiting and left > 0:
-        name, told, depth = waiting.pop(0)
-        yield name, told
-        for key, value in told.items():
+        name, members, depth = waiting.pop(0)
+        yield name, members
+        for key, value in members.items():
             left -= 1
             of_others = any(word in str(key).lower() for word in _OTHERS)
             if isinstance(value, dict) and depth < MAX_META_DEPTH and not of_others:
@@ -170,14 +174,14 @@ def read_prose(text: str, *, agent: str | None) -> Verdict | None:
     openings = prose.OPENINGS.get(agent_key(agent) or "", ())
     if len(text) > MAX_PROSE_CHARS or not openings:
         return None
-    told = flattened(text)
-    opening = next((opening for opening in openings if told.startswith(opening)), None)
-    if opening is None or _speaks_of_it(text, opening, told.removeprefix(opening)):
+    folded = flattened(text)
+    opening = next((opening for opening in openings if folded.startswith(opening)), None)
+    if opening is None or _speaks_of_it(text, opening, folded.removeprefix(opening)):
         return None
     return decide(gather.from_text(text))
 
 
-_SAYS_OF_IT = re.compile(
+_DISCUSSION = re.compile(
     r"\s*(?:[?,]|codes\b|[:.]?\s*(?:\d{3}\s+)?"
     r"(?:is|are|was|were|means?|that|which|what|how|why|when|happens|occurs|comes)\b)"
 )
@@ -191,7 +195,7 @@ def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
         closed, _, rest = rest.rpartition("]")
         if not closed:
             return True
-    if _SAYS_OF_IT.match(rest):
+    if _DISCUSSION.match(rest):
         return True
     return bool(_ANSWERS.search(rest) or _NEW_PARAGRAPH.search(text))
 
@@ -200,8 +204,8 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     failure = object_of(air.extension_in(meta).get(air.SESSION_FAILURE))
     if not failure:
         return None
-    told = {key: failure.get(key) for key in ("title", "details", "reason")}
-    evidence = gather.from_any(told)
+    texts = {key: failure.get(key) for key in ("title", "details", "reason")}
+    evidence = gather.from_any(texts)
     verdict = decide(evidence)
     category = failure.get("category")
     reason = failure.get("reason")
@@ -247,8 +251,8 @@ def _counted(error: dict[Any, Any], row: wire.MetaError) -> tuple[int | None, in
     """Return the number of the next try, and the most tries that there will be."""
     if row.attempt:
         return as_int(error.get(row.attempt)), None
-    found = _COUNTS.search(clip(str(error.get("message") or ""))) if row.counts else None
-    return _tries(found.groups()) if found else (None, None)
+    match = _COUNTS.search(clip(str(error.get("message") or ""))) if row.counts else None
+    return _tries(match.groups()) if match else (None, None)
 
 
 def _tries(counted: Sequence[str]) -> tuple[int, int]:
@@ -258,20 +262,20 @@ def _tries(counted: Sequence[str]) -> tuple[int, int]:
 
 
 def read_event(method: str, params: object) -> Sign | None:
-    """Read a retry in an event that we asked for, with the attempt and the wait."""
+    """Read a retry in an event that we requested, with the attempt and the wait."""
     row = wire.EVENTS.get(method)
-    told = object_of(object_of(params).get("message"))
-    if row is None or any(told.get(key) != value for key, value in row.event.items()):
+    message = object_of(object_of(params).get("message"))
+    if row is None or any(message.get(key) != value for key, value in row.event.items()):
         return None
-    status, code = as_int(told.get(row.status)), told.get(row.code)
+    status, code = as_int(message.get(row.status)), message.get(row.code)
     if status is None:
         # No answer ever arrived, so the connection failed.
         finding = Conclusion(ErrorType.NETWORK, row.name)
         verdict = conclude(finding, Evidence())
     else:
         verdict = decide(gather.from_any({"status": status, "code": code}))
-    retry, most = as_int(told.get(row.attempt)), as_int(told.get(row.max_retries))
-    wait_ms = told.get(row.wait_ms)
+    retry, most = as_int(message.get(row.attempt)), as_int(message.get(row.max_retries))
+    wait_ms = message.get(row.wait_ms)
     wait = wait_ms / 1000 if _is_number(wait_ms) and 0 <= wait_ms < MAX_WAIT_MS else None
     return Sign(
         verdict=verdict,
@@ -292,10 +296,10 @@ def _state_sign(meta: dict[Any, Any]) -> Sign | None:
 
 def _within(meta: dict[Any, Any], path: tuple[str, ...]) -> object:
     """Return the value at this path, or `None`."""
-    found: object = meta
+    value: object = meta
     for member in path:
-        found = object_of(found).get(member)
-    return found
+        value = object_of(value).get(member)
+    return value
 
 
 def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
@@ -306,19 +310,19 @@ def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
 def read_retry_text(text: str, *, agent: str | None) -> Sign | None:
     """Read a retry that an agent announces in the conversation, using the agent's row."""
     row, pattern = _RETRY_TEXTS.get(agent_key(agent) or "", (None, None))
-    found = pattern.search(clip(text)) if pattern else None
-    return None if row is None or found is None else _counted_sign(found, row.name)
+    match = pattern.search(clip(text)) if pattern else None
+    return None if row is None or match is None else _counted_sign(match, row.name)
 
 
 def read_retry_form(text: str) -> Sign | None:
-    """Read a retry from the text's form, whoever wrote it."""
-    found = _RETRY_BY_FORM.search(clip(text))
-    return None if found is None else _counted_sign(found, "retry:form")
+    """Read a retry from the text's form, whichever agent wrote it."""
+    match = _RETRY_BY_FORM.search(clip(text))
+    return None if match is None else _counted_sign(match, "retry:form")
 
 
-def _counted_sign(found: re.Match[str], rule: str) -> Sign:
-    attempt, most = _tries(found.groups()[:2])
-    wait = int(found.group(3)) if found.group(3) else None
+def _counted_sign(match: re.Match[str], rule: str) -> Sign:
+    attempt, most = _tries(match.groups()[:2])
+    wait = int(match.group(3)) if match.group(3) else None
     verdict = conclude(Conclusion(ErrorType.UNKNOWN, rule), Evidence())
     return Sign(
         verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most, wait_seconds=wait

@@ -44,10 +44,10 @@ BUGS = names("""
     KeyError AttributeError NameError IndexError TypeError UnboundLocalError ImportError
     ModuleNotFoundError NotImplementedError ZeroDivisionError RecursionError SyntaxError
     IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
-"""Of these, the ones whose text is made of names and never tells a cause."""
+"""Those of them whose text consists of names and never states a cause."""
 
 OWN_BUGS = names("Misused NotInTurn")
-"""What this package raises where it is called wrongly: its text names types and limits."""
+"""Errors that this package raises for wrong arguments: their text names types and limits."""
 
 PROVIDER_PACKAGES = frozenset({
     *("ai21", "aiohttp", "anthropic", "azure", "boto3", "botocore", "cerebras", "cohere", "groq"),

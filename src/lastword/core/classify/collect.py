@@ -40,7 +40,7 @@ TOKEN_KEYS = _keys("""
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
 CODE_KEYS = frozenset({"code", "errorcode"})
-"""Of these, the keys whose word names the failure best."""
+"""Those of them whose word names the failure best."""
 
 TEXT_KEYS = _keys("""
     message msg error errors detail details description errordescription errormessage title text
@@ -55,7 +55,7 @@ TEXT_KEYS = _keys("""
 ECHO_KEYS = _keys("""
     prompt input inputs content contents messages request requestbody flaggedinput instructions
     system tools arguments completion output choices url uri path model""")
-"""Keys whose value is the request's own, or the model's: no evidence, whatever it says."""
+"""Keys whose value is the request's own, or the model's: never evidence, whatever its text."""
 
 CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 """Keys whose value is an exception's class name."""
@@ -68,8 +68,8 @@ STATUS_KEYS = _keys("""
 _SPOKEN_HEADERS = ("x-amzn-errortype", "x-amzn-error-type")
 """Headers that name the failure, where a body does not."""
 
-_TELLING_NULLS = frozenset({"errorstatus"})
-"""Keys that tell something by having no value (`quirks.agents` says what, as `key: null`)."""
+_MEANINGFUL_NULLS = frozenset({"errorstatus"})
+"""Keys whose null is evidence (`quirks.agents` gives its meaning, as `key: null`)."""
 
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
 
@@ -207,7 +207,7 @@ class Collector:
             self._other_texts.append(value)
 
     def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
-        if value is None and key in _TELLING_NULLS:
+        if value is None and key in _MEANINGFUL_NULLS:
             self.tokens.setdefault(f"{key}null")
         if key in STATUS_KEYS and not in_prose:
             self.add_status(value)

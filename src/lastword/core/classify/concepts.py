@@ -361,10 +361,10 @@ BLAMED = frozenset({
     ErrorType.CONTENT_FILTER,
     ErrorType.MODEL_NOT_FOUND,
 })  # fmt: skip
-"""What may stand behind a 400: neither is retried, so a wrong guess costs only the name."""
+"""Causes of a 400: none is retried, so a wrong guess only gives the wrong name."""
 
 SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRASH}
-"""What names made of several words may mean: `GenServer` is not a server that exited."""
+"""Meanings of names made of several words: `GenServer` is not a server that exited."""
 
 
 def read_concept(
@@ -400,9 +400,9 @@ def _closest(folded: str, concept: Concept) -> str | None:
 
 
 def _first(block: str, text: str) -> list[re.Match[str]]:
-    found = []
+    hits = []
     for match in _pattern(block).finditer(text):
-        found.append(match)
-        if len(found) >= MAX_HITS:
+        hits.append(match)
+        if len(hits) >= MAX_HITS:
             break
-    return found
+    return hits

@@ -57,8 +57,10 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
 
 def decide(evidence: Evidence) -> Verdict:
     """Return the verdict on the evidence. Total: what no rule matches is `unknown`."""
-    found = next((found for rule in RULES if (found := rule(evidence)) is not None), None)
-    finding = reconsidered(found, evidence)
+    conclusion = next(
+        (conclusion for rule in RULES if (conclusion := rule(evidence)) is not None), None
+    )
+    finding = reconsidered(conclusion, evidence)
     return conclude(finding or Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
 
 
@@ -66,7 +68,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     """Fill in what does not depend on the rule that decided: waits, ids, retryability."""
     waits = read_waits(evidence)
     defaults = DEFAULTS[finding.type]
-    wanted = defaults.retryable if finding.retryable is None else finding.retryable
+    retryable = defaults.retryable if finding.retryable is None else finding.retryable
     too_long = (waits.retry_after_seconds or 0) > MAX_AUTO_WAIT_SECONDS
     refused = _retry_refused(evidence)
     ending = finding.ending
@@ -76,7 +78,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     return Verdict(
         type=finding.type,
         rule=finding.rule,
-        retryable=wanted and not too_long and not refused,
+        retryable=retryable and not too_long and not refused,
         refused=refused or finding.retryable is False,
         reason=finding.reason or read_reason(finding.type, evidence),
         origin=finding.origin or defaults.origin,

@@ -26,7 +26,7 @@ class ProcessEnding(msgspec.Struct, frozen=True):
 
 
 class Conclusion(msgspec.Struct, frozen=True):
-    """What one rule concluded, before waits, ids and the type's defaults are filled in."""
+    """The conclusion of one rule, before waits, ids and the type's defaults are filled in."""
 
     type: ErrorType
     rule: str
@@ -37,7 +37,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 
 
 class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's process ended, or that it did not.
+    """The end of an agent's process, or the fact that it still runs.
 
     `exit_signal` is a signal number. `alive` means that it still runs but makes no progress.
     """
@@ -92,7 +92,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a failure was, and which rule said so.
+    """The classification of a failure, and the rule that decided it.
 
     `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
     `core.failure.wording.compose` redacts and cuts it. `action` is what a person can do, if the

@@ -36,8 +36,8 @@ _LAST_LINE = r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout)
 
 def status_in(text: str) -> int | None:
     """Return the first HTTP error status in prose, in any of the ways in which SDKs write it."""
-    found = _STATUS.search(text)
-    return int(next(group for group in found.groups() if group)) if found else None
+    match = _STATUS.search(text)
+    return int(next(group for group in match.groups() if group)) if match else None
 
 
 def identifiers(text: str) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def traceback_class(text: str) -> str:
     if _TRACEBACK not in text:
         return ""
     for line in reversed(text.splitlines()[-40:]):
-        found = re.match(_LAST_LINE, line)
-        if found:
-            name = found.group(1)
+        match = re.match(_LAST_LINE, line)
+        if match:
+            name = match.group(1)
             return name if "." in name else f"builtins.{name}"
     return ""

@@ -156,12 +156,12 @@ def signal_number(signal: object) -> int | None:
 
 def _add_chain(collector: Collector, error: BaseException) -> None:
     collector.raiser = _raiser_of(error)
-    seen: set[int] = set()
+    visited: set[int] = set()
     current: BaseException | None = error
     for _ in range(MAX_CHAIN):
-        if current is None or id(current) in seen:
+        if current is None or id(current) in visited:
             return
-        seen.add(id(current))
+        visited.add(id(current))
         _add_exception(collector, current)
         current = _next_in_chain(current)
 

@@ -1,8 +1,8 @@
 """Failure types guessed from the words of a text, each with weights for or against some types.
 
 Used for prose that matches no table. The weights are learnt from the labelled failures of the tests
-(`benchmarks/lexicon.py` writes `weights.py`); nobody edits them by hand. A guess decides only where
-no rule does, and overrules only rules that guess as well.
+(`benchmarks/lexicon.py` writes `weights.py`); nobody edits them by hand. A guess decides only if
+no rule does, and overrules only rules that are guesses too.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ MAX_CHARS = 3000
 STEM_CHARS = 6
 """A word counts by its beginning: `exceeded` and `exceeds` are one, in most languages."""
 
-MIN_KNOWN = 3
-"""Fewer words say nothing together that a rule would not have seen."""
+MIN_STEMS = 3
+"""Fewer words add nothing that a rule would not have matched."""
 
 MAX_SHOWN = 3
 LEAST_SHARE = 0.6
-"""Below it a guess that nothing else supports is none."""
+"""Below it, a guess without other support is dropped."""
 
 RETRY_SHARE = 0.85
-"""Below it such a guess names a type, and asks for no retry."""
+"""Below it, such a guess names a type but allows no retry."""
 
 OVERRULED_AT = {"concept": 20, "status": 20, "text": 55, "weak": 55, "word": 55}
 """Kinds of rules that guess as well: how many times likelier than theirs another type must be."""
@@ -47,13 +47,13 @@ def _words(block: str) -> frozenset[str]:
     return frozenset(block.split())
 
 
-_SAYS_NOTHING = _words("""
+_STOP_WORDS = _words("""
     the is was are be been an in on of to and or for at by as it its this that these with from you
     your we our us they their has have had will would which what there so than then do does did
     can could may might please if when while any all other some into out up via per type kind code
     message status error exception name true false null none rpc aio not ll ve re don doesn isn
 """)
-"""Words of any sentence, and the names of fields."""
+"""Words that occur in any sentence, and the names of fields."""
 
 
 class Guess(msgspec.Struct, frozen=True):
@@ -81,70 +81,72 @@ class Guess(msgspec.Struct, frozen=True):
 
 def stems(evidence: Evidence) -> frozenset[str]:
     """Return the stems of all the words in the evidence, wherever they occur."""
-    told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
-    plain = spelled_out(_pattern(_ADDRESS).sub(" ", told))
+    text = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
+    plain = spelled_out(_pattern(_ADDRESS).sub(" ", text))
     words = _pattern(_WORD).findall(plain)
-    found = {word[:STEM_CHARS] for word in words if word not in _SAYS_NOTHING}
+    stemmed = {word[:STEM_CHARS] for word in words if word not in _STOP_WORDS}
     if evidence.status is not None:
-        found.add(str(evidence.status))
-    return frozenset(found)
+        stemmed.add(str(evidence.status))
+    return frozenset(stemmed)
 
 
 def guess(evidence: Evidence) -> Guess | None:
     """Return the type that the words suggest, or `None` if too few are known."""
     table = weights()
-    known = [stem for stem in stems(evidence) if stem in table]
-    if len(known) < MIN_KNOWN:
+    weighted = [stem for stem in stems(evidence) if stem in table]
+    if len(weighted) < MIN_STEMS:
         return None
-    scale = 1 / (TENTHS * math.sqrt(len(known)))
+    scale = 1 / (TENTHS * math.sqrt(len(weighted)))
     scores = {kind: bias / TENTHS for kind, bias in BIASES.items()}
-    for stem in known:
+    for stem in weighted:
         for kind, weight in table[stem].items():
             scores[kind] += weight * scale
     top = max(scores.values())
     powers = {kind: math.exp(score - top) for kind, score in scores.items()}
     total = sum(powers.values())
     best = max(scores, key=scores.__getitem__)
-    telling = sorted(known, key=lambda stem: (-table[stem].get(best, 0), stem))
+    ranked = sorted(weighted, key=lambda stem: (-table[stem].get(best, 0), stem))
     return Guess(
         best,
         {kind: power / total for kind, power in powers.items()},
-        tuple(stem for stem in telling[:MAX_SHOWN] if table[stem].get(best, 0) > 0),
+        tuple(stem for stem in ranked[:MAX_SHOWN] if table[stem].get(best, 0) > 0),
     )
 
 
 def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion | None:
     """Return the finding, or the words' guess if there is no finding or it is a guess too."""
     if finding is None:
-        told = guess(evidence)
-        return None if told is None else unaided(told)
+        suggestion = guess(evidence)
+        return None if suggestion is None else unaided(suggestion)
     needed = _doubt_of(finding)
-    told = guess(evidence) if needed and evidence.text else None
-    if told is None or not overrules(told, finding, needed):
+    suggestion = guess(evidence) if needed and evidence.text else None
+    if suggestion is None or not overrules(suggestion, finding, needed):
         return finding
-    return _conclusion(told, retried=told.share >= RETRY_SHARE or _is_retried(finding.type))
+    return _conclusion(
+        suggestion, retried=suggestion.share >= RETRY_SHARE or _is_retried(finding.type)
+    )
 
 
-def unaided(told: Guess) -> Conclusion | None:
+def unaided(suggestion: Guess) -> Conclusion | None:
     """Return the conclusion of a guess alone; it allows a retry only if it is nearly certain."""
-    if told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
+    if suggestion.share < LEAST_SHARE or suggestion.type is ErrorType.UNKNOWN:
         return None
-    return _conclusion(told, retried=told.share >= RETRY_SHARE)
+    return _conclusion(suggestion, retried=suggestion.share >= RETRY_SHARE)
 
 
-def overrules(told: Guess, finding: Conclusion, needed: float) -> bool:
+def overrules(suggestion: Guess, finding: Conclusion, needed: float) -> bool:
     """Return whether a guess overrules a finding; it never allows a retry that the finding forbids.
 
     Args:
-        told: The guess.
+        suggestion: The guess.
         finding: What a rule found.
         needed: How many times likelier the guess must be.
     """
-    if told.type is ErrorType.UNKNOWN or told.share < LEAST_SHARE:
+    if suggestion.type is ErrorType.UNKNOWN or suggestion.share < LEAST_SHARE:
         return False
-    if _is_retried(told.type) and not _is_retried(finding.type):
+    if _is_retried(suggestion.type) and not _is_retried(finding.type):
         return False
-    return told.times_likelier_than(finding.type) >= needed
+    return suggestion.times_likelier_than(finding.type) >= needed
 
 
 def _doubt_of(finding: Conclusion) -> float:
@@ -155,10 +157,12 @@ def _doubt_of(finding: Conclusion) -> float:
     return OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind, 0)
 
 
-def _conclusion(told: Guess, *, retried: bool) -> Conclusion:
-    unsure = _is_retried(told.type) and (told.type is ErrorType.AGENT_CRASH or not retried)
-    rule = f"guess:{','.join(told.words)}"
-    return Conclusion(told.type, rule, retryable=False if unsure else None)
+def _conclusion(suggestion: Guess, *, retried: bool) -> Conclusion:
+    unsure = _is_retried(suggestion.type) and (
+        suggestion.type is ErrorType.AGENT_CRASH or not retried
+    )
+    rule = f"guess:{','.join(suggestion.words)}"
+    return Conclusion(suggestion.type, rule, retryable=False if unsure else None)
 
 
 def _is_retried(kind: ErrorType) -> bool:

@@ -52,13 +52,13 @@ def _pattern(source: str) -> re.Pattern[str]:
 
 def _without(page: str, name: str) -> str:
     """Return the page without these elements; an unclosed one extends to the end."""
-    lower, kept, at = page.lower(), [], 0
+    lower, pieces, at = page.lower(), [], 0
     if len(lower) != len(page):  # a letter whose lower case is two characters
         return page
     while (start := lower.find(f"<{name}", at)) >= 0:
-        kept.append(page[at:start])
+        pieces.append(page[at:start])
         end = lower.find(f"</{name}", start)
         if end < 0:
-            return "".join(kept)
+            return "".join(pieces)
         at = end
-    return "".join((*kept, page[at:]))
+    return "".join((*pieces, page[at:]))

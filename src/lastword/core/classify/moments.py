@@ -102,10 +102,10 @@ def _parse_date(text: str) -> int | None:
 
 def _http_date(text: str) -> datetime | None:
     """Parse `Fri, 31 Dec 1999 23:59:59 GMT`; importing `email.utils` would cost 20 ms."""
-    found = _HTTP_DATE.fullmatch(text)
-    if found is None:
+    match = _HTTP_DATE.fullmatch(text)
+    if match is None:
         return None
-    day, month, *rest = found.groups()
+    day, month, *rest = match.groups()
     year, hour, minute, second = map(int, rest)
     month_number = _MONTHS.index(month) // 3 + 1
     return datetime(year, month_number, int(day), hour, minute, min(second, 59), tzinfo=UTC)

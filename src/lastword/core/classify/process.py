@@ -105,7 +105,7 @@ _START_SIGNS = (
         *("can't open file", "cannot find the path specified"),
     )),
 )  # fmt: skip
-"""What keeps a program from running at all, until somebody repairs the installation."""
+"""Reasons why a program cannot run until its installation is repaired."""
 
 
 def read_start_failure(words: str) -> str | None:
@@ -156,8 +156,8 @@ _EXIT_CODE = (
 
 def exit_code_in(folded: str) -> int | None:
     """Return the exit code that prose states: `process exited with code 143`."""
-    found = re.search(_EXIT_CODE, folded)
-    return int(found.group(1)) if found else None
+    match = re.search(_EXIT_CODE, folded)
+    return int(match.group(1)) if match else None
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from lastword.core.classify.evidence import Verdict
 
 MAX_WORDS_CHARS = 600
-"""What an error says in words, its body aside. The longest that was seen has 470."""
+"""The most characters of an error without its body. The longest one observed has 470."""
 
 MAX_LABELS = 3
 _MAX_LINES = 8
 _SENTENCE_CHARS = 200
 
-TOLD = frozenset({
+MODEL_CALL_ERRORS = frozenset({
     ErrorType.RATE_LIMIT,
     ErrorType.BUDGET,
     ErrorType.PROVIDER_UNAVAILABLE,
@@ -43,7 +43,7 @@ TOLD = frozenset({
     ErrorType.TIMEOUT,
     ErrorType.NETWORK,
 })  # fmt: skip
-"""What fails between an agent and its model: a crash or a bug in prose may be anything's."""
+"""Failures between an agent and its model: a crash or bug in prose may be another program's."""
 
 _GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""
@@ -84,27 +84,27 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
             message must describe one particular failure by a body, an address, an id, a limit or a
             word to the user.
     """
-    told = text.strip()
-    if not told or len(told) > MAX_PROSE_CHARS:
+    stripped = text.strip()
+    if not stripped or len(stripped) > MAX_PROSE_CHARS:
         return None
-    parts = _split(told)
+    parts = _split(stripped)
     if parts is None or not _is_error(parts) or _is_answer(parts):
         return None
-    verdict = decide(gather.from_text(told))
-    if verdict.type not in TOLD or not _names_itself(parts, verdict):
+    verdict = decide(gather.from_text(stripped))
+    if verdict.type not in MODEL_CALL_ERRORS or not _names_itself(parts, verdict):
         return None
     return verdict if spoken_for or _happened(parts, verdict) else None
 
 
-def _split(told: str) -> _Parts | None:
+def _split(text: str) -> _Parts | None:
     """Return the message in its parts, or `None` if it has more words than an error."""
-    words, body = told, ""
-    page = forms.PAGE.search(told)
-    start, end = told.find("{"), told.rfind("}")
+    words, body = text, ""
+    page = forms.PAGE.search(text)
+    start, end = text.find("{"), text.rfind("}")
     if page is not None:
-        words, body = told[: page.start()], told[page.start() :]
-    elif 0 <= start < end and forms.BODY_KEY.search(told, start, end):
-        words, body = f"{told[:start]} {told[end + 1 :]}", told[start : end + 1]
+        words, body = text[: page.start()], text[page.start() :]
+    elif 0 <= start < end and forms.BODY_KEY.search(text, start, end):
+        words, body = f"{text[:start]} {text[end + 1 :]}", text[start : end + 1]
     words = forms.STACK_LINE.sub("", words).strip()
     if len(words) > MAX_WORDS_CHARS or words.count("\n") >= _MAX_LINES:
         return None
@@ -132,7 +132,7 @@ def _is_error(parts: _Parts) -> bool:
     """Return whether it begins like an error, or is a sentence about a failed call."""
     if flattened(parts.words).rstrip(".") in forms.WHOLE or forms.BROKEN.match(parts.words):
         return True
-    if forms.TOLD_OF.match(parts.words):
+    if forms.REPORTED.match(parts.words):
         return False
     if parts.kind:
         return _goes_on_as_error(parts)
@@ -157,7 +157,7 @@ def _goes_on_as_error(parts: _Parts) -> bool:
     if parts.kind == "name":
         return normalise(parts.head) not in BUILTINS
     if parts.kind == "word":
-        return forms.SAYS.match(parts.rest) is not None
+        return forms.SENTENCE_START.match(parts.rest) is not None
     if parts.kind == "errno":
         return True
     reason = forms.REASON.match(parts.rest)

@@ -13,7 +13,7 @@ from lastword.core.classify.text import names
 # --- how an error begins -------------------------------------------------------------------------
 
 _STATUS = r"(?:40[0-589]|413|42[2459]|498|50[0-4]|52[0-9]|530)(?![\w%-]|[.,]\d)"
-"""What a model's API or its gateway answers with."""
+"""Error words of a model's API or its gateway."""
 
 _NAME = (
     r"(?:(?:[A-Za-z_]\w{0,40}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Timeout|TimedOut"
@@ -54,7 +54,7 @@ CALL = re.compile(
     r"|agent|authenticate|endpoint|chat|request|operation)\b",
     re.IGNORECASE,
 )
-"""What fails, where a label or a sentence says so: an upload or a build is not a model call."""
+"""Words of a label or sentence about a model call, rather than an upload or a build."""
 
 OPENS = re.compile(r"[A-Z\[]|unexpected status|exceeded retry|server |upstream |error |request ")
 FAILED = re.compile(
@@ -73,7 +73,7 @@ WHOLE = frozenset({
     *("fetch failed", "typeerror: fetch failed", "connection error", "network error"),
     *("socket hang up", "terminated", "premature close", "other side closed"),
 })  # fmt: skip
-"""What transports write, and nothing else."""
+"""Messages that only transports write."""
 
 BROKEN = re.compile(
     r"(?:stream|connection|response|socket) (?:disconnected|closed|reset|lost|interrupted|aborted)"
@@ -81,7 +81,7 @@ BROKEN = re.compile(
     r"[^\n]{0,60}?(?:error|fail|exception|timeout|econn)",
     re.IGNORECASE,
 )
-"""How a sentence of a transport begins, with its cause behind it."""
+"""The beginning of a transport's sentence, which its cause follows."""
 
 # --- how it continues ----------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ FOLLOWS = re.compile(
 )
 """What follows a status: neither what it counts (`404 files`) nor a verb."""
 
-SAYS = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
+SENTENCE_START = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
 """What follows a word made for machines: a sentence, not a value as in YAML."""
 
 BODY_KEY = re.compile(
@@ -127,7 +127,7 @@ PACKAGED = re.compile(rf"(?:[a-z_]\w{{0,40}}(?:\.|::)){{1,8}}{_NAME}: \S", re.AS
 """An exception as a program prints it: with its package, and with a message."""
 
 SENTENCE = re.compile(r" (?:[45]\d\d )?[A-Z][\w']*(?: [\w'`./:(-]\S*){3}")
-"""What SDKs put behind a status: the provider's own sentence."""
+"""The provider's own sentence, which SDKs put after a status."""
 
 NEAR = re.compile(
     r"\b(?:api|models?|llm|provider|openai|anthropic|claude|gemini|completions?|inference)",
@@ -137,7 +137,7 @@ ANYBODYS = names("""
     TimeoutError ConnectionError ConnectionRefusedError ConnectionResetError BrokenPipeError
     HTTPError FetchError RequestError AxiosError NotFoundError ValidationError PermissionError
     Timeout ConnectionAbortedError SSLError NetworkError HttpError""")
-"""What any program may have run into, and not only an agent that called its model."""
+"""Errors of any program, not only of an agent that called its model."""
 
 # --- what only answers have ----------------------------------------------------------------------
 
@@ -147,12 +147,12 @@ MARKED_UP = re.compile(
     r"|^[Cc]ontent-[Tt]ype:|^[Rr]etry-[Aa]fter:",
     re.MULTILINE,
 )
-TOLD_OF = re.compile(
+REPORTED = re.compile(
     r"(?:the|your|this|that|it|a|an(?! error occurred \()|its|one|some|if|when|because|since|yes|no"
     r"|so|and|but)\b",
     re.IGNORECASE,
 )
-"""How one begins that tells of a failure; the error itself has no article."""
+"""The beginning of a sentence about a failure; the error itself has no article."""
 
 GLOSS = re.compile(
     r"[^:]{0,40}: (?:the|a|an|your|this|it|you|one|some) "
@@ -161,7 +161,7 @@ GLOSS = re.compile(
     r"|move|raises?|re-?raise|reduce|retry(?! (?:after|in|later))|return|set|skip|stop|support|test"
     r"|treat|use|wait|wrap|subclass|base|inherits|default|is|yes,?|no,?) "
 )
-"""How a definition continues, or the subject of a commit: `TimeoutError: raise the limit`."""
+"""The rest of a definition or of a commit's subject: `TimeoutError: raise the limit`."""
 
 GOES_ON = re.compile(rf"{REASON.pattern}[ ,]+(?!for (?:url|https?)\b|please\b)[^\W\d_A-Z]")
 """`401 Unauthorized means`, in any language."""

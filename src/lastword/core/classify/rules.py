@@ -192,8 +192,8 @@ def model_denied(evidence: Evidence) -> Conclusion | None:
         return None
     if tokens.STRONG[ErrorType.AUTH] & {*evidence.tokens, *evidence.words}:
         return None
-    found = _pattern(_MODEL_DENIED).search(evidence.folded)
-    return Conclusion(ErrorType.MODEL_NOT_FOUND, f"message:{found[1]} .. model") if found else None
+    match = _pattern(_MODEL_DENIED).search(evidence.folded)
+    return Conclusion(ErrorType.MODEL_NOT_FOUND, f"message:{match[1]} .. model") if match else None
 
 
 def strong(evidence: Evidence) -> Conclusion | None:
@@ -247,7 +247,7 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
-    """The same words, found in prose."""
+    """The same words in prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES - _outranked(evidence.status)
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
@@ -291,13 +291,13 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
     code = evidence.rpc_code
     if code is None:
         return None
-    # An agent's own code counts for that agent, and if nobody said which agent it was.
+    # An agent's own code counts for that agent, and also if the agent is unknown.
     key = agent_key(evidence.agent)
     own = (types for agent, types in AGENT_RPC_TYPES.items() if key in {None, agent})
-    known = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
-    if known is None or _is_internal_error(evidence):
+    row = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
+    if row is None or _is_internal_error(evidence):
         return None
-    kind, reason, origin = known
+    kind, reason, origin = row
     return Conclusion(kind, f"rpc:{code}", reason, origin=origin)
 
 
@@ -326,9 +326,9 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
         part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
         if part is not None:
             return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
-    told = evidence.folded.removeprefix("typeerror: ")
-    reason = transport.EXACT_MESSAGES.get(told)
-    return Conclusion(ErrorType.NETWORK, f"transport:{told}", reason) if reason else None
+    folded = evidence.folded.removeprefix("typeerror: ")
+    reason = transport.EXACT_MESSAGES.get(folded)
+    return Conclusion(ErrorType.NETWORK, f"transport:{folded}", reason) if reason else None
 
 
 def weak_words(evidence: Evidence) -> Conclusion | None:
@@ -408,16 +408,16 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
     blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
     if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
-    found = read_concept(evidence.folded, BLAMED)
-    return Conclusion(found[0], f"concept:{found[1]}") if found else None
+    match = read_concept(evidence.folded, BLAMED)
+    return Conclusion(match[0], f"concept:{match[1]}") if match else None
 
 
 def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, if nothing else is left."""
-    found = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
-    if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
+    match = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
+    if match is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
-    kind, rule = found[0], f"concept:{found[1]}"
+    kind, rule = match[0], f"concept:{match[1]}"
     return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Conclusion(kind, rule)
 
 
@@ -430,8 +430,8 @@ def builtin(evidence: Evidence) -> Conclusion | None:
     if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     # Most agents send every failure with this code.
-    says_nothing = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
-    if says_nothing or _is_internal_error(evidence):
+    is_empty = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
+    if is_empty or _is_internal_error(evidence):
         return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
     return None
 

@@ -70,7 +70,7 @@ AGENT_SENTENCES = {
     for row in agents.ROWS
     for parts, (kind, reason) in row.sentences.items()
 }
-"""The same by parts of a sentence, each of which must stand in the text."""
+"""The same by parts of a sentence, all of which the text must contain."""
 
 
 def type_of_status(status: int) -> ErrorType:

@@ -79,15 +79,15 @@ def _raised(block: list[str]) -> dict[str, Any] | None:
     for number, line in enumerate(block):
         if not line or line[0] in " \t":
             continue
-        found = _CLASS_LINE.match(line)
-        if found is None:
+        match = _CLASS_LINE.match(line)
+        if match is None:
             return None
-        message = [found.group(3) or ""]
+        message = [match.group(3) or ""]
         for more in block[number + 1 : number + MAX_MESSAGE_LINES]:
             if more.startswith((_DIRECT_CAUSE, _CONTEXT)):
                 break
             message.append(more)
-        return {"class": _dotted(found.group(1)), "message": "\n".join(message).strip()}
+        return {"class": _dotted(match.group(1)), "message": "\n".join(message).strip()}
     return None
 
 
@@ -99,13 +99,13 @@ def _dotted(name: str) -> str:
 def _lone_line(text: str) -> dict[str, Any] | None:
     """Read `openai.RateLimitError: Error code: 429 - ...`, as found in a log or a `repr`."""
     first, _, rest = text.partition("\n")
-    found = _CLASS_LINE.match(first[:2000]) if not first.startswith("Error:") else None
-    if found is None or not re.search(rf"{_ENDS_LIKE_ONE}$", found.group(1)):
+    match = _CLASS_LINE.match(first[:2000]) if not first.startswith("Error:") else None
+    if match is None or not re.search(rf"{_ENDS_LIKE_ONE}$", match.group(1)):
         return None
-    if "." not in found.group(1) and not _PYTHON_ONLY.fullmatch(found.group(1)):
+    if "." not in match.group(1) and not _PYTHON_ONLY.fullmatch(match.group(1)):
         return None
-    message = f"{first[found.start(3) :] if found.group(3) else ''}\n{rest}".strip()
-    return _record({"class": _dotted(found.group(1)), "message": message}, [])
+    message = f"{first[match.start(3) :] if match.group(3) else ''}\n{rest}".strip()
+    return _record({"class": _dotted(match.group(1)), "message": message}, [])
 
 
 def read_java_script(text: str) -> dict[str, Any] | None:
@@ -123,15 +123,17 @@ def read_java_script(text: str) -> dict[str, Any] | None:
     if top is None:
         return None
     causes: list[dict[str, Any]] = []
-    said = [lines[title].strip()[top.start(3) :] if top.group(3) else ""]
+    message_lines = [lines[title].strip()[top.start(3) :] if top.group(3) else ""]
     for line in lines[title + 1 :]:
         cause = _CAUSE.match(line)
         if cause is not None and len(causes) < MAX_CAUSES:
             name, code, message = cause.groups()
             causes.append({"class": name or "", "message": message, "code": code})
-        elif not _FRAME.match(line) and len(said) < MAX_MESSAGE_LINES and line.strip(" {}^"):
-            said.append(line.strip())
-    record = _record({"class": top.group(1), "message": "\n".join(said).strip()}, causes)
+        elif (
+            not _FRAME.match(line) and len(message_lines) < MAX_MESSAGE_LINES and line.strip(" {}^")
+        ):
+            message_lines.append(line.strip())
+    record = _record({"class": top.group(1), "message": "\n".join(message_lines).strip()}, causes)
     return record | ({"code": top.group(2)} if top.group(2) else {})
 
 

@@ -40,18 +40,18 @@ _PER_CENT = 100
 _PIPED_MOMENT = re.compile(r"limit reached\|(\d{10})\b")
 _ANTHROPIC_RESET = r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset"
 
-_ASKED = r"""
+_REQUEST = r"""
     \b(?:try(?:ing)?\ again | retry(?:ing)?(?:\ again)? | resets? | wait(?:ing)?
        | available\ again | replenished | renews? | refills? | cooldown) (?:\ your\ request)?
 """
 _TEXT_WAIT = re.compile(
     rf"""
-    {_ASKED} (?:\ (?:in|after|for))? (?:\ (?:about|approximately|at\ least))? [ :~]{{1,2}}
+    {_REQUEST} (?:\ (?:in|after|for))? (?:\ (?:about|approximately|at\ least))? [ :~]{{1,2}}
     ((?:\d{{1,9}}(?:\.\d{{1,12}})?\ ?{UNIT}(?:,?\ and\ |,\ |\ )?){{1,5}}) (?![a-z0-9])
     |
-    {_ASKED} \ (?:in|after)\ ((?:\d{{1,4}}\.)?\d{{1,3}}:\d\d:\d\d)
+    {_REQUEST} \ (?:in|after)\ ((?:\d{{1,4}}\.)?\d{{1,3}}:\d\d:\d\d)
     |
-    {_ASKED} \ (?:in|after)\ (\d{{1,9}}(?:\.\d{{1,12}})?)
+    {_REQUEST} \ (?:in|after)\ (\d{{1,9}}(?:\.\d{{1,12}})?)
     (?![\w:/-] | \.\d | \ (?:am|pm|times?|more|attempts?|retries)\b)
     """,
     re.VERBOSE | re.ASCII,
@@ -60,7 +60,7 @@ _TEXT_WAIT = re.compile(
 
 
 _OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
-"""What follows an amount where it is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
+"""The text after an amount that is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -180,20 +180,20 @@ def _text_wait(folded: str) -> Wait | None:
 
 def wait_in_text(folded: str) -> float | None:
     """Return the wait that prose (lower case, single spaces) asks for, if it names one."""
-    for found in _TEXT_WAIT.finditer(folded):
-        if _is_own_retry(folded, found):
+    for match in _TEXT_WAIT.finditer(folded):
+        if _is_own_retry(folded, match):
             continue
-        amount = found.group(1) or found.group(2) or found.group(3)
+        amount = match.group(1) or match.group(2) or match.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
         if seconds is not None:
             return seconds
     return None
 
 
-def _is_own_retry(folded: str, found: re.Match[str]) -> bool:
+def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
     """Return whether this is an agent's word on its own next try, which no server asked for."""
-    goes_on = found.group().startswith(("retrying", "trying"))
-    return goes_on and re.compile(_OWN_RETRY).match(folded, found.end()) is not None
+    goes_on = match.group().startswith(("retrying", "trying"))
+    return goes_on and re.compile(_OWN_RETRY).match(folded, match.end()) is not None
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:

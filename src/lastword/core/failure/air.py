@@ -88,8 +88,8 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
         failure_id: the id shared by every record of one turn.
         revision: the number of this record within the turn, counted from 1.
     """
-    told = error.detail.get("text") if error.detail else None
-    says_something = isinstance(told, str) and told.lower() not in EMPTY_MESSAGES
+    text = error.detail.get("text") if error.detail else None
+    has_text = isinstance(text, str) and text.lower() not in EMPTY_MESSAGES
     return _meta(
         {
             "id": failure_id,
@@ -97,7 +97,7 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
             "category": CATEGORIES[error.type],
             "severity": "error",
             "title": error.message,
-            "details": told if says_something else None,
+            "details": text if has_text else None,
             # The convention leaves this word open. We send the type, which the category blurs.
             "reason": error.type.value,
             "actions": _actions(error),
@@ -123,8 +123,8 @@ def warning_meta(
 
 
 def _meta(record: dict[str, Any]) -> dict[str, Any]:
-    known = {key: value for key, value in record.items() if value is not None}
-    return {"jetbrains": {"air": {"version": VERSION, SESSION_FAILURE: known}}}
+    members = {key: value for key, value in record.items() if value is not None}
+    return {"jetbrains": {"air": {"version": VERSION, SESSION_FAILURE: members}}}
 
 
 def _actions(error: AgentError) -> list[str]:

@@ -18,7 +18,7 @@ _UNITS = {
 }
 
 EXAMPLES = "such as 30 (seconds), 90s, 5m or 1h"
-"""What an error message shows of them."""
+"""Example durations for an error message."""
 
 
 def seconds_of(text: str, unit: str = "s") -> float | None:

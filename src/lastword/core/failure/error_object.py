@@ -9,14 +9,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.failure.quoting import telling
+from lastword.core.failure.quoting import without_empty_lead
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, AgentError, ErrorType
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.redact.redactor import Redactor
 
-KEPT_CODES = frozenset(
+RECOGNISED_CODES = frozenset(
     {
         acp.AUTH_REQUIRED,
         -32001,
@@ -25,10 +25,10 @@ KEPT_CODES = frozenset(
         acp.INVALID_PARAMS,
     }
 )
-"""An agent's own codes that clients already act on."""
+"""An agent's own codes that clients already act on, and which are therefore kept."""
 
 EMPTY_MESSAGES = frozenset({"", "internal error", "error", "unknown error"})
-"""Messages that say nothing; ours takes their place."""
+"""Messages without information, which ours replaces."""
 
 MAX_FRAME_BYTES = 60 * 1024
 """Emacs and Neovim clients slow down or break on longer lines."""
@@ -37,15 +37,15 @@ _ROOM_FOR_ENVELOPE = 2 * 1024
 
 
 class Details(StrEnum):
-    """What a client does with `data.details`."""
+    """A client's use of `data.details`."""
 
     KEPT = "kept"
-    """It reads the message: the agent's own details stay what they are."""
+    """It reads the message, so the agent's own details stay unchanged."""
     TOLD = "told"
-    """It shows `details` in the message's place: our sentence comes first there."""
+    """It shows `details` instead of the message, so our sentence comes first there."""
     ALONE = "alone"
-    """It shows `details` where that is all of a prompt's error of the code -32603, and appends any
-    other `data` to the message as it came."""
+    """It shows `details` if a prompt's error with the code -32603 has nothing else, and otherwise
+    appends the raw `data` to the message."""
 
 
 class SentError:
@@ -96,14 +96,14 @@ def error_object(  # noqa: PLR0913 - six options is our own limit
     code = _code(error, sent, had_output=had_output, can_login=can_login)
     message = (sent.message if sent else "") or error.message
     if details is Details.ALONE:
-        told = _full_text(error, sent)
-        code = acp.INTERNAL_ERROR if code == acp.DO_NOT_RESEND else code  # it resends on none
+        text = _full_text(error, sent)
+        code = acp.INTERNAL_ERROR if code == acp.DO_NOT_RESEND else code  # it never resends
         if code != acp.INTERNAL_ERROR or not is_prompt:
-            return {"code": code, "message": told[:MAX_MESSAGE_CHARS]}
-        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": {"details": told}}
+            return {"code": code, "message": text[:MAX_MESSAGE_CHARS]}
+        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": {"details": text}}
     data = dict(sent.data) if sent else {}
     if details is Details.TOLD:
-        data["details"] = _full_text(error, sent, said=data.get("details"))
+        data["details"] = _full_text(error, sent, quote=data.get("details"))
     elif not isinstance(data.get("details"), str) or not data["details"]:
         data["details"] = error.message if sent else message
     if not data.get("errorKind"):
@@ -118,7 +118,7 @@ def typed_payload(error: AgentError) -> dict[str, Any]:
 
 
 def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_login: bool) -> int:
-    if sent is not None and sent.code in KEPT_CODES:
+    if sent is not None and sent.code in RECOGNISED_CODES:
         return sent.code
     if error.type is ErrorType.AUTH:
         fresh = can_login and not had_output
@@ -128,17 +128,17 @@ def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_lo
     return acp.INTERNAL_ERROR
 
 
-def _full_text(error: AgentError, sent: SentError | None, *, said: object = None) -> str:
+def _full_text(error: AgentError, sent: SentError | None, *, quote: object = None) -> str:
     """Return one text for a client that shows nothing else: our sentence, then the provider's."""
-    if not isinstance(said, str):
-        said = error.detail.get("text") if error.detail else None
-    if not isinstance(said, str) and sent is not None:
-        said = sent.message
-    said = telling(said) if isinstance(said, str) else ""
+    if not isinstance(quote, str):
+        quote = error.detail.get("text") if error.detail else None
+    if not isinstance(quote, str) and sent is not None:
+        quote = sent.message
+    quote = without_empty_lead(quote) if isinstance(quote, str) else ""
     # A sentence of ours quotes without the backquotes.
-    if not said or said in error.message or said.replace("`", "") in error.message:
+    if not quote or quote in error.message or quote.replace("`", "") in error.message:
         return error.message
-    return f"{error.message} ({said[:MAX_MESSAGE_CHARS]})"
+    return f"{error.message} ({quote[:MAX_MESSAGE_CHARS]})"
 
 
 def _bounded(members: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Rung(StrEnum):
-    """How a failing turn ends, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
+    """The end of a failing turn, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
 
     TYPED = "typed"
     V2 = "v2"
@@ -98,7 +98,7 @@ CANCELLED_ERROR: dict[str, Any] = {
     "code": acp.REQUEST_CANCELLED,
     "message": "The prompt was cancelled.",
 }
-"""What answers a cancelled prompt in version 2."""
+"""The answer to a cancelled prompt in version 2."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -161,8 +161,8 @@ def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any]
         if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
             return None
         failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
-        told = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
-        return {"stopReason": acp.END_TURN, "_meta": told | meta}
+        air_meta = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
+        return {"stopReason": acp.END_TURN, "_meta": air_meta | meta}
     if rung is Rung.RESULT or client.stop_reason:
         return {"stopReason": acp.STOP_ERROR, "_meta": meta}
     return None
@@ -192,8 +192,8 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
         can_login=ending.can_login,
     )
     update = typed_update(ending.error, ending.session_id, dialect)
-    told = client.typed and not ending.announced and is_short(update)
-    out = [Outgoing(update)] if told else []
+    is_reported = client.typed and not ending.announced and is_short(update)
+    out = [Outgoing(update)] if is_reported else []
     out += _error_answers(ending, client)
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}

@@ -15,7 +15,7 @@ from lastword.core.failure.taxonomy import Action, ErrorType, Origin, Phase, Ret
 
 
 class ValueForm(Enum):
-    """How a value is written, and what a reader makes of it."""
+    """The form of a member's value, and how it is read."""
 
     SENTENCE = "a sentence"
     DETAIL = "an object"

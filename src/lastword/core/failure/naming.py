@@ -52,7 +52,7 @@ ORIGINS: dict[str, str] = {
     Origin.CLIENT: "the client's",
     Origin.LASTWORD: "lastword's",
 }
-"""Whose fault it was."""
+"""The origins of failures, in words."""
 
 CANCELLED_BY = {
     "user": "the user",
@@ -62,15 +62,15 @@ CANCELLED_BY = {
     "agent": "the agent",
     "lastword": "lastword",
 }
-"""Whose wish it was that a turn ended before its time."""
+"""Who ended a turn early."""
 
 _TOOL_PHASES = (Phase.AFTER_TOOL, Phase.TOOL_RUNNING)
 
 
 def plain(word: object, names: Mapping[str, str] | None = None) -> str:
     """Return a word in plain English, from the table or else without its underscores."""
-    known = str(word)
-    return (names or {}).get(known) or known.replace("_", " ")
+    text = str(word)
+    return (names or {}).get(text) or text.replace("_", " ")
 
 
 def retry_words(facts: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ MAX_OTHER_MEMBERS = 64
 """The most members outside the contract that are passed on."""
 
 STOP_REASON = "stopReason"
-"""The mark that a payload carries outside of a typed update, which says nothing more (`PAY-8`)."""
+"""The member that marks a payload outside of a typed update (`PAY-8`)."""
 
 _CLOSED_SETS = {
     member.name: member.words for member in MEMBERS if member.words and member.name != "type"
@@ -99,8 +99,8 @@ def payload_of(update: Mapping[str, Any]) -> dict[str, Any]:
     error = update.get("error")
     if isinstance(error, dict):
         return error
-    said = (update.get(key) for key in ("message", "text", "error"))
-    first = next((text for text in said if isinstance(text, str) and text.strip()), None)
+    texts = (update.get(key) for key in ("message", "text", "error"))
+    first = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     return {"message": first, "detail": update.get("raw")}
 
 
@@ -123,14 +123,14 @@ def read_to_forward(payload: Mapping[str, Any], redactor: Redactor) -> AgentErro
     reworded.
     """
     others = list(_other_members(payload))[:MAX_OTHER_MEMBERS]
-    kept = [name for name in payload if name in BY_NAME] + others
+    names = [name for name in payload if name in BY_NAME] + others
     scrubbed: dict[str, Any] = {}
-    for name in kept:
+    for name in names:
         scrubbed |= redactor.json({name: payload[name]})
     error = read_payload(scrubbed)
-    detail, said = error.detail, error.detail.get("text") if error.detail else None
-    if detail is not None and isinstance(said, str):
-        detail = detail | {"text": wording.without_forbidden(said)}
+    detail, text = error.detail, error.detail.get("text") if error.detail else None
+    if detail is not None and isinstance(text, str):
+        detail = detail | {"text": wording.without_forbidden(text)}
     return msgspec.structs.replace(
         error,
         message=wording.without_forbidden(error.message)[:MAX_MESSAGE_CHARS],
@@ -152,11 +152,11 @@ def _other_members(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bounded(members: dict[str, Any]) -> dict[str, Any]:
     """Return as many of these members as fit into the bound of a detail."""
-    kept: dict[str, Any] = {}
+    fitting: dict[str, Any] = {}
     for name, value in members.items():
-        if _fits(kept | {name: value}):
-            kept[name] = value
-    return kept
+        if _fits(fitting | {name: value}):
+            fitting[name] = value
+    return fitting
 
 
 def _sentence(value: object) -> str:
@@ -172,13 +172,13 @@ def _detail(value: object) -> dict[str, Any] | None:
         if _fits(value):
             return _well_formed(value)
         value = value.get("text")
-    said = _characters(value) if isinstance(value, str) else _digits(value)
-    if not said:
+    text = _characters(value) if isinstance(value, str) else _digits(value)
+    if not text:
         return None
-    detail = {"text": said}
+    detail = {"text": text}
     if _fits(detail):
         return detail
-    return {"text": to_bytes(said, MAX_DETAIL_BYTES - len('{"text":""}'))}
+    return {"text": to_bytes(text, MAX_DETAIL_BYTES - len('{"text":""}'))}
 
 
 def _fits(value: object) -> bool:
@@ -211,10 +211,10 @@ def _well_formed(members: dict[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(members, ensure_ascii=False)
         whole = _characters(text)
-        told: dict[str, Any] = members if whole == text else json.loads(whole)
+        readable: dict[str, Any] = members if whole == text else json.loads(whole)
     except (TypeError, ValueError, RecursionError):
         return members
-    return told
+    return readable
 
 
 def _digits(value: object) -> str | None:

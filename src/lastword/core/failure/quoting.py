@@ -16,7 +16,7 @@ MAX_CHARS = 8192
 # all took 2 ms of every start.
 _MESSAGE = r"""(?xs)["'](?:message|msg|error_msg|errorMessage|detail)["']\s{0,4}:\s{0,4}
     (?:"((?:[^"\\]|\\.){1,4000})" | '((?:[^'\\]|\\.){1,4000})')"""
-_SAYS_LITTLE = (
+_UNINFORMATIVE = (
     r"(?i)(?:internal (?:server )?error|error|unknown error|bad request|provider returned error"
     r"|upstream request failed|unsuccessful response|request failed)\.?"
 )
@@ -41,14 +41,16 @@ _RESET = (
 
 def innermost(text: str) -> str:
     """Return the message inside nested JSON and Python reprs; other text is returned unchanged."""
-    told = text[:MAX_CHARS]
+    inner = text[:MAX_CHARS]
     for _ in range(MAX_NESTING):
-        messages = [_unescaped(one or two) for one, two in re.findall(_MESSAGE, told)]
+        messages = [_unescaped(one or two) for one, two in re.findall(_MESSAGE, inner)]
         if not messages:
             break
-        telling = [said for said in messages if not re.fullmatch(_SAYS_LITTLE, said.strip())]
-        told = (telling or messages)[0]
-    return told
+        informative = [
+            message for message in messages if not re.fullmatch(_UNINFORMATIVE, message.strip())
+        ]
+        inner = (informative or messages)[0]
+    return inner
 
 
 def _unescaped(text: str) -> str:
@@ -63,10 +65,10 @@ def without_retry_advice(text: str) -> str:
 
 def stated_reset(text: str) -> str:
     """Return the reset time as the text gives it (`10:30pm (Europe/Berlin)`), or nothing."""
-    found = re.search(_RESET, " ".join(text[:MAX_CHARS].split()))
-    return found.group(1) if found else ""
+    match = re.search(_RESET, " ".join(text[:MAX_CHARS].split()))
+    return match.group(1) if match else ""
 
 
-def telling(text: str) -> str:
+def without_empty_lead(text: str) -> str:
     """Return the text without a leading "Internal error", which adds nothing to the rest."""
     return re.sub(_EMPTY_LEAD, "", text)

@@ -34,7 +34,7 @@ HEALED_BY_TIME = frozenset({ErrorType.RATE_LIMIT, ErrorType.PROVIDER_UNAVAILABLE
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy needs to know about a failure.
+    """The facts about a failure that the policy needs.
 
     Attributes:
         type: the type of the failure.
@@ -99,24 +99,24 @@ def next_wait(
     """
     if sum(tried) + max(tried) > limits.tries:
         return None
-    asked = requested_wait_seconds(failed, epoch_seconds)
-    if not (failed.retryable or (limits.sits_out and only_waits(failed, asked))):
+    requested = requested_wait_seconds(failed, epoch_seconds)
+    if not (failed.retryable or (limits.sits_out and only_waits(failed, requested))):
         return None
-    if asked is not None and (asked > limits.max_wait_seconds or asked == math.inf):
+    if requested is not None and (requested > limits.max_wait_seconds or requested == math.inf):
         return None
-    return wait_seconds(asked, len(tried), limits, roll=roll)
+    return wait_seconds(requested, len(tried), limits, roll=roll)
 
 
-def only_waits(failed: Failed, asked: float | None) -> bool:
+def only_waits(failed: Failed, requested: float | None) -> bool:
     """Return whether only the length of its wait keeps this failure from being retryable.
 
     That is so for a limit, or a service, whose wait is over 300 s, and for a used-up budget whose
-    next window has a known beginning. It is not so if the server refused, or if nobody knows how
-    long the wait is.
+    next window has a known beginning. It is not so if the server refused, or if the length
+    of the wait is unknown.
     """
-    if failed.retryable or failed.refused or asked is None or failed.type not in HEALED_BY_TIME:
+    if failed.retryable or failed.refused or requested is None or failed.type not in HEALED_BY_TIME:
         return False
-    return failed.type is ErrorType.BUDGET or asked > MAX_AUTO_WAIT_SECONDS
+    return failed.type is ErrorType.BUDGET or requested > MAX_AUTO_WAIT_SECONDS
 
 
 def requested_wait_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
@@ -129,13 +129,15 @@ def requested_wait_seconds(failed: Failed, epoch_seconds: float | None) -> float
     return left if left > 0 else None
 
 
-def wait_seconds(asked: float | None, failures: int, limits: RetryBounds, *, roll: float) -> float:
+def wait_seconds(
+    requested: float | None, failures: int, limits: RetryBounds, *, roll: float
+) -> float:
     """Return the wait after this many failures, including the first."""
     first, most = limits.first_wait_seconds, limits.max_wait_seconds
-    if asked is not None:
+    if requested is not None:
         jitter = min(_SERVER_JITTER_SECONDS, first)
         # Jitter only lengthens the wait, and never beyond the longest one.
-        return max(asked, min(asked + roll * jitter, most))
+        return max(requested, min(requested + roll * jitter, most))
     doubled: float = first * 2 ** min(failures - 1, _MOST_DOUBLINGS)
     # Waits of hours are for a time that a server named, not for our own guess.
     return roll * min(doubled, most, MAX_AUTO_WAIT_SECONDS)

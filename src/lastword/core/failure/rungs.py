@@ -16,7 +16,7 @@ RUNGS = {
     "result": "by configuration only: to a client that accepts the stop reason error",
     "text": "by configuration only: to a client that shows nothing but text",
 }
-"""When each is used. `core.failure.ladder` has their frames."""
+"""The use of each rung. `core.failure.ladder` has their frames."""
 
 ALIASES = {
     "rpc_error": "error",

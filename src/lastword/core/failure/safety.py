@@ -12,7 +12,7 @@ from lastword.core.failure.taxonomy import Phase, RetrySafety
 
 
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What had happened in the turn when it failed, as its author knows it.
+    """The events of a turn before it failed, as far as they are known.
 
     The default, `TurnFacts()`, says that the request was sent and nothing came back.
 
@@ -38,7 +38,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def phase(self) -> Phase:
-        """How far the turn had come."""
+        """Return the progress of the turn."""
         if self.tool_running:
             return Phase.TOOL_RUNNING
         if self.tool_ran or self.unsafe_tool:

@@ -24,7 +24,7 @@ _ANSWERS = (
     *("your ", "ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
     *("#", "-", "*", "`", '"', ">", "|"),
 )  # fmt: skip
-"""How answers begin, and no error by its form."""
+"""Beginnings of answers that are never errors by their form."""
 
 _BEGINNINGS = (
     *("4", "5", "[", "(", "{", "<", "e", "net::", "read ", "write ", "connect ", "getaddrinfo "),
@@ -34,10 +34,10 @@ _MARKS = (
     *("error", "exception", "fail", "status", "http", "timeout", "timedout", "econn", "etimed"),
     *("_", "unable", "exhausted", "unavailable", "returned", "responded", "toomany"),
 )  # fmt: skip
-"""Without one of the two, no error by its form: a test holds it."""
+"""A text without either is never an error by its form, which a test verifies."""
 
 _PROMPT_CHARS = 16 * 1024
-_ASKS = (
+_QUOTING_WORDS = (
     *("err", "exception", "traceback", "status", "http", "fail", "timeout", "timed out", " log"),
     *("econn", "etimed", "enot", "eai_", "epipe", "exceed", "fetch", "socket", "overload"),
     *("unavail", "exhaust", "refus", "quota", "limit", "unauthori", "forbidden", "connect"),
@@ -63,7 +63,7 @@ _RETRY_ENDS = (
     r"(?i)\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
     r"(?:, \w{1,12})?[.!\u2026]{0,3}"
 )
-"""What agents write of a retry, in one piece: that there is one how often, or that it is over."""
+"""Texts that agents write about a retry in one piece: its number, or that it is over."""
 
 
 def flattened(text: str) -> str:
@@ -79,7 +79,7 @@ def may_be_error(text: str) -> bool:
 
 
 def may_be_error_by_form(text: str) -> bool:
-    """Return whether this message may be nothing but an error, whoever wrote it."""
+    """Return whether this message may consist only of an error, whichever agent wrote it."""
     size = len(text)
     if size > MAX_PROSE_CHARS or (size > _WORDS_CHARS and "{" not in text and "<" not in text):
         return False
@@ -101,8 +101,8 @@ def may_request_error_text(prompt: str) -> bool:
     """
     if len(prompt) > _PROMPT_CHARS:
         return True
-    told = prompt.lower()
-    return any(word in told for word in _ASKS)
+    lowered = prompt.lower()
+    return any(word in lowered for word in _QUOTING_WORDS)
 
 
 def is_remark(text: str, agent: str) -> bool:
@@ -161,12 +161,12 @@ def is_retry_report(text: str, agent: str) -> bool:
 
 
 def is_retry_by_form(text: str, *, begun: bool) -> bool:
-    """Return whether this text is about a retry and nothing else, whoever wrote it.
+    """Return whether this text is about a retry and nothing else, whichever agent wrote it.
 
     A message that a retry is over counts only after one has begun.
     """
     if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
         return False
-    told = text.strip()
-    ends = begun and re.fullmatch(_RETRY_ENDS, told) is not None
-    return ends or re.fullmatch(_RETRY_BEGINS, told) is not None
+    stripped = text.strip()
+    ends = begun and re.fullmatch(_RETRY_ENDS, stripped) is not None
+    return ends or re.fullmatch(_RETRY_BEGINS, stripped) is not None

@@ -14,7 +14,7 @@ import msgspec
 
 
 class ErrorType(StrEnum):
-    """What went wrong. The first six are the names of opencode's `agent_error` proposal."""
+    """The type of a failure. The first six are the names of opencode's `agent_error` proposal."""
 
     RATE_LIMIT = "rate_limit"
     BUDGET = "budget"
@@ -47,7 +47,7 @@ class Origin(StrEnum):
 
 
 class Phase(StrEnum):
-    """How far the turn had come when it failed."""
+    """The progress of a turn when it failed."""
 
     STARTUP = "startup"
     BEFORE_REQUEST = "before_request"
@@ -58,7 +58,7 @@ class Phase(StrEnum):
 
 
 class Action(StrEnum):
-    """What the person in front of the client can do about it."""
+    """The user's possible action after a failure."""
 
     WAIT = "wait"
     RETRY = "retry"
@@ -93,7 +93,7 @@ MAX_AUTO_WAIT_SECONDS = 300
 
 
 class TypeDefaults(msgspec.Struct, frozen=True):
-    """What holds for an error type when nothing more is known."""
+    """The defaults of an error type."""
 
     action: Action
     origin: Origin

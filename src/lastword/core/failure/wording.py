@@ -1,7 +1,7 @@
 """The error that people and clients see, composed from a verdict: text, action, redacted detail.
 
 Owns every sentence of ours that can appear in a client. A sentence is plain text without markup, of
-at most 500 characters, and ends with what to do. Some phrases never appear, whoever wrote them,
+at most 500 characters, and ends with what to do. Some phrases never appear, whatever their source,
 because a client in the field reads a meaning into them (`FORBIDDEN`).
 """
 
@@ -11,7 +11,12 @@ import re
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import plain_duration, plain_moment
-from lastword.core.failure.quoting import innermost, stated_reset, telling, without_retry_advice
+from lastword.core.failure.quoting import (
+    innermost,
+    stated_reset,
+    without_empty_lead,
+    without_retry_advice,
+)
 from lastword.core.failure.safety import safety_of
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -141,13 +146,13 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "tool_server": "A tool server (MCP) that the agent uses failed.",
     },
 }
-"""What happened, where the reason says more than the type."""
+"""What happened, if the reason is more precise than the type."""
 
 WHAT_OF_CLIENT: dict[str, str] = {
     "line_too_long": "The message was too long to be passed on to the agent.",
     "client_left": "The client closed its side before the agent had answered.",
 }
-"""What happened, where it was the client's own doing."""
+"""What happened, if the client caused it."""
 
 ADVICE: dict[Action, str] = {
     Action.WAIT: "Try again in a moment.",
@@ -188,13 +193,13 @@ ADVICE_BY_REASON: dict[str, str] = {
     "runaway": "Rephrase the request, or choose another model.",
     "protocol_version": "Update the older of the two.",
 }
-"""What to do, where the reason knows better than the action."""
+"""What to do, if the reason is more precise than the action."""
 
 _ADVICE_OF_UNKNOWN = {
     "silent_success": "Look at the agent's own log.",
     "tool_server": "Check that server in the agent's configuration.",
 }
-"""What to do, where nothing but the reason is known."""
+"""What to do, if only the reason is known."""
 
 STARTED_AGAIN = "The agent is started again with your next prompt."
 _STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
@@ -203,7 +208,7 @@ RESTARTED_ADVICE: dict[str, str] = {
     "panic": _STARTED_AND_REPORT,
     "exit_status": f"{STARTED_AGAIN} Check the details if it happens again.",
 }
-"""What to do where a crashed agent is started again."""
+"""What to do if a crashed agent is started again."""
 
 _NOT_RESTARTED = (
     *("spawn_failed", "bad_arguments", "crash_loop", "context_lost"),
@@ -230,9 +235,9 @@ _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.TIMEOUT: Action.FIX_CONFIGURATION,
     ErrorType.NETWORK: Action.FIX_CONFIGURATION,
 }
-"""What helps where trying again, which helps as a rule, does not, and nobody said when it would."""
+"""What helps if a retry, which usually helps, does not, and no time is known when it would."""
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
-"""What only a new process can answer: neither a retry nor a continuation reaches the dead one."""
+"""Failures after which only a new process can answer: the old one can no longer be reached."""
 
 _QUOTED_TYPES = (
     ErrorType.UNKNOWN,
@@ -242,7 +247,7 @@ _QUOTED_TYPES = (
 )
 _LIMITS = (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
 _MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
-_SAYS_NOTHING = ("", "internal error", "error", "unknown error", "null", "none")
+_EMPTY_TEXTS = ("", "internal error", "error", "unknown error", "null", "none")
 _PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
 _FORBIDDEN = re.compile("|".join(map(re.escape, FORBIDDEN)), re.IGNORECASE)
 
@@ -367,10 +372,10 @@ def usual_action(
 
 
 def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
-    told = what_of(verdict.type, verdict.reason)
+    what = what_of(verdict.type, verdict.reason)
     if verdict.origin is Origin.CLIENT:
-        told = WHAT_OF_CLIENT.get(verdict.reason or "") or told
-    parts = [told]
+        what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
+    parts = [what]
     quote = quotable(_informative_part(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
@@ -385,16 +390,16 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
 
 def _informative_part(verdict: Verdict, text: str) -> str:
     """Return the informative part of the evidence."""
-    text = telling(text)
-    told = innermost(text)
-    if told == text:
+    text = without_empty_lead(text)
+    part = innermost(text)
+    if part == text:
         if verdict.type is ErrorType.INVALID_REQUEST:
             # The body's own message comes first; an SDK's rendering of the body follows it.
-            told = text.strip().partition("\n")[0]
+            part = text.strip().partition("\n")[0]
         else:
             # Of a traceback, take the line that says what happened, not the frames.
-            told = informative_lines(text) or text
-    return told if verdict.retryable else without_retry_advice(told)
+            part = informative_lines(text) or text
+    return part if verdict.retryable else without_retry_advice(part)
 
 
 def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -> str:
@@ -424,15 +429,15 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
 
 def _stated_reset_words(verdict: Verdict, text: str) -> str:
     """Return when a limit resets, if only the failure's own words say so."""
-    told = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
+    reset = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
     # Only the plain time is used, since the words around it may be anything.
-    return f"after {told}" if told else ""
+    return f"after {reset}" if reset else ""
 
 
 def quotable(text: str) -> str:
     """Return a short piece of redacted evidence that may stand in a sentence, or nothing."""
     plain = _PREFIX.sub("", plain_text(text).replace('"', "'")).rstrip(".")
-    if plain.lower() in _SAYS_NOTHING:
+    if plain.lower() in _EMPTY_TEXTS:
         return ""
     if len(plain) > MAX_QUOTE_CHARS:
         return plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
@@ -455,7 +460,7 @@ def on_one_line(text: str) -> str:
 
 def without_forbidden(text: str) -> str:
     """Return the text with the phrases that clients misread reworded."""
-    return _FORBIDDEN.sub(lambda found: FORBIDDEN[found.group().lower()], text)
+    return _FORBIDDEN.sub(lambda match: FORBIDDEN[match.group().lower()], text)
 
 
 def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:

@@ -138,7 +138,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
         return [Drop("quarantine"), requests.refuse(request_id, method)]
-    to_user = method in acp.ASKS_USER
+    to_user = method in acp.USER_REQUESTS
     options = _option_kinds(frame) if to_user else None
     link.add_agent_request(request_id, OpenRequest(method, message.session_id, params=options))
     # As for progress, what a sub-agent's session begins counts for every turn at work.

@@ -247,7 +247,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     request_id = message.request_id or jsonrpc.NULL_ID
     request = link.agent_has_answer(request_id)
     if request is not None:
-        if request.method in acp.ASKS_USER:
+        if request.method in acp.USER_REQUESTS:
             asking = [each for each in link.sessions.values() if request_id in each.asking]
             outcome = _outcome(frame, request)
             dismissed = outcome in _DISMISSED and len(asking) == 1

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
-def row_for(link: Link) -> wire.AskedEvent | None:
+def row_for(link: Link) -> wire.OptInEvent | None:
     """Return what this agent can be asked for."""
     options = link.options
     if options.evidence != "auto" or options.in_process or link.events_refused:
         return None
     key = agent_key(link.agent.name)
-    return next((row for row in wire.ASKED_EVENTS if row.agent == key), None)
+    return next((row for row in wire.OPT_IN_EVENTS if row.agent == key), None)
 
 
 def extend(link: Link, frame: Frame, request: OpenRequest) -> tuple[OpenRequest, bytes | None]:
@@ -51,7 +51,7 @@ def extend(link: Link, frame: Frame, request: OpenRequest) -> tuple[OpenRequest,
         return request, None
     if member in members:
         return msgspec.structs.replace(request, requests_events=True), None
-    members[member] = Raw(msgspec.json.encode(row.wish))
+    members[member] = Raw(msgspec.json.encode(row.request))
     meta[vendor] = Raw(msgspec.json.encode(members))
     params["_meta"] = Raw(msgspec.json.encode(meta))
     message["params"] = Raw(msgspec.json.encode(params))
@@ -66,7 +66,7 @@ def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
     members = object_of(meta.get(row.path[0])) if row is not None else {}
     if row is None or row.path[1] in members:
         return dict(params)
-    requested = {row.path[1]: list(row.wish)}
+    requested = {row.path[1]: list(row.request)}
     return {**params, "_meta": {**meta, row.path[0]: {**members, **requested}}}
 
 

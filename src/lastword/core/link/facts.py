@@ -126,7 +126,7 @@ class Facts(msgspec.Struct):
 
     def note_request(self, method: str) -> None:
         """Take in a request from the agent to the client."""
-        if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
+        if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
         if method in acp.HAS_SIDE_EFFECTS:
             self.tool_called = True

@@ -211,7 +211,7 @@ class Turn:
         One that a person sees, or that changes something, comes of a model call that went well.
         """
         self.facts.note_request(method)
-        if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
+        if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.evidence.show_other()
             self._recover(now)
 

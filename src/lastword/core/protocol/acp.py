@@ -34,20 +34,20 @@ SETTINGS = frozenset({SET_MODE, "session/set_model", SET_OPTION})
 """Requests that decide how a session works; they are made again for a new process."""
 
 MAX_WAITING = 1000
-"""Requests that wait while their session comes back, or while the agent is busy with what ended."""
+"""Requests that wait for a session to be restored, or for the agent to finish an ended turn."""
 
 MAX_WAITING_BYTES = 16 * 1024 * 1024
 """At most this many of their bytes; a single one may be larger, since a line has a limit of its
 own."""
 
-ASKS_USER = frozenset({PERMISSION, ELICITATION})
-"""Requests that wait for a person: while one is open, no clock runs."""
+USER_REQUESTS = frozenset({PERMISSION, ELICITATION})
+"""Requests that wait for the user: while one is open, no clock runs."""
 
 HAS_SIDE_EFFECTS = frozenset({WRITE_FILE, TERMINAL_CREATE})
 """Requests by which an agent changes something through the client."""
 
 LOGIN = frozenset({"authenticate", "auth/login"})
-"""A person is at it: these never time out."""
+"""Requests that a person completes; they never time out."""
 
 TO_AGENT_ONLY = frozenset({INITIALIZE, "session/new", "session/load", PROMPT})
 """Requests that only a client makes. One that comes back from the agent is an echo."""
@@ -69,7 +69,7 @@ REQUEST_CANCELLED = -32800
 JSONRPC_CODES = frozenset(
     {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR}
 )
-"""What JSON-RPC itself defines: no word of any agent's or provider's."""
+"""JSON-RPC's own codes, which no agent or provider defines."""
 DO_NOT_RESEND = -31050
 """Ours: a failure that a client must not answer by resending. Outside every reserved range."""
 
@@ -127,7 +127,7 @@ IDLE = "idle"
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """Where a protocol version keeps the members that we read and write.
+    """The places of the members that we read and write in one protocol version.
 
     Attributes:
         version: the protocol version.

@@ -79,7 +79,7 @@ def _refuse(constant: str) -> None:
 
 def with_id(line: bytes, request_id: bytes) -> bytes:
     """Return the line, which is JSON, with another id and every other byte unchanged."""
-    depth, found = 0, None
+    depth, id_value = 0, None
     for match in _BRACKET.finditer(line):
         byte = line[match.start()]
         if byte in _OPENING:
@@ -89,5 +89,9 @@ def with_id(line: bytes, request_id: bytes) -> bytes:
         elif depth == 1:
             value = _VALUE.match(line, match.end())
             if value is not None and json.loads(match[0]) == "id":
-                found = value
-    return line if found is None else line[: found.start(1)] + request_id + line[found.end(1) :]
+                id_value = value
+    return (
+        line
+        if id_value is None
+        else line[: id_value.start(1)] + request_id + line[id_value.end(1) :]
+    )

@@ -18,7 +18,7 @@ from lastword.core.protocol.deep import MAX_DEPTH
 from lastword.core.protocol.jsonrpc import Frame, Malformed
 
 MAX_BRACES = 4_000_000
-"""Of a line with more of them, which takes a second, nothing is separated."""
+"""A line with more of them is not split, since that would take a second."""
 
 # The patterns are compiled with the first line that cannot be decoded.
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
@@ -35,13 +35,13 @@ _BLANKS = b" \t\r\n\x00"
 _LABEL_BYTES = 64
 _ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
 _LABEL = rb"(?i)(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW
-"""How the text in front of a frame ends if it is a log's, which quotes the frame."""
+"""The end of the text before a frame if a log quotes the frame."""
 
 _RECEIVED = (
     rb"(?i)(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
     rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z"
 )
-"""How it ends if what the log quotes is what the agent received."""
+"""The end of that text if the log quotes what the agent received."""
 
 _MEMBER = rb'"\s*:\s*\Z'
 _ITEM = rb"[,\[]\s*\Z"
@@ -60,16 +60,16 @@ def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
 
 
 def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
-    """Return the frames that stand at the end of a line, each decoded, and what is before them.
+    """Return the decoded frames at the end of a line, and the text before them.
 
     Args:
         malformed: A line that cannot be decoded as one frame.
-        may_quote: Is the line from a program that may log its own frames, and its client's, to the
-            stream that the frames go to? Such a quotation does not count as a frame.
+        may_quote: Whether the line is from a program that may log its own frames, and its client's,
+            to the stream of the frames. Such a quotation does not count as a frame.
 
     Returns:
-        First what stands in front of the frames, and last what stands behind them, if anything
-        does. Alone the line itself, if it has no frame.
+        The text before the frames, if any, the frames, and the text after them, if any; only the
+        line itself if it contains no frame.
     """
     whole: list[Frame | Malformed] = [malformed]
     end = malformed.line.rfind(b"}") + 1
@@ -82,21 +82,21 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
         return whole
     behind = [Malformed(tail, jsonrpc.MALFORMED_JSON)] if tail.strip(_BLANKS) else []
     ends = [*starts[1:], len(line)]
-    found = [
+    frames = [
         jsonrpc.decode(line[start:end].strip(_BLANKS))
         for start, end in zip(starts, ends, strict=True)
     ]
-    last = found[-1]
+    last = frames[-1]
     if behind and not _ends_in(last, tail, may_quote=may_quote):
         return whole
-    if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
-        return [*found, *behind] if found[1:] or isinstance(last, Frame) else whole
-    for number, part in enumerate(found):
+    if not line[: starts[0]].strip() and not any(map(_is_broken, frames)):
+        return [*frames, *behind] if frames[1:] or isinstance(last, Frame) else whole
+    for number, part in enumerate(frames):
         if isinstance(part, Frame) and _is_json_rpc(part):
             noise = line[: starts[number]]
             if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
                 return whole
-            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:], *behind]
+            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *frames[number:], *behind]
     return whole
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Update(msgspec.Struct, rename="camel", gc=False):
-    """What the relay reads of the `update` in a `session/update`."""
+    """The members of a `session/update`'s `update` that the relay reads."""
 
     session_update: str = ""
     tool_call_id: str | None = None
@@ -36,7 +36,7 @@ class Update(msgspec.Struct, rename="camel", gc=False):
 
 
 class Params(msgspec.Struct, rename="camel", gc=False):
-    """What the relay reads of a message's `params`, whatever the method."""
+    """The members of any message's `params` that the relay reads."""
 
     session_id: str | None = None
     update: Update | UnsetType = UNSET
@@ -109,7 +109,7 @@ _JSON_BEGINS = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn\xef')
 _BYTE_ORDER_MARK = "\ufeff".encode()
 
 BLANKS = bytes(range(33))
-"""What shows nothing in front of a frame: the end of a C string, a bell, white space."""
+"""Invisible characters before a frame: the end of a C string, a bell, white space."""
 
 
 def same_id(raw: bytes) -> bytes:

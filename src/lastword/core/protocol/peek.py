@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.protocol import jsonrpc
 
 MAX_PEEKED_BYTES = 256 * 1024
-"""Of a longer line the beginning is read: a healthy one names its id there."""
+"""Only the beginning of a longer line is read: a healthy one has its id there."""
 
 MAX_ID_BYTES = 800
 
@@ -26,7 +26,7 @@ _ANSWERS = (b'"result"', b'"error"')
 
 
 class Peeked(msgspec.Struct, frozen=True):
-    """What is certain of a line.
+    """The certain facts about a line.
 
     Attributes:
         id: its own id, as JSON text in the form of `jsonrpc.same_id`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
+from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
 
 _MAX_FORM_CHARS = 4096
 
@@ -17,7 +17,7 @@ _NOISE = (
     r"(?:\s|\\[nrt]|\x1b\[[0-9;]*[A-Za-z]|\\u001b\[[0-9;]*[A-Za-z]"
     r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])"
 )
-"""What breaks a value without changing it for its reader: line ends, colours, what is not seen."""
+"""Characters that split a value but are not visible: line ends, colour codes, invisible marks."""
 
 _ANY_NOISE = re.compile(f"{_NOISE}+")
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")

@@ -40,7 +40,7 @@ _SECRET_ENDINGS = (
     *("idtoken", "bearertoken", "sessiontoken", "accesskeyid", "accountkey", "connectionstring"),
     *("passwd", "passphrase"),
 )
-"""What a name ends with whose value is a secret, whatever it looks like."""
+"""The endings of names whose value is a secret, whatever it looks like."""
 
 _LAST_WORDS = _words("token key pass pwd pw pat auth dsn cookie credential credentials creds")
 """The last word of a name of two or more whose value may be one."""
@@ -70,17 +70,17 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Naming(Enum):
-    """What a name says of its value."""
+    """The kind of value that a name suggests."""
 
     NOTHING = auto()
     SECRET = auto()
-    """It is one."""
+    """A secret."""
     VARIABLE = auto()
-    """It is one, unless it is a number or a word such as `true`."""
+    """A secret, unless it is a number or a word such as `true`."""
     PASSWORD = auto()
-    """So it is, and a number may be one as well."""
+    """A secret, even if it is a number."""
     PERHAPS = auto()
-    """It is one if it looks like one."""
+    """A secret if it looks like one."""
 
 
 @lru_cache(maxsize=512)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
 from lastword.core.redact.forms import broken, forms_of, without_noise
-from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
 from lastword.core.redact.named_values import is_denied, redact_named
 from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
 from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, REDACTED, SHAPES, Shape
@@ -65,8 +65,8 @@ class Redactor(msgspec.Struct, frozen=True):
             for, since they would match ordinary words.
         hook: Called on what is left after our own rules; for example, a library that finds personal
             data. If it raises or does not return text, the whole text is dropped.
-        counts: A dict in which matches are counted by rule, if one is given. It belongs to whoever
-            passed it: use one for each record, and never share it between threads.
+        counts: A dict in which matches are counted by rule, if one is given. It belongs to the
+            caller: use one for each record, and never share it between threads.
     """
 
     values: tuple[str, ...] = ()
@@ -76,10 +76,10 @@ class Redactor(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Sort the values longest first, so that a secret inside a longer one does not break it."""
-        kept = {value for value in self.values if len(value.strip()) >= MIN_SECRET_CHARS}
-        forms = {form for value in kept for form in forms_of(value)}
-        msgspec.structs.force_setattr(self, "values", _longest_first(kept))
-        msgspec.structs.force_setattr(self, "_forms", _longest_first(forms | kept))
+        values = {value for value in self.values if len(value.strip()) >= MIN_SECRET_CHARS}
+        forms = {form for value in values for form in forms_of(value)}
+        msgspec.structs.force_setattr(self, "values", _longest_first(values))
+        msgspec.structs.force_setattr(self, "_forms", _longest_first(forms | values))
 
     def __call__(self, text: str) -> str:
         """Return the text without secrets, at most 8 KiB of it."""
@@ -97,17 +97,17 @@ class Redactor(msgspec.Struct, frozen=True):
         if carriers:
             scrubbed = self._without(scrubbed, carriers)
             lower = _lowered(scrubbed)
-        scrubbed, found = redact_named(scrubbed, lower)
-        if found:
-            self.count("named_secret", found)
+        scrubbed, count = redact_named(scrubbed, lower)
+        if count:
+            self.count("named_secret", count)
         scrubbed = self._without(scrubbed, possible)
         return scrubbed if self.hook is None else self._hooked(scrubbed, self.hook)
 
     def _without(self, text: str, shapes: list[Shape]) -> str:
         for shape in dict.fromkeys(shapes):
-            text, found = shape.pattern.subn(shape.replacement, text)
-            if found:
-                self.count(shape.name, found)
+            text, count = shape.pattern.subn(shape.replacement, text)
+            if count:
+                self.count(shape.name, count)
         return text
 
     def _without_broken(self, text: str) -> str:
@@ -117,15 +117,15 @@ class Redactor(msgspec.Struct, frozen=True):
             return text
         for form in self._forms:
             if without_noise(form) in whole:
-                text, found = broken(form).subn(REDACTED, text)
-                if found:
-                    self.count("known_value", found)
+                text, count = broken(form).subn(REDACTED, text)
+                if count:
+                    self.count("known_value", count)
         return text
 
-    def count(self, rule: str, found: int = 1) -> None:
+    def count(self, rule: str, count: int = 1) -> None:
         """Count the matches of a rule."""
         if self.counts is not None:
-            self.counts[rule] = self.counts.get(rule, 0) + found
+            self.counts[rule] = self.counts.get(rule, 0) + count
 
     def _hooked(self, text: str, hook: Callable[[str], str]) -> str:
         hooked: object = None

@@ -46,7 +46,7 @@ START = (
     r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
     r"|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))"
 )
-"""Where a key may begin: not within a word, but after an escape or the code of a colour."""
+"""The place where a key may begin: not within a word, but after an escape or a colour code."""
 
 _QUOTE = r"[\"'\\]{0,4}"
 _SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
@@ -69,7 +69,7 @@ def value_of(least: int, bare: str) -> str:
     )
 
 
-_TELLTALE_NAME = (
+_CREDENTIAL_NAME = (
     r"[\w.-]{0,64}?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
     r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
     r"|(?:shared[-_]?)?access[-_]?key(?:[-_]?id)?|account[-_]?key|secret[-_]?key"
@@ -270,7 +270,7 @@ CARRIERS = (
         rf"\1{REDACTED}",
     ),
 )
-"""What carries a secret of any form; looked for before `named_values` takes names apart."""
+"""Shapes that contain a secret of any form; removed before `named_values` splits names."""
 
 SHAPES = (
     # token: value, but not a parser's "unexpected token: end-of-file"
@@ -297,7 +297,7 @@ SHAPES = (
     _shape(
         "named_secret",
         "</",
-        rf"(<(?:{_TELLTALE_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
+        rf"(<(?:{_CREDENTIAL_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),

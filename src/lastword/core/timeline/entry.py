@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What an entry reports; `core.timeline.session_events` has a row for each."""
+    """The kind of an entry; `core.timeline.session_events` has a row for each."""
 
     CLIENT_ATTACHED = "client_attached"
     CLIENT_DETACHED = "client_detached"
@@ -97,7 +97,7 @@ class Kind(StrEnum):
 
 
 class Level(StrEnum):
-    """How much an entry matters."""
+    """The importance of an entry."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -145,7 +145,7 @@ LEVELS: dict[Kind, Level] = {
 TERMINAL = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CONTEXT_LOST, Kind.CLIENT_GONE, Kind.SHUTDOWN}
 )
-"""What tells how something ended: never left out of a record."""
+"""Kinds that record how something ended; a record never omits them."""
 
 
 _EXITS = frozenset({Kind.AGENT_EXITED, Kind.SUPERVISOR_EXITED})
@@ -186,5 +186,5 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def level(self) -> Level:
-        """How much the entry matters."""
+        """Return the importance of the entry."""
         return level_of(self.kind, self.facts)

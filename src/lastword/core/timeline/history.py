@@ -55,7 +55,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         exited: the facts of the agent's exit during the turn.
         client_gone_at: when the client left during the turn.
         held: a gateway's process held its session, and was the client.
-        shutdown: the signal that told lastword to stop during the turn.
+        shutdown: the signal that stopped lastword during the turn.
         stderr_bytes: how many bytes the agent wrote to stderr.
         dropped: frames that were held back, by reason.
         omitted: how many entries are missing.
@@ -68,7 +68,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     ended_at: float | None = None
     progress_at: float | None = None
     output_at: float | None = None
-    asked_at: float | None = None
+    question_at: float | None = None
     open_tools: dict[str, str] = {}
     tools: list[str] = []
     failed_tools: int = 0
@@ -77,14 +77,14 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     retries: list[dict[str, Any]] = []
     retry_at: float | None = None
     silences: list[float] = []
-    asked: int = 0
+    questions: int = 0
     waits_for_user: bool = False
     cancels: list[Cancel] = []
     error: dict[str, Any] | None = None
     answer: dict[str, Any] | None = None
     exited: dict[str, Any] | None = None
     client_gone_at: float | None = None
-    held: bool = False
+    in_gateway: bool = False
     shutdown: str | None = None
     stderr_bytes: int = 0
     dropped: dict[str, int] = {}
@@ -92,13 +92,13 @@ class TurnHistory(msgspec.Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        """How long the turn took, or was observed."""
+        """Return how long the turn took, or was observed."""
         return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
 
     @property
     def shown_after_seconds(self) -> float | None:
-        """How long the user waited for a first text, tool call or question; `None` without one."""
-        shown = [at for at in (self.output_at, self.asked_at) if at is not None]
+        """Return how long the first text, tool call or question took; `None` without one."""
+        shown = [at for at in (self.output_at, self.question_at) if at is not None]
         return min(shown) - self.started_at if shown else None
 
     @property
@@ -112,7 +112,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         return self.ended_at is not None
 
     def was_cancelled_by(self, by: By) -> Cancel | None:
-        """Return the first wish to end the turn that came from this party."""
+        """Return the first request of this party to end the turn."""
         return next((cancel for cancel in self.cancels if cancel.by == by.value), None)
 
 
@@ -123,7 +123,7 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
     that time.
     """
     turns: dict[tuple[str | None, int], TurnHistory] = {}
-    held: set[str | None] = set()
+    gateway_sessions: set[str | None] = set()
     for entry in entries:
         if entry.turn is not None:
             key = (entry.session_id, entry.turn)
@@ -135,19 +135,19 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
                     started_at=entry.at_seconds,
                     last_at=entry.at_seconds,
                 )
-            take(story, entry)
-        elif entry.kind in GATEWAY:  # viewers come and go, and no turn with them
-            held.add(entry.session_id)
+            add_entry(story, entry)
+        elif entry.kind in GATEWAY:  # viewers do not affect turns
+            gateway_sessions.add(entry.session_id)
         else:
             for story in turns.values():
                 if not story.ended and entry.session_id in {None, story.session_id}:
-                    take(story, entry)
+                    add_entry(story, entry)
     for story in turns.values():
-        story.held = story.session_id in held
+        story.in_gateway = story.session_id in gateway_sessions
     return list(turns.values())
 
 
-def take(story: TurnHistory, entry: Entry) -> None:
+def add_entry(story: TurnHistory, entry: Entry) -> None:
     """Add one entry to the history of its turn."""
     story.last_at = max(story.last_at, entry.at_seconds)
     facts = entry.facts
@@ -182,11 +182,11 @@ def take(story: TurnHistory, entry: Entry) -> None:
 
 
 def _add_surroundings(story: TurnHistory, entry: Entry) -> None:
-    """Take an entry on what happened around the turn rather than in it."""
+    """Add an entry about an event around the turn rather than in it."""
     facts, kind = entry.facts, entry.kind
     if kind is Kind.ASKED:
-        story.asked += 1
-        story.asked_at = entry.at_seconds if story.asked_at is None else story.asked_at
+        story.questions += 1
+        story.question_at = entry.at_seconds if story.question_at is None else story.question_at
         story.waits_for_user = True
     elif kind is Kind.DELEGATED:
         story.delegated += 1

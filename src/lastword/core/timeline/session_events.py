@@ -267,7 +267,7 @@ _RUN = {
         },
     ),
 }
-"""What `lastword run`, or a guard, records."""
+"""The kinds that `lastword run` or a guard records."""
 
 _HOLDER = {
     Kind.SESSION_HELD: EventSpec(
@@ -291,7 +291,7 @@ _HOLDER = {
         in_log=True,
     ),
 }
-"""What a holder records of its sessions, beside `life`."""
+"""The kinds that a holder records of its sessions, besides `life`."""
 
 _LIFE = {
     Kind.VIEWER_CAME: EventSpec(
@@ -379,7 +379,7 @@ _LIFE = {
         },
     ),
 }
-"""What a holder writes into a session's log as `life`, and records."""
+"""The events that a holder records and writes into a session's log as `life`."""
 
 _LOG = {
     Kind.UPDATE: EventSpec(
@@ -410,14 +410,14 @@ _LOG = {
     ),
     Kind.LIFE: EventSpec("News", {"word": Fact(str, "what happened, as a word")}),
 }
-"""What only a gateway's log has, and the record does not."""
+"""The events that only a gateway's log has."""
 
 SESSION_EVENTS: dict[Kind, EventSpec] = _RUN | _HOLDER | _LIFE | _LOG
 
 FACTS = {kind: spec.facts for kind, spec in SESSION_EVENTS.items()}
 
 GATEWAY = frozenset({*_HOLDER, *_LIFE})
-"""What a gateway's holder records, beside what `lastword run` does in the same run."""
+"""The kinds that a gateway's holder records, besides those of `lastword run` in the same run."""
 
 RECORDED = GATEWAY | _RUN.keys()
 
@@ -432,7 +432,7 @@ BY_WORD = {word: kind for kind, word in WORDS.items()}
 LOG_KINDS = tuple(
     kind for kind, spec in SESSION_EVENTS.items() if spec.in_log or kind in _LIFE or kind in _LOG
 )
-"""What a gateway's log has, and its API and its page show."""
+"""The events in a gateway's log, which its API and page show."""
 
 
 def problems_of(entry: Entry) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """How a turn ended."""
+    """The outcome of a turn."""
 
     OK = "ok"
     FAILED = "failed"
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How well the cause is known."""
+    """The certainty of the cause."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -44,7 +44,7 @@ class Confidence(StrEnum):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person should know about a turn.
+    """A turn in one paragraph, for a person.
 
     Attributes:
         outcome: how it ended.
@@ -95,15 +95,15 @@ _SILENT_FAULT = (
     "The fault is the agent's, or lies in what it waited for, such as the model provider: its "
     "silence does not say which."
 )
-"""A stalled agent is seen from outside alone."""
+"""A stalled agent can only be observed from outside."""
 
 _NO_FAILURE = "No failure is recorded."
-_NOT_SEEN = (
+_CLIENT_UNKNOWN = (
     "No fault of the agent's or the model provider's is recorded; whether the client was closed "
     "or crashed is not seen from here."
 )
 _HOLDER_ENDED = "The gateway's process that held the session ended"
-_HELD_NOT_SEEN = (
+_HOLDER_UNKNOWN = (
     "No fault of the agent's or the model provider's is recorded; whether that process was stopped "
     "or died is described where the session was resumed."
 )
@@ -128,7 +128,7 @@ def summarise(entries: Iterable[Entry]) -> Summary:
     if not turns:
         return Summary(outcome=Outcome.OK, text="No turn is recorded here.")
     bad = [story for story in turns if outcome_of(story) is not Outcome.OK]
-    return tell((bad or turns)[-1])
+    return summary_of((bad or turns)[-1])
 
 
 def outcome_of(story: TurnHistory) -> Outcome:
@@ -140,7 +140,7 @@ def outcome_of(story: TurnHistory) -> Outcome:
     return Outcome.CANCELLED if ended_by_cancel(story.answer) else Outcome.OK
 
 
-def tell(story: TurnHistory) -> Summary:
+def summary_of(story: TurnHistory) -> Summary:
     """Summarise one turn."""
     outcome = outcome_of(story)
     parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
@@ -185,7 +185,7 @@ def _how_cancelled(story: TurnHistory, after: str) -> str:
     if story.shutdown is not None:
         return f"lastword was told to stop, and the turn was cancelled {after}."
     if _client_left(story):
-        who = _HOLDER_ENDED if story.held else "The client left"
+        who = _HOLDER_ENDED if story.in_gateway else "The client left"
         return f"{who}, and the turn was cancelled {after}."
     return f"The agent ended the turn as cancelled {after}."
 
@@ -195,7 +195,7 @@ def _how_left_open(story: TurnHistory, after: str) -> str:
     if story.shutdown is not None:
         return f"lastword was told to stop ({story.shutdown}) {after}, while the turn ran."
     if _client_left(story):
-        if story.held:
+        if story.in_gateway:
             return f"{_HOLDER_ENDED} {after}, while the turn ran."
         return f"The client left {after}, while the turn ran: nobody was there to be answered."
     if story.exited is not None:
@@ -252,7 +252,7 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
 
 
 def _retried(story: TurnHistory) -> list[str]:
-    """How often the model call was tried again, and whether the user cancelled a wait."""
+    """Return how often the model call was tried again, and whether the user cancelled a wait."""
     waits = [float(retry.get("wait_seconds") or 0) for retry in story.retries]
     parts = []
     cancel = story.was_cancelled_by(By.USER)
@@ -296,7 +296,7 @@ def _watchdog(reason: str | None) -> str:
 
 
 def fault_of(error: Mapping[str, object]) -> str:
-    """Whose fault a failure was, as a sentence by its facts; empty where nothing says."""
+    """Return a sentence about the origin of a failure; empty if it is unknown."""
     if _error_type(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
     if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
@@ -314,7 +314,7 @@ def _safety(story: TurnHistory, safety: str) -> str:
 
 
 def _shown_is_no_answer(story: TurnHistory) -> bool:
-    """Did text come, though the failure came before any output: the error or a retry in words?"""
+    """Return whether text came before a failure without output: the error or a retry in words."""
     return story.output_at is not None and (story.error or {}).get("phase") == Phase.BEFORE_OUTPUT
 
 
@@ -339,7 +339,7 @@ def _who_confirmed(story: TurnHistory) -> str:
     if (story.answer or {}).get("by") != By.LASTWORD.value:
         return ""
     if _client_left(story):
-        return "" if story.held else "Nobody was there to be answered."
+        return "" if story.in_gateway else "Nobody was there to be answered."
     if story.exited is not None:
         return "The agent's process ended before it had confirmed that; lastword answered for it."
     return "The agent did not confirm that; lastword answered for it."
@@ -351,7 +351,7 @@ def _fault_without_error(story: TurnHistory) -> str:
         return _NO_FAILURE
     if not _client_left(story):
         return ""
-    return _HELD_NOT_SEEN if story.held else _NOT_SEEN
+    return _HOLDER_UNKNOWN if story.in_gateway else _CLIENT_UNKNOWN
 
 
 def _safety_without_error(story: TurnHistory) -> RetrySafety:
@@ -442,16 +442,16 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _facts_of_error(error: dict[str, object]) -> list[tuple[str, str]]:
-    told = (
+    pairs = (
         ("Failure", plain(_error_type(error), TYPES) if error else ""),
         ("When", plain(error["phase"], PHASES) if error.get("phase") else ""),
         ("Fault", plain(error["origin"], ORIGINS) if error.get("origin") else ""),
         ("Retry", retry_words(error)),
     )
-    facts = [(label, value) for label, value in told if value]
-    known = [(label, error[key]) for key, label in _QUOTED if error.get(key) is not None]
+    facts = [(label, value) for label, value in pairs if value]
+    quoted = [(label, error[key]) for key, label in _QUOTED if error.get(key) is not None]
     return facts + [
-        (label, plain(value) if label == "More exactly" else str(value)) for label, value in known
+        (label, plain(value) if label == "More exactly" else str(value)) for label, value in quoted
     ]
 
 

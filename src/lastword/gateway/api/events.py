@@ -118,7 +118,7 @@ def _retry(entry: LogEntry) -> Facts:
 def _ask(entry: LogEntry) -> tuple[Kind, Facts]:
     about = entry.about
     question = {"question": about.number}
-    if about.method in acp.ASKS_USER:
+    if about.method in acp.USER_REQUESTS:
         what = "permission" if about.method == acp.PERMISSION else "form"
         return Kind.ASKED, {"what": what} | question
     what = "command" if about.method.startswith("terminal/") else "file"

@@ -225,7 +225,7 @@ class EventsApi:
         session_id = "" if event.session_id is UNSET else event.session_id
         seq = await self._source.note(session_id, facts_of(event)) if session_id else None
         if seq is None:  # no log has it
-            self._outbox.tell("client", failure_of(event), session_id)
+            self._outbox.add("client", failure_of(event), session_id)
         return requests.answer(ClientEventTaken(version=VERSION, seq=seq), 202)
 
     async def openapi(self, request: Request, _: Grant) -> Response:

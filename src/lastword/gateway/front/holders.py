@@ -29,7 +29,7 @@ from lastword.gateway import wire
 from lastword.gateway.log.owner import LogLock, LogOwner, owner_of
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
-from lastword.outbox.own import OwnReports
+from lastword.outbox.own_reports import OwnReports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -376,7 +376,7 @@ class Holders:
 
     def _tell(self, reason: str, session: str) -> None:
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
-        self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
+        self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
 
     async def _count(self) -> int:
         """Return how many there are, after removing the sockets of those that were killed."""

@@ -477,7 +477,7 @@ class Hub:
         if self._left_alone_since is None:
             return None
         since = max(ask.since, self._left_alone_since)
-        if ask.method not in acp.ASKS_USER:
+        if ask.method not in acp.USER_REQUESTS:
             return since + CLIENT_METHODS_SECONDS
         return since + (self._unattended_seconds or 0.0)
 
@@ -496,7 +496,7 @@ class Hub:
             )
             frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, asked.frame))
             if isinstance(frame, jsonrpc.Frame):
-                at_once = ask.method in acp.ASKS_USER and not self._unattended_seconds
+                at_once = ask.method in acp.USER_REQUESTS and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects

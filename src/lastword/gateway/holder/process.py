@@ -37,7 +37,7 @@ from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
-from lastword.outbox.own import OwnReports
+from lastword.outbox.own_reports import OwnReports
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Holder:
         crash = refusals.agent_lost("Send the prompt again.", incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
         session.hub.note(now_ms(), Kind.HOLDER_DIED, **lost)
-        self.reports.tell("holder", crash["data"]["agent_error"], session_id)
+        self.reports.add("holder", crash["data"]["agent_error"], session_id)
         session.hub.lost_agent(lambda _: crash, now_ms())
         self._add(session)
         session.suppressed = True
@@ -419,7 +419,7 @@ class Holder:
         incident = self.record.incident()
         error = refusals.agent_lost("Send the prompt again.", incident)
         if self.sessions and not self._over.is_set():
-            self.reports.tell("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
+            self.reports.add("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
         self.conversation.lost(error)
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
@@ -439,7 +439,7 @@ class Holder:
         """Return the error object for a session whose log cannot be written."""
         sys.stderr.write(f"lastword: {error}\n")
         told = refusals.no_log()
-        self.reports.tell("request", told["data"]["agent_error"])
+        self.reports.add("request", told["data"]["agent_error"])
         return told
 
     def stop(self) -> None:

@@ -20,7 +20,7 @@ from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
 from lastword.gateway.log.session_log import LastingLog
-from lastword.otel.enabled import asked_for
+from lastword.otel.enabled import is_requested
 from lastword.posix.identity import run_id
 from lastword.record.bounds import HourlyBounds
 from lastword.record.paths import store_path
@@ -46,7 +46,7 @@ class HolderRecord:
         self._folder = folder
         self._program = program
         self._incidents = 0
-        wanted = bool(folder) or asked_for(os.environ)
+        wanted = bool(folder) or is_requested(os.environ)
         self._sink: Sink | None = None
         self._recorder = Recorder(self.shared, HourlyBounds()) if wanted else None
 

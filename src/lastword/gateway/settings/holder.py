@@ -14,7 +14,7 @@ from lastword._version import __version__
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.settings.option import Setting
-from lastword.outbox.target import Wish
+from lastword.outbox.target import TargetOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     options: list[str] = []
     client: dict[str, Any] = {}
     session: str = ""
-    report: Wish = Wish()
+    report: TargetOptions = TargetOptions()
     root: Annotated[
         str,
         Setting(

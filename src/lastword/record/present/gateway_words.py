@@ -76,7 +76,7 @@ def _viewer(facts: dict[str, Any]) -> str:
     return f"viewer {name}" if name else "a viewer"
 
 
-def _session_held(facts: dict[str, Any]) -> str:
+def _holding(facts: dict[str, Any]) -> str:
     name = facts.get("name")
     return f"held by a gateway, which names it {name}" if name else "held by a gateway"
 
@@ -170,8 +170,8 @@ def _ended(facts: dict[str, Any]) -> str:
     return f"session ended: {why}" if why else "session ended"
 
 
-TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
-    Kind.SESSION_HELD: _session_held,
+DESCRIPTIONS: dict[Kind, Callable[[dict[str, Any]], str]] = {
+    Kind.SESSION_HELD: _holding,
     Kind.VIEWER_CAME: _came,
     Kind.VIEWER_LEFT: _left,
     Kind.VIEWER_LAGS: _lags,

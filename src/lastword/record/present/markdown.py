@@ -84,7 +84,7 @@ class Document:
         if listed:
             recorded = list(entries())
             for turn in listed:
-                self._tell(turn, recorded)
+                self._add_turn(turn, recorded)
 
     def _about(self, run: RecordedRun, turns: list[RecordedTurn]) -> None:
         agent = self._side(run.agent or run.program, run.agent_version)
@@ -129,9 +129,9 @@ class Document:
         for each in recorded:
             facts = each.entry.facts
             if each.entry.kind is Kind.ERROR:
-                asked, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
+                method, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
                 text = f"{self._plain(sentences_of(facts).text)} Incident {self._code(incident)}."
-                self.lines.append(f"- {self._code(asked)} failed. {text}")
+                self.lines.append(f"- {self._code(method)} failed. {text}")
         self.lines.append("")
 
     def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
@@ -155,7 +155,7 @@ class Document:
             return f"{ending} by {plain(turn.by, CANCELLED_BY)}"
         return ending
 
-    def _tell(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
+    def _add_turn(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
         summary = summary_of(turn, recorded)
         self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
         for label, value in summary.facts:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure import taxonomy
 from lastword.core.failure.naming import plain
-from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.named_values import is_denied
 from lastword.core.redact.redactor import CUT, Redactor
 from lastword.core.redact.shapes import REDACTED
@@ -31,20 +31,20 @@ _LEFT_OUT = frozenset({"pid", "cwd"})
 _COMMON = frozenset(
     {"root", "user", "users", "admin", "ubuntu", "debian", "localhost", "home", "nobody", "runner"}
 )
-"""Names of accounts and machines that tell nothing, and that ordinary sentences are full of."""
+"""Names of accounts and machines that identify nobody and occur in ordinary sentences."""
 
 
 class Scrubber:
     """Removes secrets and the names of a user and a machine, and counts what it removed."""
 
     def __init__(self, secrets: tuple[str, ...], names: Mapping[str, str]) -> None:
-        """Take the words to remove as `names`, each with the rule under which it is counted."""
+        """Create it; `names` maps each name to remove to the rule under which it is counted."""
         self.counts: dict[str, int] = {}
         self._redactor = Redactor(secrets, counts=self.counts)
-        kept = {name: rule for name, rule in names.items() if _identifies(name)}
+        identifying = {name: rule for name, rule in names.items() if _identifies(name)}
         self._names = [
             (re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE), rule)
-            for name, rule in sorted(kept.items(), key=lambda each: (-len(each[0]), each[0]))
+            for name, rule in sorted(identifying.items(), key=lambda each: (-len(each[0]), each[0]))
         ]
         self._clean: set[str] = set()
 
@@ -54,9 +54,9 @@ class Scrubber:
             return text
         scrubbed = self._redactor(text)
         for pattern, rule in self._names:
-            scrubbed, found = pattern.subn(REDACTED, scrubbed)
-            if found:
-                self._redactor.count(rule, found)
+            scrubbed, count = pattern.subn(REDACTED, scrubbed)
+            if count:
+                self._redactor.count(rule, count)
         # The record's own words occur again and again.
         if scrubbed == text and len(self._clean) < _MAX_CLEAN:
             self._clean.add(text)
@@ -115,7 +115,7 @@ _RULES = {
     "known_value": "secrets of this environment",
     "secret_name": "fields with the name of a secret",
 }
-"""What a rule takes out, in words."""
+"""What a rule removes, in words."""
 
 
 def removal_words(counts: Mapping[str, int]) -> str:
@@ -128,7 +128,7 @@ def removal_words(counts: Mapping[str, int]) -> str:
 
 
 def by_rule(counts: Mapping[str, int]) -> str:
-    """What was taken out how often, as a list in words; empty where nothing was."""
+    """Return how often each kind of text was removed, as a list in words; empty if nothing was."""
     parts = [
         f"{plain(rule, _RULES)} ({'once' if count == 1 else f'{count:,} times'})"
         for rule, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))

@@ -116,7 +116,7 @@ def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
 def failure_document(shown: ShownFailure) -> dict[str, Any]:
     """Return a failure, of a turn or of another request, with its sentences."""
     is_turn = isinstance(shown.of, RecordedTurn)
-    told = (
+    document = (
         documents.turn(shown.of)
         if isinstance(shown.of, RecordedTurn)
         else documents.entry(shown.of)
@@ -128,17 +128,17 @@ def failure_document(shown: ShownFailure) -> dict[str, Any]:
         "advice": sentences.advice,
         "retry": sentences.retry,
         "run": documents.run(shown.run),
-        **told,
+        **document,
     }
 
 
-def story_document(told: Story | None) -> dict[str, Any] | None:
+def story_document(story: Story | None) -> dict[str, Any] | None:
     """Return the opening of a session's timeline."""
-    if told is None:
+    if story is None:
         return None
-    summary = told.summary
+    summary = story.summary
     return {
-        "turn": told.turn,
+        "turn": story.turn,
         "outcome": summary.outcome,
         "text": summary.text,
         "advice": summary.action,

@@ -24,7 +24,7 @@ LEGEND = (
     f"{NO_END} no end recorded",
     f"{MORE} earlier turns",
 )
-"""What the marks of turns mean, a piece each."""
+"""The meanings of the marks, one phrase for each."""
 
 _BARS, _PLAIN = "▁▂▃▄▅▆▇█", ".:-=+*%#"
 _STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)

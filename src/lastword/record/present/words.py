@@ -40,7 +40,7 @@ STOP_REASONS = {
     "refusal": "the agent refused",
     "cancelled": "cancelled",
 }
-"""How a turn ended that was answered, by ACP's stop reason."""
+"""The end of an answered turn, by ACP's stop reason."""
 
 _READS = {
     "typed": "typed errors",
@@ -49,7 +49,7 @@ _READS = {
     "air": "AIR's session failures",
 }
 _HOW = {"new": "new session", "load": "session loaded", "resume": "session resumed"}
-_ASKED = {"permission": "for a permission", "form": "to fill in a form"}
+_QUESTIONS = {"permission": "for a permission", "form": "to fill in a form"}
 _DELEGATED = {"file": "to write a file", "command": "to run a command"}
 _NOT_BACK = {
     "agent_cannot": "the agent cannot do that",
@@ -176,18 +176,18 @@ def _retry(facts: dict[str, Any]) -> str:
     tries = f" (attempt {_value(attempt)}" if attempt else ""
     tries += f" of {_value(most)})" if attempt and most else ")" if attempt else ""
     waits = f" in {duration(wait)}" if isinstance(wait, int | float) else ""
-    seen = _SEEN.get(str(facts.pop("source", "")), "")
-    return _plain(f"the model call is tried again{waits}{tries}, after {what}{seen}", facts)
+    source = _SOURCES.get(str(facts.pop("source", "")), "")
+    return _plain(f"the model call is tried again{waits}{tries}, after {what}{source}", facts)
 
 
-_SEEN = {
+_SOURCES = {
     "wire": ", as the agent says",
     "stderr": ", as its error output says",
     "events": ", as its events say",
     "log": ", as its log says",
     "journal": ", as its journal says",
 }
-"""Where a retry was seen that no handler announced."""
+"""The source of a retry that no handler announced."""
 
 
 def _tool(name: str) -> Callable[[dict[str, Any]], str]:
@@ -318,7 +318,7 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.FIRST_PROGRESS: _one("first update from the agent", "what"),
     Kind.FIRST_OUTPUT: _one("first text or tool call", "what"),
     Kind.DELEGATED: _one("the agent asks the client to act", "what", _DELEGATED),
-    Kind.ASKED: _one("the agent asks the user", "what", _ASKED),
+    Kind.ASKED: _one("the agent asks the user", "what", _QUESTIONS),
     Kind.USER_ANSWERED: _one("the user answers", "outcome"),
     Kind.FRAME_DROPPED: _withheld,
     Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
@@ -335,5 +335,5 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.ANSWER: _answer,
     Kind.CANCEL: _cancel,
     Kind.OMITTED: _omitted,
-    **gateway_words.TELLERS,
+    **gateway_words.DESCRIPTIONS,
 }

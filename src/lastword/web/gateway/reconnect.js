@@ -2,7 +2,7 @@
  * Reconnect policy of a viewer of a lastword gateway, and the classifier of close codes.
  *
  * One pure function, `step(state, event, now, random)`: a shell owns the socket, one timer and the
- * line on the screen; it tells of what happened and does what it is told. No import, no build;
+ * line on the screen; it reports events and carries out the actions returned. No import, no build;
  * browsers and Node 20 or newer. The contract is in README.md beside this file (RCN-1 and on), and
  * vectors.json has what every implementation comes to; `lastword.client.reconnect` is the same in
  * Python. Moments and durations are whole milliseconds of a clock that does not go back.
@@ -136,7 +136,7 @@ export function classifyClose(code, reason = "") {
 }
 
 /**
- * What an HTTP answer means that is no switch to WebSocket.
+ * What an HTTP answer means if it does not switch to WebSocket.
  * @param {number} status
  * @param {number | string | null} [retryAfter] seconds; a date counts as absent
  * @returns {Loss}
@@ -437,7 +437,7 @@ function connect(state, now) {
  * @returns {Step}
  */
 function attached(state, updates, probes, now) {
-  const wasTold = state.tell === null; // of another loss nobody is told that it is over
+  const wasTold = state.tell === null; // the end of a loss that was not shown is not shown either
   return [
     {
       ...state,

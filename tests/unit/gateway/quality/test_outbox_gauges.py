@@ -37,7 +37,7 @@ def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
     assert seen.gauges == {}
     outbox = Outbox(str(tmp_path))
     outbox.add([report(1, 7000), report(2, 500), report(3, 100)], TARGET)
-    taken = outbox.take(TARGET)
+    taken = outbox.next_report(TARGET)
     assert taken is not None
     outbox.refused(taken, TARGET, "400")
     seen.read()
@@ -59,7 +59,7 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
     for times in (1, 2):
         outbox = Outbox(str(tmp_path))
         outbox.add([report(1, 100), report(2, 100), report(3, 30 * 24 * 3600)], TARGET)
-        arrived, refused = outbox.take(TARGET), outbox.take(TARGET)
+        arrived, refused = outbox.next_report(TARGET), outbox.next_report(TARGET)
         assert arrived is not None
         assert refused is not None
         outbox.delivered(arrived, TARGET)

@@ -99,7 +99,7 @@ CLIENT_BLAMED = rows("""
     please update your client
     please update the app
 """)
-"""What the client itself is to blame for, whichever word the service puts on it."""
+"""Failures that the client itself caused, whatever the service calls them."""
 
 HOPELESS = frozenset({"requires more system memory", "memory .. would exceed"})
 """Rows of a retryable type that no retry helps."""

@@ -326,7 +326,7 @@ SPOKEN = {
         límite de velocidad
     """),
 }
-"""What providers and agents say. Decides over the status, as the English sentences do."""
+"""Sentences of providers and agents. They outrank the status, as the English ones do."""
 
 TRANSPORT = {
     "name_not_resolved": rows("""
@@ -454,4 +454,4 @@ TRANSPORT = {
         fallo de conexión
     """),
 }
-"""What systems and transports say, where no status came."""
+"""Sentences of systems and transports, used only without a status."""

@@ -233,11 +233,11 @@ PROTOCOL_VERSION = rows("""
     incompatible protocol version
     requires protocol version
 """)
-"""Said of ACP's version, or of MCP's: at the greeting, when a client asks for another."""
+"""Sentences about ACP's or MCP's version, when a client requests another one at the start."""
 
 OTHER_PROTOCOLS = rows("""
     tls
     ssl
     http
 """)
-"""Whose version it is where one of these stands beside it."""
+"""Protocols that a sentence about a version may mean instead."""

@@ -1,7 +1,7 @@
-"""Known secrets: the values of environment variables whose names suggest a secret.
+"""Secrets in the environment: the values of variables whose names suggest a secret.
 
-Takes the environment as an argument: the core reads none. It is imported at every start, so it
-imports as little as it can.
+Owns which names do. The environment is an argument, since the core does not read it. It is imported
+at every start, so it imports as little as it can.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CONNECTIONSTRING")
-"""Parts of a name, without its marks, that tell of a secret wherever they stand in it."""
+"""Parts that suggest a secret anywhere in a name, once its punctuation is removed."""
 
 SECRET_WORDS = frozenset({"PASS", "PASSPHRASE", "PWD", "PAT", "AUTH", "COOKIE", "CREDS", "DSN"})
-"""Words of a name that do: parts of other words they are everywhere (`COMPASS`, `AUTHOR`)."""
+"""Whole words that do; as parts of other words they are common (`COMPASS`, `AUTHOR`)."""
 
 NO_SECRETS = frozenset({"PWD", "OLDPWD"})
-"""Names that are none, though they look it: where a shell is, and was."""
+"""Names that look like secrets but are not: a shell's current and previous folder."""
 
 _WHERE = frozenset({"SOCK", "SOCKET", "TYPE", "METHOD", "MODE", "PROVIDER"})
-"""Last words of names that say where or how one logs in, and not by what."""
+"""Last words of names that say where or how to log in, not with which secret."""
 
 MIN_SECRET_CHARS = 8
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

@@ -20,7 +20,7 @@ COMMANDS = (
 )
 
 
-def all_that_is_kept(client: SidecarClient, state: Path) -> str:
+def all_stored_text(client: SidecarClient, state: Path) -> str:
     """End the run; gives its record's files, and all that is shown of them."""
     client.close_stdin()
     client.wait(fuse=FUSE_SECONDS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.outbox.report import own_report
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import TargetError, Wish, target_of, wish_in
+from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options_in
 from lastword.posix.identity import run_id
 from lastword.record.run import this_run
 
@@ -26,21 +26,23 @@ DOOR = "gateway"
 class OwnReports:
     """Reports of one process."""
 
-    def __init__(self, wish: Wish, folder: str, program: str) -> None:
+    def __init__(self, options: TargetOptions, folder: str, program: str) -> None:
         """Start nothing yet.
 
         Args:
-            wish: Where reports go. Without an address, the environment's is used, since no
+            options: Where reports go. Without an address, the environment's is used, since no
                 credential in it may be put on a command line.
             folder: The outbox's folder.
             program: The agent's program.
         """
-        self._wish = wish if wish.url else Wish(_named(), wish.form, wish.secret_file)
+        self._options = (
+            options if options.url else TargetOptions(_named(), options.form, options.secret_file)
+        )
         self._outbox = Outbox(folder)
         self._run = this_run(run_id(), door=DOOR, program=os.path.basename(program))
         self._sender: Sender | None = None
 
-    def tell(self, what: str, members: Mapping[str, object], session_id: str = "") -> None:
+    def add(self, what: str, members: Mapping[str, object], session_id: str = "") -> None:
         """Report a failure, if reports are enabled.
 
         Args:
@@ -48,15 +50,15 @@ class OwnReports:
             members: A payload.
             session_id: The session, if there is one.
         """
-        if not self._wish.url:
+        if not self._options.url:
             return
         if self._sender is None:
-            # With the first report: HTTP's client and what it needs are 2 MB of every holder.
+            # Loaded at the first report: the HTTP client would take 2 MB of every holder.
             from lastword.outbox.sender import Sender  # noqa: PLC0415
 
             try:
-                self._sender = Sender(self._outbox, target_of(self._wish, os.environ))
-            except (TargetError, RuntimeError):  # no thread is to be had, or a file has gone
+                self._sender = Sender(self._outbox, target_of(self._options, os.environ))
+            except (TargetError, RuntimeError):  # no thread can be started, or a file has gone
                 return
         self._sender.put(own_report(self._run, what, members, session_id))
 
@@ -69,6 +71,6 @@ class OwnReports:
 def _named() -> str:
     """Return the address in the environment."""
     try:
-        return wish_in(os.environ).url
+        return target_options_in(os.environ).url
     except TargetError:
-        return ""  # who started us has said what is wrong
+        return ""  # the program that started us has reported the error

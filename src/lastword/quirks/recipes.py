@@ -11,7 +11,7 @@ from lastword.quirks import Quirk
 
 
 class Recipe(Quirk, frozen=True, kw_only=True):
-    """How one agent is pointed at a provider; `name` is its key (`quirks.agents`).
+    """A way to point one agent at a provider; `name` is its key (`quirks.agents`).
 
     In texts, `{root}` stands for the provider's root, `{openai}` for its URL for OpenAI-compatible
     clients, `{key}` for the key, `{model}` for the model, `{home}` for the agent's home.

@@ -33,7 +33,7 @@ class Reading(msgspec.Struct, frozen=True):
     value: Any
 
 
-def read_written(text: str) -> Reading:
+def read_pasted(text: str) -> Reading:
     """Return the shape of a text with its content. Never raises; text without a shape is prose."""
     plain = _ANSI.sub("", text.removeprefix("\ufeff")).strip()
     value = parse_json(plain)
@@ -85,12 +85,12 @@ def _form_of_json(value: dict[Any, Any] | list[Any]) -> str:
 
 def _read_http(text: str) -> dict[str, Any] | None:
     """Return the last response in the output of `curl -i` or `curl -v`."""
-    all_found = list(_STATUS_LINE.finditer(text[:MAX_SCAN_CHARS]))
-    if not all_found:
+    matches = list(_STATUS_LINE.finditer(text[:MAX_SCAN_CHARS]))
+    if not matches:
         return None
-    found = all_found[-1]
+    match = matches[-1]
     headers: dict[str, str] = {}
-    lines = text[found.end() :].splitlines()[1:]
+    lines = text[match.end() :].splitlines()[1:]
     body_at = len(lines)
     for number, line in enumerate(lines):
         header = _HEADER.match(line)
@@ -100,10 +100,10 @@ def _read_http(text: str) -> dict[str, Any] | None:
         headers.setdefault(header.group(1).lower(), header.group(2).strip())
     body = "\n".join(line for line in lines[body_at:] if not line.startswith(_CURL_NOISE)).strip()
     return {
-        "http_status": int(found.group(1)),
+        "http_status": int(match.group(1)),
         "headers": headers,
         "body": parse_json(body) or _read_events(body[:MAX_SCAN_CHARS]) or body or None,
-        "message": found.group(2).strip() if not body else None,
+        "message": match.group(2).strip() if not body else None,
     }
 
 
@@ -127,7 +127,7 @@ def _read_lines(text: str) -> Reading:
         if failing is not None:
             return Reading("JSON lines", failing)
     if len(lines) > _SHORT_LOG_LINES:
-        telling = informative_lines(text)
-        if telling:
-            return Reading("the telling lines of a log", telling)
+        informative = informative_lines(text)
+        if informative:
+            return Reading("the telling lines of a log", informative)
     return Reading("a text" if len(lines) > 1 else "a line of text", text)

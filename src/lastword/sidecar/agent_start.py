@@ -1,9 +1,9 @@
-"""The agent's start: its command and its environment, with what lets it be asked of its failures.
+"""The agent's start: its command and environment, with additions that expose its failures.
 
-Owns what is added for an agent that is known by its program's name, and only there: a file to
-gemini's debug log, and a port to `opencode acp`, which without one serves its events at 4096 or, as
-that is often taken, at any (1.18.33). Imports as little as `posix.process`, since it comes before
-the agent's start.
+Owns what is added for an agent that is recognised by its program's name: a file for gemini's debug
+log, and a port for `opencode acp`, which otherwise serves its events at 4096 or, if that is in use,
+at any port (1.18.33). It imports as little as `posix.process`, since it is loaded before the agent
+starts.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DEBUG_LOG = "GEMINI_DEBUG_LOG_FILE"
-"""Documented by gemini; 0.61.0 appends to the file, and says so on stderr where it cannot."""
+"""Documented by gemini; 0.61.0 appends to the file, and reports on stderr if it cannot."""
 
-MAX_RESENDABLE_BYTES = 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
 MAX_NEWS_BYTES = 256 * 1024
 
 
 class GivenFile:
-    """A file without a place on disk, for one agent's log: it is gone when we are, however we end.
+    """A file in memory for one agent's log, which disappears with this process however it ends.
 
-    Other processes of this user's reach it by our entry in /proc, which only Linux has.
+    This user's other processes reach it through our entry in /proc, which only Linux has.
     """
 
     __slots__ = ("_at", "_fd", "path")
 
     def __init__(self) -> None:
-        """Raises OSError where there can be none."""
+        """Create it. Raises OSError if the system has no such files."""
         if not hasattr(os, "memfd_create"):
             raise OSError("no memory file is to be had")
         self._fd = os.memfd_create("agent-log")
@@ -43,7 +43,7 @@ class GivenFile:
             raise FileNotFoundError(self.path)
 
     def news(self) -> bytes:
-        """Whole lines that were appended since the last time, at most the last 256 KiB of them."""
+        """Return the whole lines appended since the last call, at most the last 256 KiB."""
         size = os.fstat(self._fd).st_size
         begin = max(self._at, size - MAX_NEWS_BYTES)
         data = os.pread(self._fd, size - begin, begin)
@@ -54,24 +54,24 @@ class GivenFile:
         return data[first:end]
 
     def trim(self) -> None:
-        """Let what it holds go where that is much: who writes there appends, and begins anew."""
-        if os.fstat(self._fd).st_size > MAX_RESENDABLE_BYTES:
+        """Empty the file if it is large: its writer appends, and so starts at the beginning."""
+        if os.fstat(self._fd).st_size > MAX_FILE_BYTES:
             os.ftruncate(self._fd, 0)
             self._at = 0
 
 
 class AgentStart:
-    """How an agent is started, again where it has to be."""
+    """An agent's command, and how to start it, more than once if needed."""
 
     __slots__ = ("command", "given_file", "group", "port", "watched")
 
     def __init__(self, command: Sequence[str], *, watched: bool) -> None:
-        """Args: `watched` lets something be added, so that it can be asked of its failures."""
+        """Create it; `watched` allows additions that expose the agent's failures."""
         self.command: tuple[str, ...] = tuple(command)
         self.watched: bool = watched
         self.given_file: GivenFile | None = None
         self.port: int | None = None
-        """Where the agent that was started last serves its events."""
+        """The port at which the agent that was started last serves its events."""
         self.group: int = 0
         """Its process group."""
 
@@ -87,18 +87,18 @@ class AgentStart:
 
     @property
     def may_have_port(self) -> bool:
-        """Is it the agent that serves its events, and at no port of the user's choice?"""
+        """Return whether it is opencode, without a port that the user chose."""
         program, *words = self.command
         given = any(word == "--port" or word.startswith("--port=") for word in words)
         return self.watched and not given and "acp" in words and _is(program, "opencode")
 
     @property
     def may_have_file(self) -> bool:
-        """Is it the agent that logs to a file it is given, and was it given none?"""
+        """Return whether it is gemini, without a log file that the user chose."""
         return self.watched and _is(self.command[0], "gemini") and not os.environ.get(DEBUG_LOG)
 
     def _with_port(self) -> tuple[str, ...]:
-        """The command, and a port where there may be one."""
+        """Return the command, with a port if it may have one."""
         self.port = None
         if self.may_have_port:
             # Loaded for this one agent, whose own start takes a hundred times as long.
