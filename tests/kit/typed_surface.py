@@ -100,7 +100,7 @@ def of_failures(message: object, raised: Exception) -> None:
         assert_type(client.describe(told, received=0).countdown, str)
     try:
         client.raise_for_error(message)
-    except errors.RateLimited as limited:
+    except errors.RateLimitError as limited:
         assert_type(limited.error, lastword.AgentError)
     with capture_timeline() as timeline:
         assert_type(timeline.turns[0].error_type, str | None)

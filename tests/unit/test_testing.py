@@ -14,7 +14,7 @@ from acp.schema import PermissionOption
 
 import lastword
 from lastword import Options, Retry, errors
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess import waits
 from lastword.testing import (
     Kind,
@@ -373,7 +373,7 @@ def test_an_agent_that_opens_no_session_is_an_exception_by_its_type() -> None:
         async def new_session(self, **_: object) -> acp.NewSessionResponse:
             raise acp.RequestError.auth_required()
 
-    with pytest.raises(errors.AuthRequired):
+    with pytest.raises(errors.AuthError):
         taken(Locked(greet))
 
 
@@ -383,17 +383,17 @@ def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
 
 
 def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match='"allow", "reject", "cancel"'):
+    with pytest.raises(MisuseError, match='"allow", "reject", "cancel"'):
         taken(SdkAgent(greet), answer_permission="yes")
 
 
 def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match=r"it has no `prompt`.*not object"):
+    with pytest.raises(MisuseError, match=r"it has no `prompt`.*not object"):
         taken(object())
 
 
 def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match="runs on asyncio alone"):
+    with pytest.raises(MisuseError, match="runs on asyncio alone"):
         trio.run(take_turn, SdkAgent(greet))
 
 

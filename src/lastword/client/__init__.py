@@ -3,7 +3,7 @@
 ```python
 try:
     client.raise_for_error(answer)          # a result, a response, or the exception it came as
-except errors.AuthRequired:
+except errors.AuthError:
     ...
 shown = client.describe(error)          # what to say, which button, how long to wait
 ```

@@ -24,7 +24,7 @@ from lastword.core.failure.taxonomy import (
     Origin,
 )
 from lastword.core.link.reports import HandlerFailure
-from lastword.errors import ClientError, Misused, TurnFailed
+from lastword.errors import ClientError, MisuseError, TurnFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     action: Action | str | None = None
 
 
-class AuthorFailure(TurnFailed):
-    """`TurnFailed` with its report for the core."""
+class AuthorError(TurnFailedError):
+    """`TurnFailedError` with its report for the core."""
 
     def __init__(self, error: AgentError, word: HandlerFailure) -> None:
         super().__init__(error)
@@ -61,12 +61,12 @@ class AuthorFailure(TurnFailed):
 
 def said_by_author(
     request: Request, error_type: ErrorType | str, message: str | None, said: Said
-) -> AuthorFailure:
+) -> AuthorError:
     """Return the failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
     known = _word_of(ErrorType, "type", error_type)
     wait = said.retry_after_seconds
     if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
-        raise Misused(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
+        raise MisuseError(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
     default = DEFAULTS[known].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
     verdict = Verdict(
         type=known,
@@ -82,8 +82,8 @@ def said_by_author(
     shown = wording.compose(verdict, phase=None, retry_safety=None)
     if message:
         shown = msgspec.structs.replace(shown, message=message[:MAX_MESSAGE_CHARS])
-    failure = AuthorFailure(shown, HandlerFailure(verdict=verdict, message=message))
-    if not isinstance(request.failure, TurnFailed):
+    failure = AuthorError(shown, HandlerFailure(verdict=verdict, message=message))
+    if not isinstance(request.failure, TurnFailedError):
         request.overrule(failure)
     return failure
 
@@ -93,7 +93,7 @@ def _word_of(words: type[Word], what: str, said: str) -> Word:
         return words(said)
     except ValueError:
         known = ", ".join(word.value for word in words)
-        raise Misused(f"there is no {what} {said!r}; it is one of {known}") from None
+        raise MisuseError(f"there is no {what} {said!r}; it is one of {known}") from None
 
 
 def report_for(request: Request, error: BaseException, sent: object = None) -> HandlerFailure:
@@ -112,7 +112,7 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
 
 
 def _report(request: Request, error: BaseException, sent: object) -> HandlerFailure:
-    if isinstance(request.failure, AuthorFailure):
+    if isinstance(request.failure, AuthorError):
         return request.failure.word
     if isinstance(error, ClientError) or (
         sent is not None and request.link.refused_by_client(sent)

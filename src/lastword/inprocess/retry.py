@@ -33,11 +33,11 @@ from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
-from lastword.errors import Misused, TurnFailed
+from lastword.errors import MisuseError, TurnFailedError
 from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
-from lastword.inprocess.streams import SpentStream
+from lastword.inprocess.streams import SpentStreamError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -87,9 +87,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     after_tools: bool = False
 
     def __post_init__(self) -> None:
-        """Raise Misused, a ValueError, for a value outside its bounds."""
+        """Raise MisuseError, a ValueError, for a value outside its bounds."""
         if not isinstance(self.attempts, int) or self.attempts < 1:
-            raise Misused(f"attempts is a whole number from 1 up, not {self.attempts!r}")
+            raise MisuseError(f"attempts is a whole number from 1 up, not {self.attempts!r}")
         for name, most in (
             ("budget_seconds", math.inf),
             ("max_wait_seconds", MAX_WAIT_SECONDS),
@@ -98,7 +98,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= most:
                 to = "up" if most == math.inf else f"to {most:g}"
-                raise Misused(f"{name} is a number of seconds from 0 {to}, not {value!r}")
+                raise MisuseError(f"{name} is a number of seconds from 0 {to}, not {value!r}")
 
     def permits(self, facts: Facts) -> bool:
         """Return whether a call in which this has happened may be sent again."""
@@ -208,7 +208,7 @@ class _Loop:
 
     def worth_another(self, error: BaseException) -> bool:
         """Return whether another attempt would help, do no harm, and stay within bounds."""
-        if isinstance(error, TurnFailed):
+        if isinstance(error, TurnFailedError):
             return False
         if self.request is not None and (self.request.cancel_asked or self.request.over):
             return False
@@ -283,7 +283,7 @@ _AWAITED_BEFORE = "cannot reuse already awaited coroutine"
 
 def _is_reuse(error: BaseException) -> bool:
     """Return whether an attempt was given what an earlier one had used up."""
-    return isinstance(error, SpentStream) or (
+    return isinstance(error, SpentStreamError) or (
         isinstance(error, RuntimeError) and str(error) == _AWAITED_BEFORE
     )
 
@@ -365,7 +365,7 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.
-        Misused: A limit is outside its bounds.
+        MisuseError: A limit is outside its bounds.
     """
     if limits:
         if what is not None:

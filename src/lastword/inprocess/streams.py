@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
-from lastword.errors import Misused, StreamFailed, StreamTruncated
+from lastword.errors import MisuseError, StreamFailedError, StreamTruncatedError
 from lastword.inprocess import warnings
 from lastword.quirks import streams as dialects
 
@@ -45,7 +45,7 @@ _TELLING = (
 the instructions and the answer so far, which are not the error's business."""
 
 
-class SpentStream(Misused):
+class SpentStreamError(MisuseError):
     """A generator that has ended, from which nothing more can come."""
 
     def __init__(self) -> None:
@@ -84,9 +84,9 @@ async def watch(
         The items, unchanged.
 
     Raises:
-        StreamTruncated: The stream ended without the terminal event.
-        StreamFailed: An item reported a failure; that item is not passed on.
-        Misused: The argument is a generator that has ended.
+        StreamTruncatedError: The stream ended without the terminal event.
+        StreamFailedError: An item reported a failure; that item is not passed on.
+        MisuseError: The argument is a generator that has ended.
         TypeError: The argument is not a stream; the message says what to do.
     """
     judge = _Judge(stream, finished)
@@ -104,7 +104,7 @@ async def watch(
         raise
     _say_if_unguarded(judge, stream)
     if not judge.progress.ended:
-        raise StreamTruncated(judge.name, items)
+        raise StreamTruncatedError(judge.name, items)
 
 
 _unguarded: set[tuple[type, type]] = set()
@@ -131,7 +131,7 @@ def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
     if (inspect.isasyncgen(stream) and stream.ag_frame is None) or (
         inspect.isgenerator(stream) and stream.gi_frame is None
     ):
-        raise SpentStream
+        raise SpentStreamError
     if isinstance(stream, AsyncIterable):
         return aiter(stream)
     if isinstance(stream, (list, tuple)):
@@ -252,7 +252,7 @@ class _Judge:
         return None if self._finished is not None or self._dialect is not None else self._first
 
     def look(self, item: Any) -> None:
-        """Take in an item; raise `StreamFailed` if it is a failure."""
+        """Take in an item; raise `StreamFailedError` if it is a failure."""
         self._first = self._first or type(item)
         if self._finished is not None:
             self.progress.over = self.progress.over or self._finished(item)
@@ -349,7 +349,7 @@ def _look_at_converse(progress: _Progress, item: Any) -> None:
     for key in item if isinstance(item, dict) else ():  # one key, which is the event's name
         if str(key).endswith("Exception"):
             told = item[key] if isinstance(item[key], dict) else {}
-            raise StreamFailed({"error": {"type": key, **told}})
+            raise StreamFailedError({"error": {"type": key, **told}})
         progress.over = progress.over or key == "messageStop"
 
 
@@ -401,11 +401,11 @@ def _list(value: Any, name: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _failure(item: Any) -> StreamFailed:
+def _failure(item: Any) -> StreamFailedError:
     """Return the failure that an item reports, as plain values."""
     body = {key: _plain(told) for key in _TELLING if (told := _get(item, key)) is not None}
     error = _get(_get(item, "response"), "error")
-    return StreamFailed(body if error is None else body | {"error": _plain(error)})
+    return StreamFailedError(body if error is None else body | {"error": _plain(error)})
 
 
 def _plain(value: Any) -> Any:

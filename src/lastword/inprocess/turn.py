@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from lastword.core.link.reports import Note
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import NotInTurn
+from lastword.errors import NotInTurnError
 from lastword.inprocess import streams
 from lastword.inprocess.request import CURRENT, Request
 
@@ -119,9 +119,9 @@ class CurrentTurn:
                 By default, what usually helps for the type.
 
         Raises:
-            TurnFailed: Always; let it leave the handler.
-            Misused: There is no such type or action, or a wait is not a number from 0 up. If that
-                leaves the handler, the turn fails as `internal`.
+            TurnFailedError: Always; let it leave the handler.
+            MisuseError: There is no such type or action, or a wait is not a number from 0 up. If
+                that leaves the handler, the turn fails as `internal`.
         """
         # Imported at the first failure, like everything that only failures need.
         from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
@@ -190,9 +190,9 @@ class CurrentTurn:
             The items, unchanged.
 
         Raises:
-            StreamTruncated: The stream ended before its terminal event.
-            StreamFailed: An item reported a failure.
-            Misused: The argument is a generator that has ended, as one that an earlier attempt
+            StreamTruncatedError: The stream ended before its terminal event.
+            StreamFailedError: An item reported a failure.
+            MisuseError: The argument is a generator that has ended, as one that an earlier attempt
                 has read.
             TypeError: The argument is not a stream; the message says what to do.
         """
@@ -229,9 +229,9 @@ def current_turn() -> CurrentTurn:
     threads started by `asyncio.to_thread`.
 
     Raises:
-        NotInTurn: There is none.
+        NotInTurnError: There is none.
     """
     request = CURRENT.get()
     if request is None or request.method != acp.PROMPT:
-        raise NotInTurn
+        raise NotInTurnError
     return CurrentTurn(request)

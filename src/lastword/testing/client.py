@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from lastword.core.protocol import acp
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,10 +96,10 @@ def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Jso
     """Return a function that answers `session/request_permission`.
 
     Raises:
-        Misused: There is no such word.
+        MisuseError: There is no such word.
     """
     if not callable(wish) and wish not in {*PERMISSIONS, "cancel"}:
-        raise Misused(
+        raise MisuseError(
             'answer_permission takes "allow", "reject", "cancel" or a function that gives an '
             f"option's id, not {wish!r}"
         )

@@ -16,7 +16,7 @@ import anyio
 
 import lastword
 from lastword.core.protocol import jsonrpc
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess.serve.server import serve_over
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def door_of(agent: object) -> AgentDoor:
     """Return the entry point for an agent: the official SDK's, or a mapping of methods.
 
     Raises:
-        Misused: It is not an agent, or one of the official SDK on trio.
+        MisuseError: It is not an agent, or one of the official SDK on trio.
     """
     if isinstance(agent, Mapping):
         return _MethodsDoor(agent)
     if not callable(agent) and not callable(getattr(agent, "prompt", None)):
-        raise Misused(
+        raise MisuseError(
             "an agent is an object with the official SDK's methods (it has no `prompt`), a "
             "function that makes one, or the methods that lastword.serve takes; not "
             f"{type(agent).__name__}"
@@ -77,7 +77,7 @@ def door_of(agent: object) -> AgentDoor:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise Misused(
+        raise MisuseError(
             "an agent of the official SDK runs on asyncio alone: run this test there, or give the "
             "methods that lastword.serve takes"
         ) from None

@@ -188,11 +188,11 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
         The session.
 
     Raises:
-        PromptFailed: The agent refused `initialize` or `session/new`; the class says why
+        PromptFailedError: The agent refused `initialize` or `session/new`; the class says why
             (`lastword.errors`).
         TimeoutError: It did not answer them in time.
-        Misused: An argument is not as described here.
-        MissingExtra: The official SDK is not installed.
+        MisuseError: An argument is not as described here.
+        MissingExtraError: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
     door = door_of(agent)
@@ -250,10 +250,10 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         fails its turn as the end of a process does, and does not end the test.
 
     Raises:
-        PromptFailed: The agent refused `initialize` or `session/new`.
+        PromptFailedError: The agent refused `initialize` or `session/new`.
         TimeoutError: A step did not end within `fuse_seconds`.
-        Misused: An argument is not as described.
-        MissingExtra: The official SDK is not installed.
+        MisuseError: An argument is not as described.
+        MissingExtraError: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
     async with open_session(

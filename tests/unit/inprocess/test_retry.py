@@ -17,7 +17,7 @@ import lastword
 from lastword import ErrorType, Retry
 from lastword.core.classify import Verdict
 from lastword.core.link.facts import Facts
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess.retry import MAX_WAIT_SECONDS, attempts, requested_wait_seconds, tries_of
 from lastword.inprocess.streams import watch
 
@@ -342,5 +342,5 @@ async def test_what_an_earlier_attempt_used_up_ends_the_call_with_its_failure(ki
 async def test_a_generator_that_ended_before_the_first_attempt_is_refused() -> None:
     spent = (number for number in ())
     assert list(spent) == []
-    with pytest.raises(Misused, match="make the model call"):
+    with pytest.raises(MisuseError, match="make the model call"):
         await tried(spent)

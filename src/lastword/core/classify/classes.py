@@ -46,7 +46,7 @@ BUGS = names("""
     IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
 """Of these, the ones whose text is made of names and never tells a cause."""
 
-OWN_BUGS = names("Misused NotInTurn")
+OWN_BUGS = names("MisuseError Misused NotInTurnError")
 """What this package raises where it is called wrongly: its text names types and limits."""
 
 PROVIDER_PACKAGES = frozenset({
@@ -73,7 +73,7 @@ BY_STATUS = {
             MethodNotAllowed InvalidPromptError""",
         ErrorType.MODEL_NOT_FOUND: "NotFoundError NotFound",
         ErrorType.PROVIDER_UNAVAILABLE: """InternalServerError ServiceUnavailableError
-            ServiceUnavailable BadGateway BadGatewayError ServerError StreamFailed""",
+            ServiceUnavailable BadGateway BadGatewayError ServerError StreamFailedError""",
         ErrorType.TIMEOUT: "GatewayTimeout GatewayTimeoutError",
         ErrorType.PROTOCOL_ERROR: "ValidationError",
     }.items()

@@ -80,8 +80,8 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     Raises:
         TypeError: Only one of the two streams was given.
-        MissingExtra: The official SDK is not installed; raised when `lastword.run_agent` is first
-            used.
+        MissingExtraError: The official SDK is not installed; raised when `lastword.run_agent` is
+            first used.
     """
     if settings.passthrough(os.environ):
         await acp.run_agent(

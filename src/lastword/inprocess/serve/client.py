@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import ClientError, Misused
+from lastword.errors import ClientError, MisuseError
 from lastword.inprocess.request import CURRENT
 from lastword.inprocess.serve.methods import camel_case
 
@@ -71,12 +71,12 @@ class Client:
             members: Its members by name, in snake_case like handlers' arguments.
 
         Raises:
-            Misused: The update has no kind.
+            MisuseError: The update has no kind.
             TypeError: It holds something that is not JSON.
         """
         whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
         if not whole.get("sessionUpdate"):
-            raise Misused(
+            raise MisuseError(
                 'an update says what it is: session_update="agent_message_chunk", or one of the '
                 "protocol's other kinds"
             )

@@ -14,7 +14,7 @@ import anyio
 from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import TurnFailed
+from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
@@ -233,7 +233,7 @@ class ServedConnection:
 
     def _log(self, request: Request, error: Exception) -> None:
         """Log the exception itself for the author; the client has got what it means."""
-        if isinstance(error, TurnFailed) or self._router.sent_error(error) is not None:
+        if isinstance(error, TurnFailedError) or self._router.sent_error(error) is not None:
             return  # in the author's own words already
         logger.error(
             "The handler of %s raised %s.",
