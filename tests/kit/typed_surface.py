@@ -69,7 +69,7 @@ async def asked_thrice(prompt: str) -> int:
     return len(prompt)
 
 
-@lastword.retrying(lastword.Retry(attempts=3))
+@lastword.retry(lastword.Retry(attempts=3))
 async def stream() -> AsyncIterator[bytes]:
     yield b""
 
@@ -96,7 +96,7 @@ def of_failures(message: object, raised: Exception) -> None:
     told = client.read_error(message)
     assert_type(told, lastword.AgentError | None)
     if told is not None:
-        assert_type(client.view(told, now=time.time(), received=0).countdown, str)
+        assert_type(client.describe(told, now=time.time(), received=0).countdown, str)
         assert_type(client.describe(told, received=0).countdown, str)
     try:
         client.raise_for_error(message)

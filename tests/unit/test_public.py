@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastword
-from lastword import Action, ErrorType, Origin, Phase, RetrySafety, TurnFacts, classify
+from lastword import (
+    Action,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+    TurnFacts,
+    classify,
+    client,
+    testing,
+)
+from lastword.client import reconnect
 from tests.kit.canaries import CANARIES
 
 PUBLIC = {
@@ -36,8 +47,18 @@ def test_the_public_names_are_these_and_at_most_fifteen() -> None:
         assert getattr(lastword, name) is not None
 
 
-def test_the_first_name_of_the_decorator_still_works() -> None:
+def test_earlier_names_still_work_and_are_listed_nowhere() -> None:
     assert lastword.retrying is lastword.retry
+    assert client.view is client.describe
+    assert testing.Turn is testing.CapturedTurn
+    assert reconnect.Action is reconnect.ReconnectAction
+    for module, name in (
+        (lastword, "retrying"),
+        (client, "view"),
+        (testing, "Turn"),
+        (reconnect, "Action"),
+    ):
+        assert name not in module.__all__
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

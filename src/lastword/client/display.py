@@ -110,30 +110,14 @@ def describe(
         error: The failure.
         received: The moment at which it arrived, in seconds since 1970 UTC (`time.time()`), from
             which its wait counts. Without it, the whole wait is still to come.
-        now: The moment to describe, in the same unit; the current time by default.
+        now: The moment to describe, in the same unit; the current time by default. Given it,
+            the function reads no clock.
 
     Returns:
         The texts, and what the button may do.
     """
-    moment = datetime.now(UTC).timestamp() if now is None else now
-    return view(error, now=moment, received=received)
-
-
-def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:
-    """Return what to show for a failure at a moment: `describe` for callers with their own clock.
-
-    Reads no clock.
-
-    Args:
-        error: The failure.
-        now: The moment to describe, in seconds since 1970 UTC (`time.time()`).
-        received: The moment at which the failure arrived, in the same unit, from which
-            `retry_after_seconds` counts; `now` by default. Call again with a later `now` to move
-            the countdown.
-
-    Returns:
-        The texts, and what the button may do.
-    """
+    if now is None:
+        now = datetime.now(UTC).timestamp()
     wait = _wait(error, now, now if received is None else received)
     is_harmful = error.retry_safety is RetrySafety.NEVER
     by_word = error.retryable and not is_harmful
@@ -157,6 +141,9 @@ def view(error: AgentError, *, now: float, received: float | None = None) -> Err
         and error.retry_safety is RetrySafety.AUTO
         and (error.retry_after_seconds or wait or 0) <= MAX_AUTO_WAIT_SECONDS,
     )
+
+
+view = describe  # the name before 0.3 of the form with `now`
 
 
 def _wait(error: AgentError, now: float, received: float) -> int | None:

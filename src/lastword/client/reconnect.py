@@ -36,7 +36,6 @@ from lastword.client.close_codes import (
     plain,
 )
 from lastword.client.reconnect_model import (
-    Action,
     Attached,
     Closed,
     CloseSocket,
@@ -46,6 +45,7 @@ from lastword.client.reconnect_model import (
     GiveUp,
     LinkPhase,
     Probe,
+    ReconnectAction,
     ReconnectState,
     Refused,
     Show,
@@ -56,7 +56,6 @@ from lastword.client.reconnect_model import (
 from lastword.client.reconnect_words import CONNECTING, ENDS, progress_line, span, success_line
 
 __all__ = [
-    "Action",
     "Attached",
     "CloseSocket",
     "Closed",
@@ -68,6 +67,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "Probe",
+    "ReconnectAction",
     "ReconnectState",
     "Refused",
     "Show",
@@ -148,7 +148,9 @@ def timer(state: ReconnectState) -> int | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-_Step = tuple[ReconnectState, tuple[Action, ...]]
+Action = ReconnectAction  # the name before 0.3
+
+_Step = tuple[ReconnectState, tuple[ReconnectAction, ...]]
 
 
 def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
@@ -308,7 +310,7 @@ def _lost(state: ReconnectState, loss: Loss, now: int, random: float) -> _Step:
     was_stable = state.phase is LinkPhase.ATTACHED and (
         state.stable is None or (not state.probes and now >= state.stable)
     )
-    settling: tuple[Action, ...] = ()
+    settling: tuple[ReconnectAction, ...] = ()
     if was_stable:
         state, settling = _settled(state)
     lost = now if state.lost is None else state.lost
@@ -441,7 +443,7 @@ def _asked_to_retry(state: ReconnectState, now: int, _random: float) -> _Step:
 def _asked_to_close(state: ReconnectState, _now: int, _random: float) -> _Step:
     if state.why is Why.CLOSED:
         return state, ()
-    actions: tuple[Action, ...] = ()
+    actions: tuple[ReconnectAction, ...] = ()
     if state.phase in _WITH_SOCKET:
         actions += (CloseSocket(1000, "closed by the user"),)
     if state.line:

@@ -20,7 +20,8 @@ from lastword.core.timeline.summary import Outcome, Summary
 from lastword.testing.pace import without_waits
 from lastword.testing.session import AgentSession, open_session, take_turn
 from lastword.testing.taken import SeenTool, TakenTurn
-from lastword.testing.timeline import CapturedTurn, Timeline, Turn, capture_timeline
+from lastword.testing.timeline import CapturedTurn, Timeline, capture_timeline
+from lastword.testing.timeline import Turn as Turn
 
 __all__ = [
     "AgentSession",
@@ -33,7 +34,6 @@ __all__ = [
     "Summary",
     "TakenTurn",
     "Timeline",
-    "Turn",
     "capture_timeline",
     "open_session",
     "take_turn",

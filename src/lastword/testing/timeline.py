@@ -16,7 +16,7 @@ from lastword.core.timeline.history import histories
 from lastword.core.timeline.summary import Outcome, Summary, outcome_of, summarise
 from lastword.inprocess import journal
 
-__all__ = ["CapturedTurn", "Timeline", "Turn", "capture_timeline"]
+__all__ = ["CapturedTurn", "Timeline", "capture_timeline"]
 
 
 class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +69,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         return summarise(self.entries)
 
 
-Turn = CapturedTurn
-"""The name by which `capture_timeline` has always had it."""
+Turn = CapturedTurn  # the name before 0.3
 
 
 class Timeline:
