@@ -9,7 +9,7 @@ from lastword._version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.core.link.connection import Options
+    from lastword.core.link.user_options import Options
     from lastword.inprocess.public import (
         Action,
         AgentError,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lastword.inprocess.turn import current_turn
 else:
     _HOMES = {
-        "Options": "lastword.core.link.connection",
+        "Options": "lastword.core.link.user_options",
         "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
         "guard": "lastword.inprocess.sdk",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.link.reports import HandlerReport
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
@@ -65,7 +65,7 @@ class HandlerLink:
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
-        options: Options,
+        options: LinkOptions,
         *,
         to_client: Callable[[bytes], None],
         to_handler: Callable[[Frame, Request | None], None],

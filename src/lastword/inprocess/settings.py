@@ -10,11 +10,11 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from lastword.core.link.option_table import BY_KEY, OPTIONS
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
+from lastword.core.link.user_options import Options
 from lastword.core.redact.known_secrets import secrets_of
+from lastword.errors import MisuseError
 from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
 from lastword.record.paths import named_folder, state_folder
 
@@ -23,23 +23,51 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = logging.getLogger("lastword")
 
-_READ = frozenset(Options.__struct_fields__) - {
-    *("stderr_limit_bytes", "restart", "record", "retry", "retry_wait_limit_seconds")
+_INSTEAD = {
+    "stderr_limit_bytes": "stderr is this process's own; leave it out",
+    "evidence": "logs and events outside are read by `lastword run` alone; leave it out",
+    "restart": "leave it to whatever starts this process, or start it with `lastword run`",
+    "retry": "decorate the call of the model with lastword.retry instead",
+    "retry_wait_limit_seconds": "use max_wait_seconds of lastword.retry instead",
 }
-"""What is read from the environment as it is: a handler has no stderr of its own and does not start
-again, its author decides on retries, and the record has rules of its own (`record_folder`)."""
+"""The settings without a meaning for an agent in this process, each with what to do instead."""
+
+_READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
+"""What is read from the environment as it is: the variables that mean nothing here are there for
+`lastword run`, and the record has rules of its own (`record_folder`)."""
 
 
-def settle(options: Options | None) -> Options:
-    """Return the given options or the environment's, completed with what this process knows."""
+_DEFAULTS = Options()
+
+
+def check(options: Options | None) -> None:
+    """Raise MisuseError for a setting that has no meaning for an agent in this process."""
+    for name, instead in _INSTEAD.items() if options is not None else ():
+        value = getattr(options, name)
+        if value != getattr(_DEFAULTS, name):
+            raise MisuseError(
+                f"{name}={value!r} has no effect on an agent that runs in this process: {instead}"
+            )
+
+
+def complete(options: Options | None) -> LinkOptions:
+    """Return the given options or the environment's, completed with what this process knows.
+
+    Raises:
+        MisuseError: One of them has no meaning here.
+    """
+    check(options)
     chosen = options or from_environment(os.environ)
-    return msgspec.structs.replace(
-        chosen,
-        in_process=True,
-        implementation=IMPLEMENTATION,
-        incident_prefix=chosen.incident_prefix or f"{run_id()}-",
-        secrets=(*chosen.secrets, *secrets_of(os.environ)),
-        wall_clock=chosen.wall_clock or local_time,
+    shared: dict[str, Any] = {name: getattr(chosen, name) for name in Options.__struct_fields__}
+    return LinkOptions(
+        **shared
+        | {
+            "in_process": True,
+            "implementation": IMPLEMENTATION,
+            "incident_prefix": chosen.incident_prefix or f"{run_id()}-",
+            "secrets": (*chosen.secrets, *secrets_of(os.environ)),
+            "wall_clock": chosen.wall_clock or local_time,
+        }
     )
 
 

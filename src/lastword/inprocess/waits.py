@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -124,12 +124,12 @@ def roll(*, asked: bool) -> float:
     return 0.0 if asked else 1.0
 
 
-def limits_that_pass(options: Options) -> Options:
+def limits_that_pass(options: LinkOptions) -> LinkOptions:
     """Return the options without the limits on silence that nobody has set.
 
     If waits pass at once, a handler that works for a second in silence would have been silent for
     as long as any limit allows. Whoever sets a limit for a test wants to see it reached.
     """
-    usual = Options()
+    usual = LinkOptions()
     unset = {name: 0.0 for name in _SILENCES if getattr(options, name) == getattr(usual, name)}
     return msgspec.structs.replace(options, **unset)

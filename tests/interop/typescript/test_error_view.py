@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.client import describe
 from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages

@@ -22,14 +22,14 @@ from lastword.inprocess.request import CURRENT, Request
 from lastword.inprocess.transports import ByteTransport, FrameTransport, MessageTransport
 
 if TYPE_CHECKING:
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
 
 
 class GuardedTransport:
     """The SDK's transport, with the core between it and the client."""
 
-    def __init__(self, inner: Any, options: Options, *, own_cancel_seconds: float) -> None:
+    def __init__(self, inner: Any, options: LinkOptions, *, own_cancel_seconds: float) -> None:
         self._wire: FrameTransport = (
             inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
@@ -66,7 +66,7 @@ class ServedConnection:
     """What `serve` runs."""
 
     def __init__(
-        self, transport: ServedTransport, waker: Waker, router: Router, options: Options
+        self, transport: ServedTransport, waker: Waker, router: Router, options: LinkOptions
     ) -> None:
         self._transport = transport
         self._waker = waker
