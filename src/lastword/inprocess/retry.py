@@ -311,7 +311,8 @@ def _retries_of(cause: BaseException) -> int:
         return 0
 
 
-Async = TypeVar("Async", bound="Callable[..., Any]")
+Async = TypeVar("Async", bound="Callable[..., Awaitable[Any] | AsyncIterator[Any]]")
+"""An `async def` function, or an asynchronous generator, which a decorator returns as it is."""
 
 
 class RetryLimits(TypedDict, total=False):
@@ -376,8 +377,7 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     return _decorated(Retry(), what)
 
 
-retrying = retry
-"""The name that `retry` had first."""
+retrying = retry  # the name before 0.2
 
 
 def _decorated(retry: Retry, function: Any) -> Any:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lastword import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal, tell, timeline
@@ -109,7 +110,7 @@ def test_every_entry_of_a_session_is_in_the_authors_log(
 def turn_of(journal: Journal) -> None:
     """A turn through a link, with an update and an answer."""
     link = HandlerLink(
-        Options(in_process=True),
+        LinkOptions(in_process=True),
         to_client=lambda _: None,
         to_handler=lambda *_: None,
         on_cancel=lambda _: None,
