@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from lastword.inprocess.retry import retrying as retrying
     from lastword.inprocess.sdk import guard, run_agent
     from lastword.inprocess.serve.server import serve
-    from lastword.inprocess.turn import current_turn
+    from lastword.inprocess.turn import CurrentTurn, current_turn
 else:
     _HOMES = {
+        "CurrentTurn": "lastword.inprocess.turn",
         "Options": "lastword.core.link.user_options",
         "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
@@ -55,6 +56,7 @@ else:
 __all__ = [
     "Action",
     "AgentError",
+    "CurrentTurn",
     "ErrorType",
     "Options",
     "Origin",

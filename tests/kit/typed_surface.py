@@ -17,7 +17,7 @@ from lastword.client.acp import connect_to_agent, spawn_agent_process
 from lastword.testing import (
     Outcome,
     RetryNotice,
-    TakenTurn,
+    TurnResult,
     capture_timeline,
     open_session,
     take_turn,
@@ -166,7 +166,7 @@ def of_failures(message: object, raised: Exception) -> None:
 
 async def of_tests(typed: acp.Agent) -> None:
     turn = await take_turn(Plain(), "Hi", cancel_after=5, answer_permission="reject")
-    assert_type(turn, TakenTurn)
+    assert_type(turn, TurnResult)
     assert_type(turn.outcome, Outcome)
     assert_type(turn.error, lastword.AgentError | None)
     assert_type(turn.retries, tuple[RetryNotice, ...])

@@ -69,8 +69,8 @@ WORDS = (
 ALLOWED_NAMES = {
     "NOT_FOUND": "HTTP and JSON-RPC call the error so",
     "NotFound": "HTTP and JSON-RPC call the error so",
-    "SeenTool": "public in lastword.testing",
-    "TakenTurn": "public in lastword.testing",
+    "SeenTool": "an earlier name in lastword.testing",
+    "TakenTurn": "an earlier name in lastword.testing",
     "take_turn": "public in lastword.testing",
     "questions_held": "a member of `lastword stats --json`",
 }

@@ -17,16 +17,8 @@ from lastword import (
     RetrySafety,
     TurnFacts,
     classify,
-    client,
-    testing,
 )
-from lastword.client import reconnect
 from tests.kit.canaries import CANARIES
-
-PUBLIC = {
-    *("Action", "AgentError", "ErrorType", "Origin", "Phase", "RetrySafety", "TurnFacts"),
-    *("Options", "Retry", "classify", "current_turn", "guard", "retry", "run_agent", "serve"),
-}
 
 
 class LimitError(Exception):
@@ -37,28 +29,6 @@ class LimitError(Exception):
     def __init__(self, wait: str = "20") -> None:
         super().__init__("Too many requests")
         self.response = type("Response", (), {"headers": {"retry-after": wait}})()
-
-
-def test_the_public_names_are_these_and_at_most_fifteen() -> None:
-    assert set(lastword.__all__) == PUBLIC
-    assert len(lastword.__all__) <= 15
-    assert set(dir(lastword)) >= PUBLIC
-    for name in PUBLIC:
-        assert getattr(lastword, name) is not None
-
-
-def test_earlier_names_still_work_and_are_listed_nowhere() -> None:
-    assert lastword.retrying is lastword.retry
-    assert client.view is client.describe
-    assert testing.Turn is testing.CapturedTurn
-    assert reconnect.Action is reconnect.ReconnectAction
-    for module, name in (
-        (lastword, "retrying"),
-        (client, "view"),
-        (testing, "Turn"),
-        (reconnect, "Action"),
-    ):
-        assert name not in module.__all__
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

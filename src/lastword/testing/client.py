@@ -1,6 +1,6 @@
 """The client of a test: it sends requests, keeps what it receives, and answers the agent.
 
-Owns the answers. Frames are decoded JSON; `testing.taken` interprets them.
+Owns the answers. Frames are decoded JSON; `testing.turn_result` interprets them.
 """
 
 from __future__ import annotations

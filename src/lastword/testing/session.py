@@ -31,7 +31,7 @@ from lastword.inprocess import handling, journal, waits
 from lastword.posix.identity import run_id
 from lastword.testing.client import ClientOfTest, permission_answer
 from lastword.testing.doors import door_of
-from lastword.testing.taken import TakenTurn
+from lastword.testing.turn_result import TurnResult
 
 Json: TypeAlias = dict[str, Any]
 Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], str | None]
@@ -67,7 +67,7 @@ class AgentSession:
 
     async def prompt(
         self, prompt: str | Sequence[Mapping[str, Any]] = "Hi", *, cancel_after: CancelAfter = None
-    ) -> TakenTurn:
+    ) -> TurnResult:
         """Take one turn, and wait for its end.
 
         ```python
@@ -95,7 +95,7 @@ class AgentSession:
             with _fuse(self._fuse_seconds, "The turn did not end"):
                 params = {"sessionId": self.session_id, "prompt": blocks}
                 await self._client.request(acp.PROMPT, params)
-        return TakenTurn(
+        return TurnResult(
             session_id=self.session_id,
             number=number,
             entries=tuple(e for e in self._entries if e.turn == number),
@@ -222,7 +222,7 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
     options: Options | None = None,
     real_waits: bool = False,
     fuse_seconds: float = FUSE_SECONDS,
-) -> TakenTurn:
+) -> TurnResult:
     """Take one turn with an agent, in the process of the test: initialize, open a session, prompt.
 
     ```python

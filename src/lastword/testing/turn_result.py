@@ -1,4 +1,4 @@
-"""One turn as the client of a test received it.
+"""Result of one turn, as the client of a test received it.
 
 Owns the values that are read from its frames: text, tools, retries, the failure.
 """
@@ -19,7 +19,7 @@ from lastword.testing.timeline import CapturedTurn
 Json = dict[str, Any]
 
 
-class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call, as far as the client saw it.
 
     Attributes:
@@ -35,8 +35,8 @@ class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
-    """One turn that a test had an agent take: what the client received, and what happened in it.
+class TurnResult(CapturedTurn, frozen=True, kw_only=True):
+    """The result of one turn: what the client received, and what happened in it.
 
     Has everything that a captured turn has (`outcome`, `entries`, `all`, `summary`).
 
@@ -82,14 +82,14 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
         return "".join(content["text"] for content in said if content.get("type") == "text")
 
     @property
-    def tools(self) -> tuple[SeenTool, ...]:
+    def tools(self) -> tuple[ToolCall, ...]:
         """The tool calls that the client saw, in the order of their beginnings."""
-        seen: dict[str, SeenTool] = {}
+        seen: dict[str, ToolCall] = {}
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:
                 tool_id = str(update.get("toolCallId"))
                 told = {name: update[name] for name in _TOLD if isinstance(update.get(name), str)}
-                tool = seen.get(tool_id) or SeenTool(tool_call_id=tool_id)
+                tool = seen.get(tool_id) or ToolCall(tool_call_id=tool_id)
                 seen[tool_id] = msgspec.structs.replace(tool, **told)
         return tuple(seen.values())
 
@@ -105,3 +105,7 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
 
 _TOLD = ("title", "kind", "status")
+
+# The names before 0.3, which still work.
+SeenTool = ToolCall
+TakenTurn = TurnResult
