@@ -197,14 +197,14 @@ class _Listening:
         return functools.partial(self._update, self._client.session_update)
 
     async def _update(self, own: Any, session_id: str, update: Any, **meta: Any) -> None:
-        if not await self._told(session_id, update):
+        if not await self._report(session_id, update):
             await own(session_id=session_id, update=update, **meta)
 
     async def _older(self, own: Any, notification: Any) -> None:
-        if not await self._told(notification.session_id, notification.update):
+        if not await self._report(notification.session_id, notification.update):
             await own(notification)
 
-    async def _told(self, session_id: str, update: Any) -> bool:
+    async def _report(self, session_id: str, update: Any) -> bool:
         """Tell the client what is ours in an update; return whether there was nothing else."""
         if getattr(update, "session_update", None) != "session_info_update":
             return False
@@ -217,7 +217,7 @@ class _Listening:
             return False
         return not update.model_fields_set - _CARRIER_FIELDS
 
-    async def _call(self, name: str, **told: object) -> None:
+    async def _call(self, name: str, **report: object) -> None:
         method = getattr(self._client, name, None)
         if method is not None:
-            await method(**told)
+            await method(**report)

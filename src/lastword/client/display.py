@@ -158,8 +158,8 @@ def _wait(error: AgentError, now: float, received: float) -> int | None:
 
 
 def _sentence(error: AgentError, action: Action) -> str:
-    told = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
-    return told or wording.own_sentence(error.type, action)
+    sentence = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
+    return sentence or wording.own_sentence(error.type, action)
 
 
 def _details(error: AgentError) -> str:

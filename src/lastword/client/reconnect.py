@@ -168,7 +168,7 @@ def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
     after, actions = _receive(state, event, now, random)
     if after is state and event is not Signal.TICK:
         return state, ()
-    after, shown = _told(after, now)
+    after, shown = _announced(after, now)
     actions += shown
     if timer(after) != timer(state):
         actions += (WaitUntil(timer(after)),)
@@ -193,8 +193,8 @@ def _receive(state: ReconnectState, event: Event, now: int, random: float) -> _S
         case ConnectFailed():
             loss = classify_failure(event.kind)
         case TokenFailed():
-            said = f"no token: {event.kind}" if event.kind else "no token"
-            loss = Loss(LossKind.TRANSIENT, plain(said))
+            cause = f"no token: {event.kind}" if event.kind else "no token"
+            loss = Loss(LossKind.TRANSIENT, plain(cause))
     if state.phase not in _ATTEMPTING:
         return state, ()
     after, actions = _lost(state, loss, now, random)
@@ -220,18 +220,18 @@ def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
 
 def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
     # A loss that was not shown is not shown to be over.
-    was_told = state.tell is None
+    was_shown = state.tell is None
     after = replace(
         state,
         phase=LinkPhase.ATTACHED,
         due=now + PROBE_EVERY if event.probes else None,
-        lost=state.lost if was_told else None,
-        tell=now + QUIET if was_told else None,
+        lost=state.lost if was_shown else None,
+        tell=now + QUIET if was_shown else None,
         returning=True,
         probes=event.probes,
         unanswered=None,
         stable=now + STABLE_AFTER,
-        news=success_line(state, event.updates, now) if was_told else "",
+        news=success_line(state, event.updates, now) if was_shown else "",
         cause="",
     )
     return after, ()
@@ -398,7 +398,7 @@ def _went_offline(state: ReconnectState, now: int, _random: float) -> _Step:
     if not state.online:
         return state, ()
     state = replace(state, online=False)
-    return (_tell_anew(state, now) if state.phase is LinkPhase.WAITING else state), ()
+    return (_announce_again(state, now) if state.phase is LinkPhase.WAITING else state), ()
 
 
 def _went_online(state: ReconnectState, now: int, _random: float) -> _Step:
@@ -406,7 +406,7 @@ def _went_online(state: ReconnectState, now: int, _random: float) -> _Step:
     if state.phase is LinkPhase.ATTACHED and state.probes:
         return _probed(state, now, QUICK_PROBE_FUSE)
     if state.phase is LinkPhase.WAITING:
-        state = _tell_anew(state, now)
+        state = _announce_again(state, now)
         if now >= state.earliest:
             return _connected(state, now)
         return replace(state, due=state.earliest), ()
@@ -435,12 +435,12 @@ def _woken(state: ReconnectState, now: int) -> _Step:
     return state, ()
 
 
-def _asked_to_retry(state: ReconnectState, now: int, _random: float) -> _Step:
+def _retry_requested(state: ReconnectState, now: int, _random: float) -> _Step:
     """Begin a new round, whatever network and gateway said; do nothing if one is under way."""
     return (state, ()) if state.phase in _WITH_SOCKET else _anew(state, now)
 
 
-def _asked_to_close(state: ReconnectState, _now: int, _random: float) -> _Step:
+def _close_requested(state: ReconnectState, _now: int, _random: float) -> _Step:
     if state.why is Why.CLOSED:
         return state, ()
     actions: tuple[ReconnectAction, ...] = ()
@@ -472,20 +472,20 @@ _SIGNALS = {
     Signal.HIDDEN: _went_hidden,
     Signal.VISIBLE: _became_visible,
     Signal.TICK: _tick,
-    Signal.RETRY: _asked_to_retry,
-    Signal.CLOSE: _asked_to_close,
+    Signal.RETRY: _retry_requested,
+    Signal.CLOSE: _close_requested,
 }
 
 
 # --- the line --------------------------------------------------------------------------------
 
 
-def _tell_anew(state: ReconnectState, now: int) -> ReconnectState:
+def _announce_again(state: ReconnectState, now: int) -> ReconnectState:
     """Have the line shown again, still not within the quiet time."""
     return replace(state, tell=max(now, (now if state.lost is None else state.lost) + QUIET))
 
 
-def _told(state: ReconnectState, now: int) -> _Step:
+def _announced(state: ReconnectState, now: int) -> _Step:
     """Show the line for this try, or for its success, once it is due."""
     if state.tell is None or now < state.tell:
         return state, ()

@@ -113,11 +113,11 @@ class AgentSession:
     @contextlib.asynccontextmanager
     async def _cancelling(self, after: CancelAfter, began: float) -> AsyncIterator[None]:
         if callable(after):
-            wanted, cancelled = after, False
+            is_moment, cancelled = after, False
 
             def look(update: Json) -> None:
                 nonlocal cancelled
-                if not cancelled and wanted(update):
+                if not cancelled and is_moment(update):
                     cancelled = True
                     self.cancel()
 
@@ -129,11 +129,11 @@ class AgentSession:
         elif after is None:
             yield
         elif (skipped := waits.SKIPPED.get()) is not None:
-            take_back = skipped.call_at(began + after, self.cancel)
+            withdraw = skipped.call_at(began + after, self.cancel)
             try:
                 yield
             finally:
-                take_back()
+                withdraw()
         else:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._cancel_later, after)
@@ -206,7 +206,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
         stack.enter_context(handling.process_stays())
         if not real_waits:
             stack.enter_context(waits.skipped())
-        async with _running(lambda: door.run(client.take, chosen), door.leave):
+        async with _running(lambda: door.run(client.receive, chosen), door.leave):
             with _fuse(fuse_seconds, "The agent did not open a session"):
                 opened = await _open(client, client_capabilities)
             yield AgentSession(client, collector.entries, fuse_seconds, opened)
@@ -302,12 +302,12 @@ def _now() -> float:
 
 
 @contextlib.contextmanager
-def _fuse(seconds: float, said: str) -> Iterator[None]:
+def _fuse(seconds: float, message: str) -> Iterator[None]:
     try:
         with anyio.fail_after(seconds):
             yield
     except TimeoutError:
-        raise TimeoutError(f"{said} within {seconds:g} s (fuse_seconds).") from None
+        raise TimeoutError(f"{message} within {seconds:g} s (fuse_seconds).") from None
 
 
 @contextlib.asynccontextmanager

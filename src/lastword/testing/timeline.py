@@ -49,8 +49,8 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         `ok` is every other end: look at `stop_reason` for a refusal, or a token limit. The words
         are those of `lastword log`, and compare equal to plain text.
         """
-        told = histories(self.entries)
-        return outcome_of(told[0]) if told else Outcome.OPEN
+        ended = histories(self.entries)
+        return outcome_of(ended[0]) if ended else Outcome.OPEN
 
     @property
     def error_type(self) -> str | None:
@@ -90,13 +90,13 @@ class Timeline:
     @property
     def turns(self) -> list[CapturedTurn]:
         """The turns, in the order of their prompts."""
-        found: dict[tuple[str, int], list[Entry]] = {}
+        by_turn: dict[tuple[str, int], list[Entry]] = {}
         for link, entry in self._entries:
             if entry.turn is not None:
-                found.setdefault((link, entry.turn), []).append(entry)
+                by_turn.setdefault((link, entry.turn), []).append(entry)
         return [
             CapturedTurn(session_id=entries[0].session_id, number=number, entries=tuple(entries))
-            for (_, number), entries in found.items()
+            for (_, number), entries in by_turn.items()
         ]
 
     def summary(self) -> Summary:

@@ -65,8 +65,8 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
         """
         if self.outcome is not Outcome.FAILED:
             return None
-        told = [read_error(frame) for frame in (self.frames[-1], *reversed(self.updates))]
-        return next((error for error in told if error is not None), None)
+        errors = [read_error(frame) for frame in (self.frames[-1], *reversed(self.updates))]
+        return next((error for error in errors if error is not None), None)
 
     @property
     def updates(self) -> tuple[Json, ...]:
@@ -78,20 +78,22 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """What the agent said: the text of its message chunks, joined, without its thoughts."""
-        said = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
-        return "".join(content["text"] for content in said if content.get("type") == "text")
+        contents = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
+        return "".join(content["text"] for content in contents if content.get("type") == "text")
 
     @property
     def tools(self) -> tuple[ToolCall, ...]:
         """The tool calls that the client saw, in the order of their beginnings."""
-        seen: dict[str, ToolCall] = {}
+        tools: dict[str, ToolCall] = {}
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:
                 tool_id = str(update.get("toolCallId"))
-                told = {name: update[name] for name in _TOLD if isinstance(update.get(name), str)}
-                tool = seen.get(tool_id) or ToolCall(tool_call_id=tool_id)
-                seen[tool_id] = msgspec.structs.replace(tool, **told)
-        return tuple(seen.values())
+                changes = {
+                    name: update[name] for name in _MEMBERS if isinstance(update.get(name), str)
+                }
+                tool = tools.get(tool_id) or ToolCall(tool_call_id=tool_id)
+                tools[tool_id] = msgspec.structs.replace(tool, **changes)
+        return tuple(tools.values())
 
     @property
     def retries(self) -> tuple[RetryNotice, ...]:
@@ -100,11 +102,11 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
         A client that does not accept typed errors is informed in other ways, or not at all:
         `all(Kind.RETRY)` has them for every client.
         """
-        told = map(read_retry, self.updates)
-        return tuple(notice for notice in told if notice is not None)
+        notices = map(read_retry, self.updates)
+        return tuple(notice for notice in notices if notice is not None)
 
 
-_TOLD = ("title", "kind", "status")
+_MEMBERS = ("title", "kind", "status")
 
 # The names before 0.3, which still work.
 SeenTool = ToolCall
