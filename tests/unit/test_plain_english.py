@@ -32,7 +32,7 @@ NAMES_LEFT: dict[str, int] = {
     "src/lastword/client": 1,
     "src/lastword/core": 345,
     "src/lastword/gateway": 184,
-    "src/lastword/inprocess": 66,
+    "src/lastword/inprocess": 1,
     "src/lastword/otel": 28,
     "src/lastword/outbox": 25,
     "src/lastword/posix": 9,

@@ -200,7 +200,7 @@ class _Loop:
             [tried.tries for tried in self._tried],
             self._retry.limits,
             epoch_seconds=now,
-            roll=waits.roll(asked=retry_policy.requested_wait_seconds(failed, now) is not None),
+            roll=waits.roll(requested=retry_policy.requested_wait_seconds(failed, now) is not None),
         )
         if self.request is not None:
             self._remembered = tuple(self._tried)
@@ -210,7 +210,7 @@ class _Loop:
         """Return whether another attempt would help, do no harm, and stay within bounds."""
         if isinstance(error, TurnFailedError):
             return False
-        if self.request is not None and (self.request.cancel_asked or self.request.over):
+        if self.request is not None and (self.request.cancel_requested or self.request.over):
             return False
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
@@ -220,7 +220,7 @@ class _Loop:
         """Return the wait before the next attempt."""
         return self._wait_seconds or 0.0
 
-    def tell(self, _: RetryCallState) -> None:
+    def report(self, _: RetryCallState) -> None:
         """Report a wait to the record, and to the client if it can show one."""
         self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
         if self.request is not None:
@@ -264,7 +264,7 @@ class _Attempts(AsyncIterator[Attempt]):
                     sleep=loop.sleep,
                     wait=loop.wait,
                     retry=retry_if_exception(loop.worth_another),
-                    before_sleep=loop.tell,
+                    before_sleep=loop.report,
                     reraise=True,
                 )
             )

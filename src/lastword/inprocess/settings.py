@@ -73,23 +73,23 @@ def complete(options: Options | None) -> LinkOptions:
 
 def from_environment(environment: Mapping[str, str]) -> Options:
     """Read `LASTWORD_IDLE_TIMEOUT` and the other variables."""
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in OPTIONS:
         text = environment.get(option.variable)
         if not text or option.field not in _READ:
             continue
         value = option.read(text)
         if value is None:
-            said = f"it takes {option.expects}, not {text!r}"
-            logger.warning("Ignoring %s: %s.", option.variable, said)
+            expected = f"it takes {option.expects}, not {text!r}"
+            logger.warning("Ignoring %s: %s.", option.variable, expected)
         else:
-            known[option.field] = value
-    return Options(**known)
+            values[option.field] = value
+    return Options(**values)
 
 
 def passthrough(environment: Mapping[str, str]) -> bool:
     """Return whether the user wants lastword disabled."""
-    return _wanted(environment, "passthrough")
+    return _is_set(environment, "passthrough")
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
@@ -98,7 +98,7 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
     A user's `LASTWORD_NO_RECORD` outranks anything that an author chose; a folder that the author
     named outranks the user's own.
     """
-    if _wanted(environment, "no_record") or options.record in (False, ""):
+    if _is_set(environment, "no_record") or options.record in (False, ""):
         return None
     if isinstance(options.record, str):
         return named_folder(options.record)
@@ -117,6 +117,6 @@ def run_of(options: Options) -> str:
     return own if len(own) == RUN_ID_CHARS and not rest else run_id()
 
 
-def _wanted(environment: Mapping[str, str], key: str) -> bool:
+def _is_set(environment: Mapping[str, str], key: str) -> bool:
     option = BY_KEY[key]
     return option.read(environment.get(option.variable, "")) is True

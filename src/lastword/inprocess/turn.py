@@ -47,7 +47,7 @@ class CurrentTurn:
     @property
     def cancelled(self) -> bool:
         """Whether the user or a limit wants the turn to end; for work that cannot be cancelled."""
-        return self._request.cancel_asked
+        return self._request.cancel_requested
 
     @property
     def traceparent(self) -> str | None:
@@ -124,9 +124,9 @@ class CurrentTurn:
                 that leaves the handler, the turn fails as `internal`.
         """
         # Imported at the first failure, like everything that only failures need.
-        from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
+        from lastword.inprocess.exceptions import AuthorReport, author_error  # noqa: PLC0415
 
-        said = Said(
+        report = AuthorReport(
             retryable=retryable,
             retry_after_seconds=retry_after_seconds,
             reset_at_epoch_ms=reset_at_epoch_ms,
@@ -134,7 +134,7 @@ class CurrentTurn:
             detail=detail,
             action=action,
         )
-        raise said_by_author(self._request, type, message, said)
+        raise author_error(self._request, type, message, report)
 
     def attempts(self, retry: Retry | None = None) -> AsyncIterator[Attempt]:
         """Try a model call until it succeeds, or until another try would not help or could harm.

@@ -37,7 +37,7 @@ class AgentDoor:
         self._came = anyio.Event()
 
     async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
-        """Run the agent until the client has left; `deliver` is called with each of its messages."""
+        """Run the agent until the client has left; `deliver` gets each of its messages."""
         raise NotImplementedError
 
     def send(self, message: Json) -> None:

@@ -135,7 +135,7 @@ class ServedConnection:
         self._link.client_left()
         for request in self._link.open_requests:
             if request.method == acp.PROMPT:
-                request.ask_to_cancel()
+                request.request_cancel()
                 request.cancel()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._at_work:

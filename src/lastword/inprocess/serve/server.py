@@ -95,7 +95,7 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     router = Dispatch(handlers.read(methods))
     settings.check(options)
     with (
-        stdio.taken() as (source, sink),
+        stdio.reserved() as (source, sink),
         stdio.unblocked(source, sink) as reading,
         Waker() as waker,
     ):
