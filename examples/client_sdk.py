@@ -51,7 +51,7 @@ async def main():
         try:
             answer = await agent.prompt(session_id=session.session_id, prompt=[text])
             print("the turn ended:", answer.stop_reason)
-        except errors.PromptFailed as failed:
+        except errors.PromptFailedError as failed:
             print(f"{type(failed).__name__}: {failed}")
             await count_down(failed.error)
 

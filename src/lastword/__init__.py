@@ -9,7 +9,7 @@ from lastword._version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.core.link.connection import Options
+    from lastword.core.link.user_options import Options
     from lastword.inprocess.public import (
         Action,
         AgentError,
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from lastword.inprocess.retry import retrying as retrying
     from lastword.inprocess.sdk import guard, run_agent
     from lastword.inprocess.serve.server import serve
-    from lastword.inprocess.turn import current_turn
+    from lastword.inprocess.turn import CurrentTurn, current_turn
 else:
     _HOMES = {
-        "Options": "lastword.core.link.connection",
+        "CurrentTurn": "lastword.inprocess.turn",
+        "Options": "lastword.core.link.user_options",
         "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
         "guard": "lastword.inprocess.sdk",
@@ -55,6 +56,7 @@ else:
 __all__ = [
     "Action",
     "AgentError",
+    "CurrentTurn",
     "ErrorType",
     "Options",
     "Origin",

@@ -2,42 +2,42 @@
 
 ```
 LastwordError
-├── ClientError                           the client answered a request from the agent with an error
-├── NotInTurn          (RuntimeError)     `current_turn()` was called outside a prompt's handler
-├── Misused            (ValueError)       an invalid argument; the message says what is wrong
-├── MissingExtra       (ImportError)      an optional package is missing; the message says which
-├── TurnFailed                            raised by `turn.fail()`; ends the turn as it says
-├── StreamFailed                          a model's stream reported a failure as one of its items
-├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
-├── StoreError                            the record on disk cannot be used; the message says why
-└── PromptFailed                          a turn failed, as seen by a client; `.error` says how
-    ├── TemporaryFailure                  the provider or the network is out of order: try later
-    │   ├── RateLimited                   `rate_limit`: wait as long as it says
-    │   ├── ProviderUnavailable           `provider_unavailable`: overloaded, or down
-    │   ├── TimedOut                      `timeout`: no answer in time
-    │   └── NetworkFailed                 `network`: the connection to the provider is broken
-    ├── BudgetExhausted                   `budget`: add credit, or switch the model
-    ├── AuthRequired                      `auth`: log in, or fix the key
-    ├── PromptRejected                    shorten or rephrase the prompt
-    │   ├── ContextOverflow               `context_overflow`: the conversation is too long
-    │   └── ContentFiltered               `content_filter`: its content was refused
-    ├── SetupRejected                     choose another model, or fix the configuration
-    │   ├── ModelNotFound                 `model_not_found`: no such model for this account
-    │   └── InvalidRequest                `invalid_request`: the provider rejects such a request
-    ├── AgentLost                         restart the agent
-    │   ├── AgentCrashed                  `agent_crash`: its process, or the connection, is gone
-    │   ├── AgentStalled                  `agent_stalled`: it made no progress, and was stopped
-    │   └── StderrOverflow                `stderr_overflow`: it flooded its error output
-    ├── PromptCancelled                   `cancelled`: the user stopped it; nothing to do
-    ├── UnknownFailure                    `unknown`: the agent reported an error of no known kind
-    ├── ProtocolFailure                   `protocol_error`: a message broke the protocol
-    └── InternalFailure                   `internal`: a bug in the agent or in lastword
+├── ClientError                             the client answered the agent's request with an error
+├── NotInTurnError        (RuntimeError)    `current_turn()` was called outside a prompt's handler
+├── MisuseError           (ValueError)      an invalid argument; the message says what is wrong
+├── MissingExtraError     (ImportError)     an optional package is missing; the message says which
+├── TurnFailedError                         raised by `turn.fail()`; ends the turn as it says
+├── StreamFailedError                       a model's stream reported a failure as one of its items
+├── StreamTruncatedError  (ConnectionError) a model's stream ended without its terminal event
+├── StoreError                              the record on disk cannot be used; the message says why
+└── PromptFailedError                       a turn failed, as seen by a client; `.error` says how
+    ├── TemporaryError                      the provider or the network is out of order: try later
+    │   ├── RateLimitError                  `rate_limit`: wait as long as it says
+    │   ├── ProviderUnavailableError        `provider_unavailable`: overloaded, or down
+    │   ├── ProviderTimeoutError            `timeout`: no answer in time
+    │   └── NetworkError                    `network`: the connection to the provider is broken
+    ├── BudgetError                         `budget`: add credit, or switch the model
+    ├── AuthError                           `auth`: log in, or fix the key
+    ├── PromptRejectedError                 shorten or rephrase the prompt
+    │   ├── ContextOverflowError            `context_overflow`: the conversation is too long
+    │   └── ContentFilterError              `content_filter`: its content was refused
+    ├── SetupRejectedError                  choose another model, or fix the configuration
+    │   ├── ModelNotFoundError              `model_not_found`: no such model for this account
+    │   └── InvalidRequestError             `invalid_request`: the provider rejects such a request
+    ├── AgentLostError                      restart the agent
+    │   ├── AgentCrashError                 `agent_crash`: its process, or the connection, is gone
+    │   ├── AgentStalledError               `agent_stalled`: it made no progress, and was stopped
+    │   └── StderrOverflowError             `stderr_overflow`: it flooded its error output
+    ├── PromptCancelledError                `cancelled`: the user stopped it; nothing to do
+    ├── UnknownError                        `unknown`: the agent reported an error of no known kind
+    ├── ProtocolError                       `protocol_error`: a message broke the protocol
+    └── InternalError                       `internal`: a bug in the agent or in lastword
 ```
 
 The first seven are for authors of agents, `StoreError` is for readers of the record, and those
-under `PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). Each type in
-`lastword.ErrorType` has a class of its own; the classes between it and `PromptFailed` say what
-helps, and are what a client usually catches. The class does not say whether to send the prompt
+under `PromptFailedError` are for authors of clients (`lastword.client.raise_for_error`). Each type
+in `lastword.ErrorType` has a class of its own; the classes between it and `PromptFailedError` say
+what helps, and are what a client usually catches. The class does not say whether to send the prompt
 again: see `error.retryable` and `error.retry_safety`.
 
 Owns the exceptions and their messages. `core.classify` decides what each of them is on the wire, as
@@ -52,37 +52,37 @@ if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
 
 __all__ = [
-    "AgentCrashed",
-    "AgentLost",
-    "AgentStalled",
-    "AuthRequired",
-    "BudgetExhausted",
+    "AgentCrashError",
+    "AgentLostError",
+    "AgentStalledError",
+    "AuthError",
+    "BudgetError",
     "ClientError",
-    "ContentFiltered",
-    "ContextOverflow",
-    "InternalFailure",
-    "InvalidRequest",
+    "ContentFilterError",
+    "ContextOverflowError",
+    "InternalError",
+    "InvalidRequestError",
     "LastwordError",
-    "MissingExtra",
-    "Misused",
-    "ModelNotFound",
-    "NetworkFailed",
-    "NotInTurn",
-    "PromptCancelled",
-    "PromptFailed",
-    "PromptRejected",
-    "ProtocolFailure",
-    "ProviderUnavailable",
-    "RateLimited",
-    "SetupRejected",
-    "StderrOverflow",
+    "MissingExtraError",
+    "MisuseError",
+    "ModelNotFoundError",
+    "NetworkError",
+    "NotInTurnError",
+    "PromptCancelledError",
+    "PromptFailedError",
+    "PromptRejectedError",
+    "ProtocolError",
+    "ProviderTimeoutError",
+    "ProviderUnavailableError",
+    "RateLimitError",
+    "SetupRejectedError",
+    "StderrOverflowError",
     "StoreError",
-    "StreamFailed",
-    "StreamTruncated",
-    "TemporaryFailure",
-    "TimedOut",
-    "TurnFailed",
-    "UnknownFailure",
+    "StreamFailedError",
+    "StreamTruncatedError",
+    "TemporaryError",
+    "TurnFailedError",
+    "UnknownError",
 ]
 
 
@@ -110,7 +110,7 @@ class ClientError(LastwordError):
         self.data = data
 
 
-class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (no turn has failed)
+class NotInTurnError(LastwordError, RuntimeError):
     """There is no current turn here."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (no turn has failed
         )
 
 
-class Misused(LastwordError, ValueError):  # noqa: N818  (as above)
+class MisuseError(LastwordError, ValueError):
     """A call got an invalid argument: a mistake in the agent's own code.
 
     If it leaves a handler, the failure is `internal`, whatever words the message contains.
@@ -137,7 +137,7 @@ EXTRAS: dict[str, frozenset[str]] = {
 """The optional packages, as they are imported, by the extra that brings them."""
 
 
-class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
+class MissingExtraError(LastwordError, ImportError):
     """An optional package is missing, or too old; the message has the command that installs it.
 
     ```
@@ -171,10 +171,10 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
 def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:
     """Return the exception for a failed import: the error itself if no extra would help."""
     package = (error.name or "").partition(".")[0]
-    return MissingExtra(what, extra, error) if package in EXTRAS[extra] else error
+    return MissingExtraError(what, extra, error) if package in EXTRAS[extra] else error
 
 
-class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)
+class TurnFailedError(LastwordError):
     """The author ended the turn with `turn.fail()`.
 
     Attributes:
@@ -186,7 +186,7 @@ class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)
         self.error = error
 
 
-class StreamFailed(LastwordError):  # noqa: N818  (as above)
+class StreamFailedError(LastwordError):
     """A model's stream delivered a failure as one of its items.
 
     Attributes:
@@ -198,7 +198,7 @@ class StreamFailed(LastwordError):  # noqa: N818  (as above)
         self.body = body
 
 
-class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
+class StreamTruncatedError(LastwordError, ConnectionError):
     """A model's stream ended before the provider said that it was complete.
 
     Attributes:
@@ -213,7 +213,7 @@ class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
         self.items = items
 
 
-class PromptFailed(LastwordError):  # noqa: N818  (as above)
+class PromptFailedError(LastwordError):
     """A turn failed, as reported to a client.
 
     Attributes:
@@ -224,7 +224,7 @@ class PromptFailed(LastwordError):  # noqa: N818  (as above)
         super().__init__(error.message)
         self.error = error
 
-    def __reduce__(self) -> tuple[type[PromptFailed], tuple[AgentError]]:
+    def __reduce__(self) -> tuple[type[PromptFailedError], tuple[AgentError]]:
         # `args` holds the sentence, from which a pickle would be rebuilt.
         return type(self), (self.error,)
 
@@ -233,85 +233,116 @@ class StoreError(LastwordError):
     """The record on disk cannot be used. The message says why, and has no full stop."""
 
 
-class TemporaryFailure(PromptFailed):
+class TemporaryError(PromptFailedError):
     """The provider or the connection to it is out of order: the same prompt may succeed later."""
 
 
-class RateLimited(TemporaryFailure):
+class RateLimitError(TemporaryError):
     """The model provider is limiting requests; `error.retry_after_seconds` says how long."""
 
 
-class ProviderUnavailable(TemporaryFailure):
+class ProviderUnavailableError(TemporaryError):
     """The model provider is overloaded, or down."""
 
 
-class TimedOut(TemporaryFailure):
+class ProviderTimeoutError(TemporaryError):
     """The model provider, or something on the way to it, did not answer in time."""
 
 
-class NetworkFailed(TemporaryFailure):
+class NetworkError(TemporaryError):
     """The connection to the model provider could not be made, or broke."""
 
 
-class BudgetExhausted(PromptFailed):
+class BudgetError(PromptFailedError):
     """Credit, a spending cap or a long window is used up."""
 
 
-class AuthRequired(PromptFailed):
+class AuthError(PromptFailedError):
     """A credential is missing, expired or refused."""
 
 
-class PromptRejected(PromptFailed):
+class PromptRejectedError(PromptFailedError):
     """The prompt is too long for the model, or its content was refused."""
 
 
-class ContextOverflow(PromptRejected):
+class ContextOverflowError(PromptRejectedError):
     """The conversation does not fit into the model's context."""
 
 
-class ContentFiltered(PromptRejected):
+class ContentFilterError(PromptRejectedError):
     """A policy refused the content of the prompt, or of the answer."""
 
 
-class SetupRejected(PromptFailed):
+class SetupRejectedError(PromptFailedError):
     """The model does not exist for this account, or the request is not supported."""
 
 
-class ModelNotFound(SetupRejected):
+class ModelNotFoundError(SetupRejectedError):
     """There is no such model, or not for this account."""
 
 
-class InvalidRequest(SetupRejected):
+class InvalidRequestError(SetupRejectedError):
     """The model provider rejects the request that the agent made."""
 
 
-class AgentLost(PromptFailed):
+class AgentLostError(PromptFailedError):
     """The agent's process is gone, or made no progress, or was stopped."""
 
 
-class AgentCrashed(AgentLost):
+class AgentCrashError(AgentLostError):
     """The agent's process ended in the middle of the turn, or the connection to it is gone."""
 
 
-class AgentStalled(AgentLost):
+class AgentStalledError(AgentLostError):
     """The agent made no progress for longer than allowed, so the turn was ended."""
 
 
-class StderrOverflow(AgentLost):
+class StderrOverflowError(AgentLostError):
     """The agent wrote more to its error output than allowed, and was stopped."""
 
 
-class PromptCancelled(PromptFailed):
+class PromptCancelledError(PromptFailedError):
     """The user stopped the turn."""
 
 
-class UnknownFailure(PromptFailed):
+class UnknownError(PromptFailedError):
     """The agent reported an error of which only the words are known: `error.detail`."""
 
 
-class ProtocolFailure(PromptFailed):
+class ProtocolError(PromptFailedError):
     """The agent sent something that the protocol does not allow, such as an unreadable line."""
 
 
-class InternalFailure(PromptFailed):
+class InternalError(PromptFailedError):
     """A bug in the agent, or in lastword: show `error.detail` to a developer."""
+
+
+# The names before 0.3, which still work.
+AgentCrashed = AgentCrashError
+AgentLost = AgentLostError
+AgentStalled = AgentStalledError
+AuthRequired = AuthError
+BudgetExhausted = BudgetError
+ContentFiltered = ContentFilterError
+ContextOverflow = ContextOverflowError
+InternalFailure = InternalError
+InvalidRequest = InvalidRequestError
+MissingExtra = MissingExtraError
+Misused = MisuseError
+ModelNotFound = ModelNotFoundError
+NetworkFailed = NetworkError
+NotInTurn = NotInTurnError
+PromptCancelled = PromptCancelledError
+PromptFailed = PromptFailedError
+PromptRejected = PromptRejectedError
+ProtocolFailure = ProtocolError
+ProviderUnavailable = ProviderUnavailableError
+RateLimited = RateLimitError
+SetupRejected = SetupRejectedError
+StderrOverflow = StderrOverflowError
+StreamFailed = StreamFailedError
+StreamTruncated = StreamTruncatedError
+TemporaryFailure = TemporaryError
+TimedOut = ProviderTimeoutError
+TurnFailed = TurnFailedError
+UnknownFailure = UnknownError

@@ -24,7 +24,7 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
-from lastword.errors import PromptFailed
+from lastword.errors import PromptFailedError
 from tests.kit.places import PROTOCOL
 from tests.kit.places import ROOT as REPOSITORY
 from tests.kit.simulation.links import _LIMITS
@@ -114,7 +114,7 @@ def test_a_failure_is_read_back_as_it_was_written(
     for frame in told:
         assert read_error(frame) == written
         assert read_retry(frame) is None
-        with pytest.raises(PromptFailed) as raised:
+        with pytest.raises(PromptFailedError) as raised:
             raise_for_error(frame)
         assert raised.value.error == written
 

@@ -36,9 +36,11 @@ from tests.kit.reconnect_data import drawn_event, drawn_schedule, event_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.client.reconnect import Action, Event
+    from lastword.client.reconnect import Event, ReconnectAction
 
-    Step = Callable[[ReconnectState, Event, int, float], tuple[ReconnectState, tuple[Action, ...]]]
+    Step = Callable[
+        [ReconnectState, Event, int, float], tuple[ReconnectState, tuple[ReconnectAction, ...]]
+    ]
 
 STEPS = 400
 
@@ -174,7 +176,7 @@ def _mutant(at: LinkPhase) -> Step:
 
     def step(
         state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
         after, actions = reconnect.step(state, event, now, random)
         if after.phase is at and state.phase is not at:
             after = replace(after, tries=0, budget=reconnect.TRIES)

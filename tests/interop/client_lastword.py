@@ -1,7 +1,7 @@
 """A client on the official Python SDK with `lastword.client.acp` in place of its own functions.
 
 Writes what user code is given, in the lines of `client_py.py`: `agent_error` is an update to it,
-and a failed turn raises `PromptFailed`, which is reported as an error with the typed payload.
+and a failed turn raises `PromptFailedError`, which is reported as an error with the typed payload.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def turn(agent: Any, session_id: str, number: int, text: str, limit: float
             answer = await agent.prompt(session_id=session_id, prompt=[acp.text_block(text)])
     except TimeoutError:
         report("hang", n=number)
-    except errors.PromptFailed as failed:
+    except errors.PromptFailedError as failed:
         data = {"agent_error": failed.error.payload()}
         cause = type(failed).__name__
         report("error", n=number, code=None, message=str(failed), data=data, cause=cause)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 UPDATE, INFO, DATA = "the `agent_error` update", "`session_info_update`", "the error's `data`"
 META, STATE, AIR = "the result's `_meta`", "the idle state's `error`", "`sessionFailure`"
 CARRIERS = (UPDATE, INFO, DATA, META, STATE, AIR)
-RAISED = "`PromptFailed`, or one of its kinds"
+RAISED = "`PromptFailedError`, or one of its kinds"
 TRANSLATED = {UPDATE: "the `agent_error` callback", DATA: "the exception's `error`"}
 """Where a library hands out one shape, what its user code finds them as."""
 

@@ -35,7 +35,7 @@ HURRY = 12.0
 CELLS = retry_cells()
 ENDS = {
     "retry_thought": {"an error"},
-    "typed_retry": {"an error", "`PromptFailed`, or one of its kinds"},
+    "typed_retry": {"an error", "`PromptFailedError`, or one of its kinds"},
     "retry_air": {"`end_turn`"},
     "retry_v2": {"`error`"},
     "retry_v2_asked": {"`error`"},

@@ -3,10 +3,11 @@
 Owns the cases; `mypy` goes over them in the tests, `pyright` with the rest of the types.
 """
 
+# pyright: reportUnnecessaryTypeIgnoreComment=true
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, assert_type
+from typing import TYPE_CHECKING, Any, Self, TypeVar, assert_type
 
 import acp
 
@@ -16,7 +17,7 @@ from lastword.client.acp import connect_to_agent, spawn_agent_process
 from lastword.testing import (
     Outcome,
     RetryNotice,
-    TakenTurn,
+    TurnResult,
     capture_timeline,
     open_session,
     take_turn,
@@ -24,7 +25,10 @@ from lastword.testing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Coroutine
+
+
+Item = TypeVar("Item")
 
 
 class Plain:
@@ -69,9 +73,63 @@ async def asked_thrice(prompt: str) -> int:
     return len(prompt)
 
 
-@lastword.retrying(lastword.Retry(attempts=3))
+@lastword.retry(lastword.Retry(attempts=3))
 async def stream() -> AsyncIterator[bytes]:
     yield b""
+
+
+class Model:
+    """A provider's client of the agent's own, whose methods are decorated."""
+
+    @lastword.retry(attempts=2)
+    async def ask(self, prompt: str, *, temperature: float = 1.0) -> str:
+        return f"{prompt} {temperature}"
+
+    @lastword.retry
+    async def stream(self, prompt: str) -> AsyncIterator[str]:
+        yield prompt
+
+    @classmethod
+    @lastword.retry
+    async def made(cls) -> Self:
+        return cls()
+
+
+@lastword.retry
+async def first_of(items: list[Item]) -> Item:
+    return items[0]
+
+
+def not_asynchronous(prompt: str) -> str:
+    return prompt
+
+
+async def of_decorators(model: Model, typed: acp.Agent) -> None:
+    """A decorated function has the parameters and the result that it had before."""
+    kept: Callable[[str], Coroutine[Any, Any, str]] = asked
+    assert_type(await kept("x"), str)
+    assert_type(await model.ask("x", temperature=0.5), str)
+    assert_type([item async for item in model.stream("x")], list[str])
+    assert_type(await Model.made(), Model)
+    assert_type(await first_of([1, 2]), int)
+    assert_type(await first_of(["a"]), str)
+    async for item in stream():
+        assert_type(item, bytes)
+    await model.ask(1)  # type: ignore[arg-type]
+    await model.ask("x", heat=1)  # type: ignore[call-arg]
+    model.stream()  # type: ignore[call-arg]
+    lastword.retry(not_asynchronous)  # type: ignore[type-var]
+    lastword.retry(attempts=2)(not_asynchronous)  # type: ignore[type-var]
+    lastword.retry(tries=2)  # type: ignore[call-overload]
+    made: Callable[[acp.Agent], Plain] = lastword.guard(made_by)
+    assert_type(made(typed), Plain)
+    assert_type(client.raise_for_error({"stopReason": "end_turn"}), dict[str, str])
+    told = client.raise_for_error(await typed.prompt(prompt=[], session_id="1"))
+    assert_type(told, acp.PromptResponse)
+
+
+def made_by(connection: acp.Agent) -> Plain:
+    return Plain()
 
 
 async def of_agents(typed: acp.Agent) -> None:
@@ -96,11 +154,11 @@ def of_failures(message: object, raised: Exception) -> None:
     told = client.read_error(message)
     assert_type(told, lastword.AgentError | None)
     if told is not None:
-        assert_type(client.view(told, now=time.time(), received=0).countdown, str)
+        assert_type(client.describe(told, now=time.time(), received=0).countdown, str)
         assert_type(client.describe(told, received=0).countdown, str)
     try:
         client.raise_for_error(message)
-    except errors.RateLimited as limited:
+    except errors.RateLimitError as limited:
         assert_type(limited.error, lastword.AgentError)
     with capture_timeline() as timeline:
         assert_type(timeline.turns[0].error_type, str | None)
@@ -108,7 +166,7 @@ def of_failures(message: object, raised: Exception) -> None:
 
 async def of_tests(typed: acp.Agent) -> None:
     turn = await take_turn(Plain(), "Hi", cancel_after=5, answer_permission="reject")
-    assert_type(turn, TakenTurn)
+    assert_type(turn, TurnResult)
     assert_type(turn.outcome, Outcome)
     assert_type(turn.error, lastword.AgentError | None)
     assert_type(turn.retries, tuple[RetryNotice, ...])

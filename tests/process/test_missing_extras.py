@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from lastword._installation import command_for
-from lastword.errors import EXTRAS, MissingExtra, missing_extra
+from lastword.errors import EXTRAS, MissingExtraError, missing_extra
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
 
@@ -48,7 +48,7 @@ def said_without(module: str, code: str) -> str:
 )
 def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: str) -> None:
     *_, last = said_without("acp", code).splitlines()
-    assert last.startswith("lastword.errors.MissingExtra: ")
+    assert last.startswith("lastword.errors.MissingExtraError: ")
     assert last.endswith(f"the extra acp brings: {command_for('acp')}")
     assert "No module named" not in said_without("acp", code)
 
@@ -77,7 +77,7 @@ def test_the_extras_are_those_that_the_package_has() -> None:
 def test_an_optional_package_that_is_too_old_is_told_as_such() -> None:
     old = ImportError("cannot import name 'x' from 'acp.core'", name="acp.core")
     told = missing_extra("lastword.run_agent", "acp", old)
-    assert isinstance(told, MissingExtra)
+    assert isinstance(told, MissingExtraError)
     assert "needs another version of the module acp" in str(told)
     assert (told.extra, told.name) == ("acp", "acp.core")
 

@@ -9,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastword
-from lastword import Action, ErrorType, Origin, Phase, RetrySafety, TurnFacts, classify
+from lastword import (
+    Action,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+    TurnFacts,
+    classify,
+)
 from tests.kit.canaries import CANARIES
-
-PUBLIC = {
-    *("Action", "AgentError", "ErrorType", "Origin", "Phase", "RetrySafety", "TurnFacts"),
-    *("Options", "Retry", "classify", "current_turn", "guard", "retry", "run_agent", "serve"),
-}
 
 
 class LimitError(Exception):
@@ -26,18 +29,6 @@ class LimitError(Exception):
     def __init__(self, wait: str = "20") -> None:
         super().__init__("Too many requests")
         self.response = type("Response", (), {"headers": {"retry-after": wait}})()
-
-
-def test_the_public_names_are_these_and_at_most_fifteen() -> None:
-    assert set(lastword.__all__) == PUBLIC
-    assert len(lastword.__all__) <= 15
-    assert set(dir(lastword)) >= PUBLIC
-    for name in PUBLIC:
-        assert getattr(lastword, name) is not None
-
-
-def test_the_first_name_of_the_decorator_still_works() -> None:
-    assert lastword.retrying is lastword.retry
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -33,8 +33,31 @@ GUIDE = [
     if page.parent.name not in {"design", "reference"} and page.name != "late-imports.md"
 ]
 """What users read, but for the pages that are about the inside."""
-BEHIND = {"lastword.inprocess.turn.CurrentTurn", "lastword.inprocess.serve.client.Client"}
-"""What a public function returns or hands over, and what is no public name itself."""
+BEHIND = {"lastword.inprocess.serve.client.Client"}
+"""What a public function hands over, and what is no public name itself."""
+
+SURFACE = {
+    "lastword": """
+        Action AgentError CurrentTurn ErrorType Options Origin Phase Retry RetrySafety TurnFacts
+        classify current_turn guard retry run_agent serve""",
+    "lastword.client": """
+        ErrorView RetryNotice describe raise_for_error read_error read_retry""",
+    "lastword.client.acp": "connect_to_agent spawn_agent_process",
+    "lastword.client.model": """
+        Advertisement AgentErrorPayload AgentErrorUpdate AgentRetryUpdate json_schema""",
+    "lastword.testing": """
+        AgentSession CapturedTurn Entry Kind Outcome RetryNotice Summary Timeline ToolCall
+        TurnResult capture_timeline open_session take_turn without_waits""",
+}
+"""The public names that a user writes, but for the exceptions and the reconnect policy."""
+
+EARLIER = {
+    "lastword": {"retrying": "retry"},
+    "lastword.client": {"view": "describe"},
+    "lastword.client.reconnect": {"Action": "ReconnectAction"},
+    "lastword.testing": {"SeenTool": "ToolCall", "TakenTurn": "TurnResult", "Turn": "CapturedTurn"},
+}
+"""Names of earlier versions, which still work and are listed nowhere."""
 
 NAMES = [
     (module.__name__, name)
@@ -52,6 +75,31 @@ def test_every_module_that_readme_and_the_guide_name_is_looked_at() -> None:
     named += [name.rpartition(".")[0] for name in named if "." in name]
     # What pytest runs has no names of its own.
     assert {n for n in named if _is_module(n)} - {"lastword.conformance"} == set(MODULES)
+
+
+@pytest.mark.parametrize("module", SURFACE)
+def test_the_public_names_are_these_and_at_most_twenty_four(module: str) -> None:
+    names = importlib.import_module(module).__all__
+    assert list(names) == sorted(SURFACE[module].split())
+    assert len(names) <= 24
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_functions_are_verbs_in_snake_case_and_classes_nouns_in_camel_case(module: str) -> None:
+    home = importlib.import_module(module)
+    for name in home.__all__:
+        is_function = inspect.isfunction(getattr(home, name))
+        assert re.fullmatch(r"[a-z_]+" if is_function else r"([A-Z][a-z]+)+", name), name
+    assert {*home.__all__} <= {*dir(home)}
+
+
+@pytest.mark.parametrize("module", EARLIER)
+def test_earlier_names_still_work_and_are_listed_nowhere(module: str) -> None:
+    home = importlib.import_module(module)
+    for earlier, name in EARLIER[module].items():
+        assert getattr(home, earlier) is getattr(home, name)
+        assert earlier not in home.__all__
+        assert name in home.__all__
 
 
 def test_every_public_module_has_its_page_in_the_reference() -> None:

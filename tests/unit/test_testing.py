@@ -14,12 +14,12 @@ from acp.schema import PermissionOption
 
 import lastword
 from lastword import Options, Retry, errors
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess import waits
 from lastword.testing import (
     Kind,
     Outcome,
-    SeenTool,
+    ToolCall,
     capture_timeline,
     open_session,
     take_turn,
@@ -30,7 +30,7 @@ from tests.kit.patience import patient
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from lastword.testing import TakenTurn
+    from lastword.testing import TurnResult
 
 AT_ONCE_SECONDS = 5.0
 """Under load; the waits that are skipped are longer."""
@@ -101,7 +101,7 @@ def methods(work: Callable[[Any], Awaitable[None]]) -> dict[str, Any]:
     return {"session/new": new_session, "session/prompt": prompt}
 
 
-def taken(agent: Any, **given: Any) -> TakenTurn:
+def taken(agent: Any, **given: Any) -> TurnResult:
     return asyncio.run(take_turn(agent, **given))
 
 
@@ -156,7 +156,7 @@ def test_a_client_that_knows_of_no_typed_errors_is_told_in_its_own_way() -> None
 
 def test_tools_have_their_last_status() -> None:
     turn = taken(SdkAgent(use_a_tool))
-    tool = SeenTool(tool_call_id="1", title="Edit a.py", kind="edit", status="completed")
+    tool = ToolCall(tool_call_id="1", title="Edit a.py", kind="edit", status="completed")
     assert turn.tools == (tool,)
 
 
@@ -257,7 +257,7 @@ def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None
                     raise LimitError
         await client.say("m", "Done.")
 
-    async def test() -> TakenTurn:
+    async def test() -> TurnResult:
         return await take_turn(methods(work), "Hi")
 
     turn = run(test) if run is trio.run else run(test())
@@ -290,7 +290,7 @@ def test_what_a_thread_of_a_handlers_sends_comes_too() -> None:
 
 
 def test_a_session_takes_several_turns_and_goes_on_after_a_failure() -> None:
-    async def test() -> list[TakenTurn]:
+    async def test() -> list[TurnResult]:
         async with open_session(limited(3, attempts=3)) as session:
             return [await session.prompt("one"), await session.prompt("two")]
 
@@ -336,7 +336,7 @@ def test_the_client_answers_other_requests_as_the_test_says_and_refuses_the_rest
         with pytest.raises(acp.RequestError, match="answers="):
             await agent.client.write_text_file(session_id=session_id, path="/a.py", content="")
 
-    async def test() -> TakenTurn:
+    async def test() -> TurnResult:
         answers = {"fs/read_text_file": lambda params: {"content": f"of {params['path']}"}}
         async with open_session(SdkAgent(read), answers=answers) as session:
             return await session.prompt()
@@ -373,7 +373,7 @@ def test_an_agent_that_opens_no_session_is_an_exception_by_its_type() -> None:
         async def new_session(self, **_: object) -> acp.NewSessionResponse:
             raise acp.RequestError.auth_required()
 
-    with pytest.raises(errors.AuthRequired):
+    with pytest.raises(errors.AuthError):
         taken(Locked(greet))
 
 
@@ -383,17 +383,17 @@ def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
 
 
 def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match='"allow", "reject", "cancel"'):
+    with pytest.raises(MisuseError, match='"allow", "reject", "cancel"'):
         taken(SdkAgent(greet), answer_permission="yes")
 
 
 def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match=r"it has no `prompt`.*not object"):
+    with pytest.raises(MisuseError, match=r"it has no `prompt`.*not object"):
         taken(object())
 
 
 def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
-    with pytest.raises(Misused, match="runs on asyncio alone"):
+    with pytest.raises(MisuseError, match="runs on asyncio alone"):
         trio.run(take_turn, SdkAgent(greet))
 
 
@@ -406,7 +406,7 @@ def test_a_captured_turn_has_its_outcome() -> None:
 
 
 def test_two_turns_at_once_do_not_see_each_other() -> None:
-    async def test() -> list[TakenTurn]:
+    async def test() -> list[TurnResult]:
         return list(await asyncio.gather(take_turn(limited(1)), take_turn(SdkAgent(greet))))
 
     one, other = asyncio.run(test())

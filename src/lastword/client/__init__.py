@@ -3,7 +3,7 @@
 ```python
 try:
     client.raise_for_error(answer)          # a result, a response, or the exception it came as
-except errors.AuthRequired:
+except errors.AuthError:
     ...
 shown = client.describe(error)          # what to say, which button, how long to wait
 ```
@@ -14,7 +14,8 @@ SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.client.display import ErrorView, describe, view
+    from lastword.client.display import ErrorView, describe
+    from lastword.client.display import view as view
     from lastword.client.raise_for import raise_for_error
     from lastword.client.reading import read_error
     from lastword.client.retries import RetryNotice, read_retry
@@ -26,7 +27,7 @@ else:
         "raise_for_error": "lastword.client.raise_for",
         "read_error": "lastword.client.reading",
         "read_retry": "lastword.client.retries",
-        "view": "lastword.client.display",
+        "view": "lastword.client.display",  # a name of `describe` before 0.3
     }
 
     def __getattr__(name: str) -> object:
@@ -50,7 +51,6 @@ __all__ = [
     "raise_for_error",
     "read_error",
     "read_retry",
-    "view",
 ]
 
 

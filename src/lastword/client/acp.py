@@ -20,7 +20,7 @@ from lastword.client.acp_transport import StreamTransport, TypedTransport
 from lastword.client.raise_for import CLASS_FOR, raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry
-from lastword.errors import AgentLost, missing_extra
+from lastword.errors import AgentLostError, missing_extra
 
 try:
     import acp
@@ -51,8 +51,8 @@ def connect_to_agent(
     Two methods of the client are called if it has them, with these keywords, as the SDK calls its
     own: `agent_error(session_id, error)`, with an `AgentError`, for each update that says why a
     turn is about to fail, and `agent_retry(session_id, retry)`, with a `RetryNotice`, while the
-    agent tries again. `prompt()` raises `lastword.errors.PromptFailed`, whose cause is the SDK's
-    exception.
+    agent tries again. `prompt()` raises `lastword.errors.PromptFailedError`, whose cause is the
+    SDK's exception.
 
     Args:
         client: The client, or a function that creates one for a connection, as for the SDK.
@@ -101,8 +101,8 @@ async def spawn_agent_process(
     """Start an agent and connect to it as `acp.spawn_agent_process` does, with typed failures.
 
     The agent's stderr is read, so the agent never blocks on it: if the process dies, the end of
-    stderr is in the `detail` of the `PromptFailed`, and `process.stderr` yields it to any reader.
-    With the SDK's function, an agent stops forever once it has filled the pipe.
+    stderr is in the `detail` of the `PromptFailedError`, and `process.stderr` yields it to any
+    reader. With the SDK's function, an agent stops forever once it has filled the pipe.
 
     Args:
         to_client: The client, as for `connect_to_agent`.
@@ -174,7 +174,7 @@ async def _prompt_process(
     """Prompt a process of ours; if it has died, the failure says how."""
     try:
         return await prompt(*args, **kwargs)
-    except AgentLost as lost:
+    except AgentLostError as lost:
         if not isinstance(lost.__cause__, ConnectionError):
             raise
         error = await agent.failure()
@@ -197,14 +197,14 @@ class _Listening:
         return functools.partial(self._update, self._client.session_update)
 
     async def _update(self, own: Any, session_id: str, update: Any, **meta: Any) -> None:
-        if not await self._told(session_id, update):
+        if not await self._report(session_id, update):
             await own(session_id=session_id, update=update, **meta)
 
     async def _older(self, own: Any, notification: Any) -> None:
-        if not await self._told(notification.session_id, notification.update):
+        if not await self._report(notification.session_id, notification.update):
             await own(notification)
 
-    async def _told(self, session_id: str, update: Any) -> bool:
+    async def _report(self, session_id: str, update: Any) -> bool:
         """Tell the client what is ours in an update; return whether there was nothing else."""
         if getattr(update, "session_update", None) != "session_info_update":
             return False
@@ -217,7 +217,7 @@ class _Listening:
             return False
         return not update.model_fields_set - _CARRIER_FIELDS
 
-    async def _call(self, name: str, **told: object) -> None:
+    async def _call(self, name: str, **report: object) -> None:
         method = getattr(self._client, name, None)
         if method is not None:
-            await method(**told)
+            await method(**report)

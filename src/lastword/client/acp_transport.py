@@ -71,17 +71,19 @@ class TypedTransport:
         if error is None:
             return message
         data = {"agent_error": typed_payload(error)}
-        told = {"code": acp.INTERNAL_ERROR, "message": error.message, "data": data}
-        return {"jsonrpc": "2.0", "id": request_id, "error": told}
+        error_object = {"code": acp.INTERNAL_ERROR, "message": error.message, "data": data}
+        return {"jsonrpc": "2.0", "id": request_id, "error": error_object}
 
 
 def _failure_in(answer: Message) -> AgentError | None:
     """Return a prompt's failure from an answer that the SDK would misread or reject."""
-    told = answer.get("error")
-    if isinstance(told, dict):
+    reported = answer.get("error")
+    if isinstance(reported, dict):
         # Next to a result, the SDK ignores an error; its exception has the code and the words.
-        plain = isinstance(told.get("code", 0), int) and isinstance(told.get("message", ""), str)
-        return None if plain and "result" not in answer else read_error({"error": told})
+        plain = isinstance(reported.get("code", 0), int) and isinstance(
+            reported.get("message", ""), str
+        )
+        return None if plain and "result" not in answer else read_error({"error": reported})
     # An error that is not an object ends the SDK's loop, like a line that is not one.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
@@ -101,8 +103,8 @@ def _deliverable(message: Message) -> Message:
         meta = {"agent_retry": update}
     else:
         return message
-    told = {"sessionUpdate": "session_info_update", "_meta": meta}
-    return message | {"params": params | {"update": told}}
+    carrier = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return message | {"params": params | {"update": carrier}}
 
 
 class StreamTransport:

@@ -50,20 +50,20 @@ def _own_word(members: dict[str, object]) -> ErrorType | None:
     kind, details = data.get("errorKind"), data.get("details")
     if isinstance(kind, str):
         return next((word for word in ErrorType if word.value == kind), None)
-    told = told_by(details) if isinstance(details, str) else None
-    return told and told[0]
+    own = type_of_sentence(details) if isinstance(details, str) else None
+    return own and own[0]
 
 
-def told_by(text: str) -> tuple[ErrorType, str | None] | None:
+def type_of_sentence(text: str) -> tuple[ErrorType, str | None] | None:
     """Return type and reason whose own sentence begins this text: our notices and bare errors."""
-    return next((what for told, what in _own_sentences() if text.startswith(told)), None)
+    return next((what for sentence, what in _own_sentences() if text.startswith(sentence)), None)
 
 
 @cache
 def _own_sentences() -> tuple[tuple[str, tuple[ErrorType, str | None]], ...]:
-    general = [(told, (word, None)) for word, told in wording.WHAT.items()]
+    general = [(text, (word, None)) for word, text in wording.WHAT.items()]
     narrow = wording.WHAT_BY_REASON.items()
-    narrower = [(told, (word, reason)) for word, by in narrow for reason, told in by.items()]
+    narrower = [(text, (word, reason)) for word, by in narrow for reason, text in by.items()]
     return (*general, *narrower)
 
 

@@ -135,12 +135,12 @@ def classify_close(code: int, reason: str = "") -> Loss:
     if (refused := _STATUS_IN_WORDS.search(reason)) and code in {1005, 1006, 1015}:
         return classify_upgrade(int(refused[1]))
     kind, why = _meaning_of_code(SAME_CODE.get(code, code))
-    asked = _RETRY_IN_REASON.search(reason)
+    wait = _RETRY_IN_REASON.search(reason)
     return Loss(
         kind,
         plain(f"closed {code}: {reason}" if reason else f"closed {code}"),
         why,
-        int(asked[1]) * 1000 if asked and why is None else None,
+        int(wait[1]) * 1000 if wait and why is None else None,
     )
 
 
@@ -176,16 +176,16 @@ def plain(text: str) -> str:
 
 
 def _meaning_of_code(code: int) -> tuple[LossKind, Why | None]:
-    if known := _CODES.get(code):
-        return known
+    if meaning := _CODES.get(code):
+        return meaning
     if any(low <= code <= high for low, high in _REFUSED_RANGES):
         return LossKind.PERMANENT, Why.REFUSED
     return LossKind.TRANSIENT, None
 
 
 def _meaning_of_status(status: int) -> tuple[LossKind, Why | None]:
-    if known := _STATUSES.get(status):
-        return known
+    if meaning := _STATUSES.get(status):
+        return meaning
     if 300 <= status <= 399:  # noqa: PLR2004 - HTTP's classes
         return LossKind.PERMANENT, Why.REDIRECTED
     if 400 <= status <= 499:  # noqa: PLR2004
@@ -195,6 +195,6 @@ def _meaning_of_status(status: int) -> tuple[LossKind, Why | None]:
 
 def _milliseconds(retry_after: int | str | None) -> int | None:
     if isinstance(retry_after, str):
-        found = _SECONDS.fullmatch(retry_after.strip(" "))
-        retry_after = int(found[0]) if found else None
+        seconds = _SECONDS.fullmatch(retry_after.strip(" "))
+        retry_after = int(seconds[0]) if seconds else None
     return None if retry_after is None or retry_after < 0 else retry_after * 1000

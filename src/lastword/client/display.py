@@ -110,30 +110,14 @@ def describe(
         error: The failure.
         received: The moment at which it arrived, in seconds since 1970 UTC (`time.time()`), from
             which its wait counts. Without it, the whole wait is still to come.
-        now: The moment to describe, in the same unit; the current time by default.
+        now: The moment to describe, in the same unit; the current time by default. Given it,
+            the function reads no clock.
 
     Returns:
         The texts, and what the button may do.
     """
-    moment = datetime.now(UTC).timestamp() if now is None else now
-    return view(error, now=moment, received=received)
-
-
-def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:
-    """Return what to show for a failure at a moment: `describe` for callers with their own clock.
-
-    Reads no clock.
-
-    Args:
-        error: The failure.
-        now: The moment to describe, in seconds since 1970 UTC (`time.time()`).
-        received: The moment at which the failure arrived, in the same unit, from which
-            `retry_after_seconds` counts; `now` by default. Call again with a later `now` to move
-            the countdown.
-
-    Returns:
-        The texts, and what the button may do.
-    """
+    if now is None:
+        now = datetime.now(UTC).timestamp()
     wait = _wait(error, now, now if received is None else received)
     is_harmful = error.retry_safety is RetrySafety.NEVER
     by_word = error.retryable and not is_harmful
@@ -159,6 +143,9 @@ def view(error: AgentError, *, now: float, received: float | None = None) -> Err
     )
 
 
+view = describe  # the name before 0.3 of the form with `now`
+
+
 def _wait(error: AgentError, now: float, received: float) -> int | None:
     """Return whole seconds from now, rounded up; no more than was stated if the clock went back."""
     if error.retry_after_seconds is not None:
@@ -171,8 +158,8 @@ def _wait(error: AgentError, now: float, received: float) -> int | None:
 
 
 def _sentence(error: AgentError, action: Action) -> str:
-    told = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
-    return told or wording.own_sentence(error.type, action)
+    sentence = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
+    return sentence or wording.own_sentence(error.type, action)
 
 
 def _details(error: AgentError) -> str:

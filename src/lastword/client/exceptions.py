@@ -33,9 +33,9 @@ def error_in(raised: BaseException) -> AgentError | Members | None:
         if not waiting:
             return None
         exception = waiting.pop(0)
-        told = _told_by(exception)
-        if told is not None:
-            return told
+        error = _error_of(exception)
+        if error is not None:
+            return error
         if isinstance(exception, BaseExceptionGroup):
             waiting += exception.exceptions[:MAX_EXCEPTIONS]
         elif exception.__cause__ is not None:
@@ -43,7 +43,7 @@ def error_in(raised: BaseException) -> AgentError | Members | None:
     return None
 
 
-def _told_by(exception: BaseException) -> AgentError | Members | None:
+def _error_of(exception: BaseException) -> AgentError | Members | None:
     if not isinstance(exception, Exception):
         return None
     inner = attribute(exception, "error")
@@ -63,9 +63,9 @@ def _told_by(exception: BaseException) -> AgentError | Members | None:
 
 
 def _message(exception: Exception) -> str:
-    said = attribute(exception, "message")
-    if isinstance(said, str) and said:
-        return said
+    message = attribute(exception, "message")
+    if isinstance(message, str) and message:
+        return message
     try:
         return str(exception)
     except Exception:  # noqa: BLE001 - a hostile __str__

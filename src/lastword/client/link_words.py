@@ -26,8 +26,8 @@ def word_of_close(code: int, reason: str = "") -> TransportWord | None:
         code: The close code.
         reason: Its text: a word, a word and `retry=N`, or an object whose `reason` is a word.
     """
-    said = _reason_in(reason) if reason.startswith("{") else reason.split(" retry=", maxsplit=1)[0]
-    return BY_NAME.get(said) or _BY_CODE.get(SAME_CODE.get(code, code))
+    name = _reason_in(reason) if reason.startswith("{") else reason.split(" retry=", maxsplit=1)[0]
+    return BY_NAME.get(name) or _BY_CODE.get(SAME_CODE.get(code, code))
 
 
 def word_of_status(status: int) -> TransportWord | None:
@@ -37,8 +37,8 @@ def word_of_status(status: int) -> TransportWord | None:
 
 def _reason_in(text: str) -> str:
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    reason = told.get("reason") if isinstance(told, dict) else None
+    reason = value.get("reason") if isinstance(value, dict) else None
     return reason if isinstance(reason, str) else ""

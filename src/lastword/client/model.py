@@ -51,13 +51,13 @@ _Consent = Annotated[bool | None, BeforeValidator(lambda value: True if value is
 
 def _without_null(schema: dict[str, Any]) -> None:
     """Drop `null` and the default from each property: absent means unknown, null is never sent."""
-    for name, found in schema.get("properties", {}).items():
-        found.pop("default", None)
-        found.pop("title", None)
-        branches = [branch for branch in found.get("anyOf", []) if branch != {"type": "null"}]
+    for name, member in schema.get("properties", {}).items():
+        member.pop("default", None)
+        member.pop("title", None)
+        branches = [branch for branch in member.get("anyOf", []) if branch != {"type": "null"}]
         if len(branches) == 1:
-            del found["anyOf"]
-            schema["properties"][name] = {**branches[0], **found}
+            del member["anyOf"]
+            schema["properties"][name] = {**branches[0], **member}
 
 
 class _WireModel(BaseModel):
@@ -162,8 +162,8 @@ class AgentErrorPayload(_WireModel):
             return value
         payload = cast("dict[str, Any]", value)
         mark = payload.get(STOP_REASON)
-        told = read_payload(payload).payload()
-        return told if mark is None else told | {STOP_REASON: mark}
+        members = read_payload(payload).payload()
+        return members if mark is None else members | {STOP_REASON: mark}
 
     @classmethod
     def from_error(cls, error: AgentError) -> Self:
@@ -172,9 +172,9 @@ class AgentErrorPayload(_WireModel):
 
     def to_error(self) -> AgentError:
         """Return the plain value; keys that the contract does not name are in its `extra`."""
-        known = {name: getattr(self, name) for name in type(self).model_fields}
+        named = {name: getattr(self, name) for name in type(self).model_fields}
         others = {k: v for k, v in (self.model_extra or {}).items() if k != STOP_REASON}
-        return AgentError(**known, extra=others or None)
+        return AgentError(**named, extra=others or None)
 
 
 _AD_HOC_KEYS = frozenset({"message", "text", "raw", "type", "error"})
@@ -202,9 +202,9 @@ class AgentErrorUpdate(_WireModel):
             return value
         update = cast("dict[str, Any]", value)
         payload = payload_of(update)
-        taken = frozenset() if payload is update.get("error") else _AD_HOC_KEYS
-        kept = {key: member for key, member in update.items() if key not in taken}
-        return {**kept, "error": payload, STOP_REASON: "error"}
+        dropped = frozenset() if payload is update.get("error") else _AD_HOC_KEYS
+        others = {key: member for key, member in update.items() if key not in dropped}
+        return {**others, "error": payload, STOP_REASON: "error"}
 
 
 _RETRY_COUNTS = ("attempt", "max_attempts", "wait_seconds")
@@ -234,8 +234,8 @@ class AgentRetryUpdate(_WireModel):
         if not isinstance(value, dict):
             return value
         update = cast("dict[str, Any]", value)
-        told = read_retry(update)
-        counts = {name: getattr(told, name) for name in _RETRY_COUNTS}
+        notice = read_retry(update)
+        counts = {name: getattr(notice, name) for name in _RETRY_COUNTS}
         error = update.get("error")
         return {**update, **counts, "error": error if isinstance(error, dict) else None}
 

@@ -13,24 +13,24 @@ from lastword.core.failure.taxonomy import ErrorType
 
 _Message = TypeVar("_Message")
 
-CLASS_FOR: dict[ErrorType, type[errors.PromptFailed]] = {
-    ErrorType.RATE_LIMIT: errors.RateLimited,
-    ErrorType.BUDGET: errors.BudgetExhausted,
-    ErrorType.PROVIDER_UNAVAILABLE: errors.ProviderUnavailable,
-    ErrorType.CONTEXT_OVERFLOW: errors.ContextOverflow,
-    ErrorType.AUTH: errors.AuthRequired,
-    ErrorType.UNKNOWN: errors.UnknownFailure,
-    ErrorType.MODEL_NOT_FOUND: errors.ModelNotFound,
-    ErrorType.INVALID_REQUEST: errors.InvalidRequest,
-    ErrorType.CONTENT_FILTER: errors.ContentFiltered,
-    ErrorType.TIMEOUT: errors.TimedOut,
-    ErrorType.NETWORK: errors.NetworkFailed,
-    ErrorType.CANCELLED: errors.PromptCancelled,
-    ErrorType.AGENT_CRASH: errors.AgentCrashed,
-    ErrorType.AGENT_STALLED: errors.AgentStalled,
-    ErrorType.STDERR_OVERFLOW: errors.StderrOverflow,
-    ErrorType.PROTOCOL_ERROR: errors.ProtocolFailure,
-    ErrorType.INTERNAL: errors.InternalFailure,
+CLASS_FOR: dict[ErrorType, type[errors.PromptFailedError]] = {
+    ErrorType.RATE_LIMIT: errors.RateLimitError,
+    ErrorType.BUDGET: errors.BudgetError,
+    ErrorType.PROVIDER_UNAVAILABLE: errors.ProviderUnavailableError,
+    ErrorType.CONTEXT_OVERFLOW: errors.ContextOverflowError,
+    ErrorType.AUTH: errors.AuthError,
+    ErrorType.UNKNOWN: errors.UnknownError,
+    ErrorType.MODEL_NOT_FOUND: errors.ModelNotFoundError,
+    ErrorType.INVALID_REQUEST: errors.InvalidRequestError,
+    ErrorType.CONTENT_FILTER: errors.ContentFilterError,
+    ErrorType.TIMEOUT: errors.ProviderTimeoutError,
+    ErrorType.NETWORK: errors.NetworkError,
+    ErrorType.CANCELLED: errors.PromptCancelledError,
+    ErrorType.AGENT_CRASH: errors.AgentCrashError,
+    ErrorType.AGENT_STALLED: errors.AgentStalledError,
+    ErrorType.STDERR_OVERFLOW: errors.StderrOverflowError,
+    ErrorType.PROTOCOL_ERROR: errors.ProtocolError,
+    ErrorType.INTERNAL: errors.InternalError,
 }
 
 
@@ -40,9 +40,9 @@ def raise_for_error(message: _Message) -> _Message:
     ```python
     try:
         client.raise_for_error(answer)
-    except errors.RateLimited as failed:
+    except errors.RateLimitError as failed:
         wait(failed.error.retry_after_seconds)
-    except errors.PromptFailed as failed:
+    except errors.PromptFailedError as failed:
         show(client.describe(failed.error))
     ```
 
@@ -54,9 +54,9 @@ def raise_for_error(message: _Message) -> _Message:
         The message.
 
     Raises:
-        PromptFailed: The turn failed. The class says what to do, and `error` what happened.
+        PromptFailedError: The turn failed. The class says what to do, and `error` what happened.
     """
-    if isinstance(message, errors.PromptFailed):
+    if isinstance(message, errors.PromptFailedError):
         raise message
     error = read_error(message)
     if error is None:

@@ -54,8 +54,8 @@ def _read(message: object) -> AgentError | None:
     if isinstance(message, AgentError):
         return message
     if isinstance(message, BaseException):
-        told = error_in(message)
-        return told if isinstance(told, AgentError) or told is None else _of_error(told)
+        error = error_in(message)
+        return error if isinstance(error, AgentError) or error is None else _of_error(error)
     return _of_object(object_of(message))
 
 
@@ -102,10 +102,10 @@ def _of_result(result: Members) -> AgentError | None:
     payload = payload_in(result.get("_meta"))
     if payload is not None:
         return read_payload(payload)
-    told = _of_sign(agents.read_result(result))
-    if told is None and result.get("stopReason") == acp.STOP_ERROR:
+    error = _of_sign(agents.read_result(result))
+    if error is None and result.get("stopReason") == acp.STOP_ERROR:
         return _of_error(result.get("error"))
-    return told
+    return error
 
 
 def _of_sign(sign: agents.Sign | None) -> AgentError | None:

@@ -36,7 +36,6 @@ from lastword.client.close_codes import (
     plain,
 )
 from lastword.client.reconnect_model import (
-    Action,
     Attached,
     Closed,
     CloseSocket,
@@ -46,6 +45,7 @@ from lastword.client.reconnect_model import (
     GiveUp,
     LinkPhase,
     Probe,
+    ReconnectAction,
     ReconnectState,
     Refused,
     Show,
@@ -56,7 +56,6 @@ from lastword.client.reconnect_model import (
 from lastword.client.reconnect_words import CONNECTING, ENDS, progress_line, span, success_line
 
 __all__ = [
-    "Action",
     "Attached",
     "CloseSocket",
     "Closed",
@@ -68,6 +67,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "Probe",
+    "ReconnectAction",
     "ReconnectState",
     "Refused",
     "Show",
@@ -148,7 +148,9 @@ def timer(state: ReconnectState) -> int | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-_Step = tuple[ReconnectState, tuple[Action, ...]]
+Action = ReconnectAction  # the name before 0.3
+
+_Step = tuple[ReconnectState, tuple[ReconnectAction, ...]]
 
 
 def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
@@ -166,7 +168,7 @@ def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
     after, actions = _receive(state, event, now, random)
     if after is state and event is not Signal.TICK:
         return state, ()
-    after, shown = _told(after, now)
+    after, shown = _announced(after, now)
     actions += shown
     if timer(after) != timer(state):
         actions += (WaitUntil(timer(after)),)
@@ -191,8 +193,8 @@ def _receive(state: ReconnectState, event: Event, now: int, random: float) -> _S
         case ConnectFailed():
             loss = classify_failure(event.kind)
         case TokenFailed():
-            said = f"no token: {event.kind}" if event.kind else "no token"
-            loss = Loss(LossKind.TRANSIENT, plain(said))
+            cause = f"no token: {event.kind}" if event.kind else "no token"
+            loss = Loss(LossKind.TRANSIENT, plain(cause))
     if state.phase not in _ATTEMPTING:
         return state, ()
     after, actions = _lost(state, loss, now, random)
@@ -218,18 +220,18 @@ def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
 
 def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
     # A loss that was not shown is not shown to be over.
-    was_told = state.tell is None
+    was_shown = state.tell is None
     after = replace(
         state,
         phase=LinkPhase.ATTACHED,
         due=now + PROBE_EVERY if event.probes else None,
-        lost=state.lost if was_told else None,
-        tell=now + QUIET if was_told else None,
+        lost=state.lost if was_shown else None,
+        tell=now + QUIET if was_shown else None,
         returning=True,
         probes=event.probes,
         unanswered=None,
         stable=now + STABLE_AFTER,
-        news=success_line(state, event.updates, now) if was_told else "",
+        news=success_line(state, event.updates, now) if was_shown else "",
         cause="",
     )
     return after, ()
@@ -308,7 +310,7 @@ def _lost(state: ReconnectState, loss: Loss, now: int, random: float) -> _Step:
     was_stable = state.phase is LinkPhase.ATTACHED and (
         state.stable is None or (not state.probes and now >= state.stable)
     )
-    settling: tuple[Action, ...] = ()
+    settling: tuple[ReconnectAction, ...] = ()
     if was_stable:
         state, settling = _settled(state)
     lost = now if state.lost is None else state.lost
@@ -396,7 +398,7 @@ def _went_offline(state: ReconnectState, now: int, _random: float) -> _Step:
     if not state.online:
         return state, ()
     state = replace(state, online=False)
-    return (_tell_anew(state, now) if state.phase is LinkPhase.WAITING else state), ()
+    return (_announce_again(state, now) if state.phase is LinkPhase.WAITING else state), ()
 
 
 def _went_online(state: ReconnectState, now: int, _random: float) -> _Step:
@@ -404,7 +406,7 @@ def _went_online(state: ReconnectState, now: int, _random: float) -> _Step:
     if state.phase is LinkPhase.ATTACHED and state.probes:
         return _probed(state, now, QUICK_PROBE_FUSE)
     if state.phase is LinkPhase.WAITING:
-        state = _tell_anew(state, now)
+        state = _announce_again(state, now)
         if now >= state.earliest:
             return _connected(state, now)
         return replace(state, due=state.earliest), ()
@@ -433,15 +435,15 @@ def _woken(state: ReconnectState, now: int) -> _Step:
     return state, ()
 
 
-def _asked_to_retry(state: ReconnectState, now: int, _random: float) -> _Step:
+def _retry_requested(state: ReconnectState, now: int, _random: float) -> _Step:
     """Begin a new round, whatever network and gateway said; do nothing if one is under way."""
     return (state, ()) if state.phase in _WITH_SOCKET else _anew(state, now)
 
 
-def _asked_to_close(state: ReconnectState, _now: int, _random: float) -> _Step:
+def _close_requested(state: ReconnectState, _now: int, _random: float) -> _Step:
     if state.why is Why.CLOSED:
         return state, ()
-    actions: tuple[Action, ...] = ()
+    actions: tuple[ReconnectAction, ...] = ()
     if state.phase in _WITH_SOCKET:
         actions += (CloseSocket(1000, "closed by the user"),)
     if state.line:
@@ -470,20 +472,20 @@ _SIGNALS = {
     Signal.HIDDEN: _went_hidden,
     Signal.VISIBLE: _became_visible,
     Signal.TICK: _tick,
-    Signal.RETRY: _asked_to_retry,
-    Signal.CLOSE: _asked_to_close,
+    Signal.RETRY: _retry_requested,
+    Signal.CLOSE: _close_requested,
 }
 
 
 # --- the line --------------------------------------------------------------------------------
 
 
-def _tell_anew(state: ReconnectState, now: int) -> ReconnectState:
+def _announce_again(state: ReconnectState, now: int) -> ReconnectState:
     """Have the line shown again, still not within the quiet time."""
     return replace(state, tell=max(now, (now if state.lost is None else state.lost) + QUIET))
 
 
-def _told(state: ReconnectState, now: int) -> _Step:
+def _announced(state: ReconnectState, now: int) -> _Step:
     """Show the line for this try, or for its success, once it is due."""
     if state.tell is None or now < state.tell:
         return state, ()

@@ -154,7 +154,7 @@ class WaitUntil:
     until: int | None
 
 
-Action = Connect | CloseSocket | Probe | Show | GiveUp | WaitUntil
+ReconnectAction = Connect | CloseSocket | Probe | Show | GiveUp | WaitUntil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

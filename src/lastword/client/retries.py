@@ -86,23 +86,23 @@ def _read(members: Members) -> RetryNotice | None:
 
 
 def _of_update(update: Members) -> RetryNotice:
-    told = read_announced(update | {"error": object_of(update.get("error")) or None})
-    return RetryNotice(**msgspec.structs.asdict(told))
+    update_notice = read_announced(update | {"error": object_of(update.get("error")) or None})
+    return RetryNotice(**msgspec.structs.asdict(update_notice))
 
 
 def _of_notice(title: object) -> RetryNotice | None:
     if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
         return None
-    found = _OWN_TITLE.search(title)
-    if found is None:
+    match = _OWN_TITLE.search(title)
+    if match is None:
         return None
-    told = classify.told_by(title)
-    wait = found["wait"] and int(found["wait"]) * _UNIT_SECONDS[found["unit"]]
+    own = classify.type_of_sentence(title)
+    wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
     return RetryNotice(
-        attempt=int(found["attempt"]) if found["attempt"] else None,
-        max_attempts=int(found["most"]) if found["most"] else None,
+        attempt=int(match["attempt"]) if match["attempt"] else None,
+        max_attempts=int(match["most"]) if match["most"] else None,
         wait_seconds=wait or None,
-        error=classify.compose(own_failure(*told)) if told else None,
+        error=classify.compose(own_failure(*own)) if own else None,
     )
 
 

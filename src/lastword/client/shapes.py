@@ -30,8 +30,8 @@ def object_of(value: object) -> Members:
 
 def _is_model(value: object) -> TypeGuard[BaseModel]:
     """Return whether it is a pydantic model, without importing pydantic, which takes 50 ms."""
-    known = getattr(sys.modules.get("pydantic"), "BaseModel", None)
-    return known is not None and isinstance(value, known)
+    base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
+    return base is not None and isinstance(value, base)
 
 
 def _dumped(model: BaseModel) -> Members:

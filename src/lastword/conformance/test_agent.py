@@ -90,7 +90,7 @@ def test_agent(
     if finding.verdict in {CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED}:
         pytest.skip(f"{check.requirement} {finding.verdict}: {finding.evidence}")
     if finding.verdict is CheckVerdict.FAIL:
-        told = "\n".join(words(check, finding, conformance.command))
-        pytest.fail(f"{check.requirement}: {told}", pytrace=False)
+        report = "\n".join(words(check, finding, conformance.command))
+        pytest.fail(f"{check.requirement}: {report}", pytrace=False)
     if finding.verdict is CheckVerdict.WARN:
         record_property("warning", finding.evidence)

@@ -24,7 +24,7 @@ from lastword.core.failure.taxonomy import (
     Origin,
 )
 from lastword.core.link.reports import HandlerFailure
-from lastword.errors import ClientError, Misused, TurnFailed
+from lastword.errors import ClientError, MisuseError, TurnFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +40,8 @@ _MAX_STEPS = 8
 Word = TypeVar("Word", ErrorType, Action)
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What an author said about a failure besides its type and message."""
+class AuthorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Report of an author on a failure, besides its type and message."""
 
     retryable: bool | None = None
     retry_after_seconds: float | None = None
@@ -51,49 +51,49 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     action: Action | str | None = None
 
 
-class AuthorFailure(TurnFailed):
-    """`TurnFailed` with its report for the core."""
+class AuthorError(TurnFailedError):
+    """`TurnFailedError` with its report for the core."""
 
     def __init__(self, error: AgentError, word: HandlerFailure) -> None:
         super().__init__(error)
         self.word = word
 
 
-def said_by_author(
-    request: Request, error_type: ErrorType | str, message: str | None, said: Said
-) -> AuthorFailure:
+def author_error(
+    request: Request, error_type: ErrorType | str, message: str | None, report: AuthorReport
+) -> AuthorError:
     """Return the failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
-    known = _word_of(ErrorType, "type", error_type)
-    wait = said.retry_after_seconds
+    kind = _word_of(ErrorType, "type", error_type)
+    wait = report.retry_after_seconds
     if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
-        raise Misused(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
-    default = DEFAULTS[known].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
+        raise MisuseError(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
+    default = DEFAULTS[kind].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
     verdict = Verdict(
-        type=known,
+        type=kind,
         rule=AUTHOR_RULE,
-        retryable=default if said.retryable is None else said.retryable,
-        reason=said.reason,
-        origin=DEFAULTS[known].origin,
+        retryable=default if report.retryable is None else report.retryable,
+        reason=report.reason,
+        origin=DEFAULTS[kind].origin,
         retry_after_seconds=None if wait is None else math.ceil(wait),
-        reset_at_epoch_ms=said.reset_at_epoch_ms,
-        detail=said.detail,
-        action=None if said.action is None else _word_of(Action, "action", said.action),
+        reset_at_epoch_ms=report.reset_at_epoch_ms,
+        detail=report.detail,
+        action=None if report.action is None else _word_of(Action, "action", report.action),
     )
     shown = wording.compose(verdict, phase=None, retry_safety=None)
     if message:
         shown = msgspec.structs.replace(shown, message=message[:MAX_MESSAGE_CHARS])
-    failure = AuthorFailure(shown, HandlerFailure(verdict=verdict, message=message))
-    if not isinstance(request.failure, TurnFailed):
+    failure = AuthorError(shown, HandlerFailure(verdict=verdict, message=message))
+    if not isinstance(request.failure, TurnFailedError):
         request.overrule(failure)
     return failure
 
 
-def _word_of(words: type[Word], what: str, said: str) -> Word:
+def _word_of(words: type[Word], what: str, name: str) -> Word:
     try:
-        return words(said)
+        return words(name)
     except ValueError:
-        known = ", ".join(word.value for word in words)
-        raise Misused(f"there is no {what} {said!r}; it is one of {known}") from None
+        listed = ", ".join(word.value for word in words)
+        raise MisuseError(f"there is no {what} {name!r}; it is one of {listed}") from None
 
 
 def report_for(request: Request, error: BaseException, sent: object = None) -> HandlerFailure:
@@ -112,7 +112,7 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
 
 
 def _report(request: Request, error: BaseException, sent: object) -> HandlerFailure:
-    if isinstance(request.failure, AuthorFailure):
+    if isinstance(request.failure, AuthorError):
         return request.failure.word
     if isinstance(error, ClientError) or (
         sent is not None and request.link.refused_by_client(sent)
@@ -169,12 +169,12 @@ def verdict_of(error: BaseException, sent: object = None) -> Verdict:
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """Yield the exception, its causes, and the members of groups."""
-    waiting, seen = [error], 0
-    while waiting and seen < _MAX_STEPS:
-        found = waiting.pop(0)
-        seen += 1
-        yield found
-        if isinstance(found, BaseExceptionGroup):
-            waiting += found.exceptions
-        if found.__cause__ is not None:
-            waiting.append(found.__cause__)
+    waiting, count = [error], 0
+    while waiting and count < _MAX_STEPS:
+        cause = waiting.pop(0)
+        count += 1
+        yield cause
+        if isinstance(cause, BaseExceptionGroup):
+            waiting += cause.exceptions
+        if cause.__cause__ is not None:
+            waiting.append(cause.__cause__)

@@ -24,7 +24,7 @@ from lastword.record.thread import recorder_thread
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.link.options import Options
+    from lastword.core.link.user_options import Options
     from lastword.core.timeline.entry import Entry
     from lastword.record.recorder import Recorder
     from lastword.record.run import Run
@@ -90,7 +90,7 @@ class Journal:
         """Take an entry."""
         try:
             warnings.note(entry)
-            tell(entry)
+            log(entry)
             if _collectors:
                 for collector in tuple(_collectors):
                     collector.take(self._run_id, entry)
@@ -170,29 +170,29 @@ def _program() -> str:
     return name if name not in ("", "-c", "-") else "python"
 
 
-def tell(entry: Entry) -> None:
+def log(entry: Entry) -> None:
     """Log an entry at its level; if nobody listens, this is one look into a cache."""
     level = _LEVELS[entry.level]
     if not timeline.isEnabledFor(level):
         return
     words = [str(entry.facts[name]) for name in _NAMED if entry.facts.get(name) is not None]
-    said = f"{entry.kind.value}: {', '.join(words)}" if words else entry.kind.value
+    summary = f"{entry.kind.value}: {', '.join(words)}" if words else entry.kind.value
     extra = fields(entry)
     # The first argument is always one of three, since log collectors group records by it.
     if entry.session_id is None:
-        timeline.log(level, "%s", said, extra=extra)
+        timeline.log(level, "%s", summary, extra=extra)
     elif entry.turn is None:
-        timeline.log(level, "session %s: %s", entry.session_id, said, extra=extra)
+        timeline.log(level, "session %s: %s", entry.session_id, summary, extra=extra)
     else:
         timeline.log(
-            level, "session %s turn %s: %s", entry.session_id, entry.turn, said, extra=extra
+            level, "session %s turn %s: %s", entry.session_id, entry.turn, summary, extra=extra
         )
 
 
 def fields(entry: Entry) -> dict[str, Any]:
     """Return the log record's extra fields: the entry's facts, session and turn."""
-    found = {f"{PREFIX}{name}": value for name, value in entry.facts.items()}
-    return found | {
+    extra = {f"{PREFIX}{name}": value for name, value in entry.facts.items()}
+    return extra | {
         f"{PREFIX}kind": entry.kind.value,
         f"{PREFIX}at_seconds": entry.at_seconds,
         f"{PREFIX}session_id": entry.session_id,

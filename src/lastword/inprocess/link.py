@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.link.reports import HandlerReport
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
@@ -65,7 +65,7 @@ class HandlerLink:
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
-        options: Options,
+        options: LinkOptions,
         *,
         to_client: Callable[[bytes], None],
         to_handler: Callable[[Frame, Request | None], None],
@@ -327,7 +327,7 @@ class HandlerLink:
     def _cancelled_by(self, frame: Frame) -> list[Request]:
         message = frame.message
         if message.method == acp.CANCEL:
-            found = [
+            cancelled = [
                 request
                 for request in self._requests.values()
                 if request.method == acp.PROMPT and request.session_id == message.session_id
@@ -336,10 +336,10 @@ class HandlerLink:
             params = message.params
             named = b"" if params is UNSET or params.request_id is UNSET else params.request_id
             one = self._requests.get(jsonrpc.same_id(bytes(named))) if named else None
-            found = [one] if one else []
-        for request in found:
-            request.ask_to_cancel()
-        return found
+            cancelled = [one] if one else []
+        for request in cancelled:
+            request.request_cancel()
+        return cancelled
 
     def _comes_too_late(self, message: jsonrpc.Envelope, request: Request) -> bool:
         """Return whether this was sent for a turn that is over.

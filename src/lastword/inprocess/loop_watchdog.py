@@ -28,7 +28,7 @@ BLOCKED_SECONDS = 5.0
 """The silence of a loop after which its author is warned: a person notices a tenth of it."""
 
 POLL_SECONDS = 0.25
-_FRAMES_TOLD = 4
+_FRAMES_SHOWN = 4
 
 
 class LoopWatchdog:
@@ -47,7 +47,7 @@ class LoopWatchdog:
         self._link = link
         self._call_soon = call_soon
         self._loop_thread = threading.get_ident()
-        self._wanted = threading.Event()
+        self._turn_begun = threading.Event()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -56,18 +56,18 @@ class LoopWatchdog:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="lastword.watch", daemon=True)
             self._thread.start()
-        self._wanted.set()
+        self._turn_begun.set()
 
     def close(self) -> None:
         """Stop watching."""
         self._closed.set()
-        self._wanted.set()
+        self._turn_begun.set()
 
     def _run(self) -> None:
         while not self._closed.is_set():
-            self._wanted.wait()
+            self._turn_begun.wait()
             if not self._link.in_turn:
-                self._wanted.clear()
+                self._turn_begun.clear()
                 # A turn that began in between has set it before it was cleared.
                 if not self._link.in_turn:
                     continue
@@ -76,10 +76,10 @@ class LoopWatchdog:
                 self._call_soon(alive.set)
             except RuntimeError:
                 return
-            asked = time.monotonic()
+            called_at = time.monotonic()
             if alive.wait(BLOCKED_SECONDS):
                 self._closed.wait(LOOK_SECONDS)
-            elif time.monotonic() - asked > BLOCKED_SECONDS + LOOK_SECONDS:
+            elif time.monotonic() - called_at > BLOCKED_SECONDS + LOOK_SECONDS:
                 continue  # this thread stood still as well: the process was stopped
             elif not self._closed.is_set():
                 self._stand_in(alive)
@@ -103,4 +103,4 @@ class LoopWatchdog:
     def _where(self) -> str:
         frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
         stack = traceback.extract_stack(frame) if frame else []
-        return "".join(traceback.format_list(stack[-_FRAMES_TOLD:]))
+        return "".join(traceback.format_list(stack[-_FRAMES_SHOWN:]))

@@ -142,7 +142,7 @@ class Request:
     __slots__ = (
         "_cancel",
         "attempts",
-        "cancel_asked",
+        "cancel_requested",
         "cancel_sent",
         "failed",
         "failure",
@@ -186,7 +186,7 @@ class Request:
         self.waits: int = 0
         """Model calls that wait before they are tried again."""
         self.warned: bool = False
-        self.cancel_asked: bool = False
+        self.cancel_requested: bool = False
         self.cancel_sent: bool = False
         self._cancel: Callable[[], object] | None = None
 
@@ -234,9 +234,9 @@ class Request:
         """Keep the failures of a model call so far, in case it fails the turn."""
         self.tried = [*self.tried[1 - MAX_REMEMBERED :], (error, tried)]
 
-    def ask_to_cancel(self) -> None:
+    def request_cancel(self) -> None:
         """Ask the handler to stop, with `cancel` if it does not do so itself."""
-        self.cancel_asked = True
+        self.cancel_requested = True
 
     def cancel(self) -> None:
         """Cancel the handler if it is still running. Never call this from within it."""
@@ -256,7 +256,7 @@ class Request:
                 `is_the_doors` says that it is the connection's.
         """
         self.started = True
-        if self.cancel_asked:
+        if self.cancel_requested:
             return CANCELLED
         task = asyncio_task()
         if task is None:
@@ -265,7 +265,7 @@ class Request:
         try:
             return await contained(work, self.link, task)
         except asyncio.CancelledError as error:
-            if self.cancel_asked and not is_the_doors(error, self.link):
+            if self.cancel_requested and not is_the_doors(error, self.link):
                 return CANCELLED
             raise
         finally:

@@ -33,11 +33,11 @@ from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries.reported import Retrying
-from lastword.errors import Misused, TurnFailed
+from lastword.errors import MisuseError, TurnFailedError
 from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
-from lastword.inprocess.streams import SpentStream
+from lastword.inprocess.streams import SpentStreamError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -87,9 +87,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     after_tools: bool = False
 
     def __post_init__(self) -> None:
-        """Raise Misused, a ValueError, for a value outside its bounds."""
+        """Raise MisuseError, a ValueError, for a value outside its bounds."""
         if not isinstance(self.attempts, int) or self.attempts < 1:
-            raise Misused(f"attempts is a whole number from 1 up, not {self.attempts!r}")
+            raise MisuseError(f"attempts is a whole number from 1 up, not {self.attempts!r}")
         for name, most in (
             ("budget_seconds", math.inf),
             ("max_wait_seconds", MAX_WAIT_SECONDS),
@@ -98,7 +98,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= most:
                 to = "up" if most == math.inf else f"to {most:g}"
-                raise Misused(f"{name} is a number of seconds from 0 {to}, not {value!r}")
+                raise MisuseError(f"{name} is a number of seconds from 0 {to}, not {value!r}")
 
     def permits(self, facts: Facts) -> bool:
         """Return whether a call in which this has happened may be sent again."""
@@ -200,7 +200,7 @@ class _Loop:
             [tried.tries for tried in self._tried],
             self._retry.limits,
             epoch_seconds=now,
-            roll=waits.roll(asked=retry_policy.requested_wait_seconds(failed, now) is not None),
+            roll=waits.roll(requested=retry_policy.requested_wait_seconds(failed, now) is not None),
         )
         if self.request is not None:
             self._remembered = tuple(self._tried)
@@ -208,9 +208,9 @@ class _Loop:
 
     def worth_another(self, error: BaseException) -> bool:
         """Return whether another attempt would help, do no harm, and stay within bounds."""
-        if isinstance(error, TurnFailed):
+        if isinstance(error, TurnFailedError):
             return False
-        if self.request is not None and (self.request.cancel_asked or self.request.over):
+        if self.request is not None and (self.request.cancel_requested or self.request.over):
             return False
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
@@ -220,7 +220,7 @@ class _Loop:
         """Return the wait before the next attempt."""
         return self._wait_seconds or 0.0
 
-    def tell(self, _: RetryCallState) -> None:
+    def report(self, _: RetryCallState) -> None:
         """Report a wait to the record, and to the client if it can show one."""
         self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
         if self.request is not None:
@@ -264,7 +264,7 @@ class _Attempts(AsyncIterator[Attempt]):
                     sleep=loop.sleep,
                     wait=loop.wait,
                     retry=retry_if_exception(loop.worth_another),
-                    before_sleep=loop.tell,
+                    before_sleep=loop.report,
                     reraise=True,
                 )
             )
@@ -283,7 +283,7 @@ _AWAITED_BEFORE = "cannot reuse already awaited coroutine"
 
 def _is_reuse(error: BaseException) -> bool:
     """Return whether an attempt was given what an earlier one had used up."""
-    return isinstance(error, SpentStream) or (
+    return isinstance(error, SpentStreamError) or (
         isinstance(error, RuntimeError) and str(error) == _AWAITED_BEFORE
     )
 
@@ -311,7 +311,8 @@ def _retries_of(cause: BaseException) -> int:
         return 0
 
 
-Async = TypeVar("Async", bound="Callable[..., Any]")
+Async = TypeVar("Async", bound="Callable[..., Awaitable[Any] | AsyncIterator[Any]]")
+"""An `async def` function, or an asynchronous generator, which a decorator returns as it is."""
 
 
 class RetryLimits(TypedDict, total=False):
@@ -365,7 +366,7 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.
-        Misused: A limit is outside its bounds.
+        MisuseError: A limit is outside its bounds.
     """
     if limits:
         if what is not None:
@@ -376,8 +377,7 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     return _decorated(Retry(), what)
 
 
-retrying = retry
-"""The name that `retry` had first."""
+retrying = retry  # the name before 0.2
 
 
 def _decorated(retry: Retry, function: Any) -> Any:

@@ -10,11 +10,11 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from lastword.core.link.option_table import BY_KEY, OPTIONS
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
+from lastword.core.link.user_options import Options
 from lastword.core.redact.environment_secrets import secrets_of
+from lastword.errors import MisuseError
 from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
 from lastword.record.paths import named_folder, state_folder
 
@@ -23,45 +23,73 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = logging.getLogger("lastword")
 
-_READ = frozenset(Options.__struct_fields__) - {
-    *("stderr_limit_bytes", "restart", "record", "retry", "retry_wait_limit_seconds")
+_INSTEAD = {
+    "stderr_limit_bytes": "stderr is this process's own; leave it out",
+    "evidence": "logs and events outside are read by `lastword run` alone; leave it out",
+    "restart": "leave it to whatever starts this process, or start it with `lastword run`",
+    "retry": "decorate the call of the model with lastword.retry instead",
+    "retry_wait_limit_seconds": "use max_wait_seconds of lastword.retry instead",
 }
-"""What is read from the environment as it is: a handler has no stderr of its own and does not start
-again, its author decides on retries, and the record has rules of its own (`record_folder`)."""
+"""The settings without a meaning for an agent in this process, each with what to do instead."""
+
+_READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
+"""What is read from the environment as it is: the variables that mean nothing here are there for
+`lastword run`, and the record has rules of its own (`record_folder`)."""
 
 
-def settle(options: Options | None) -> Options:
-    """Return the given options or the environment's, completed with what this process knows."""
+_DEFAULTS = Options()
+
+
+def check(options: Options | None) -> None:
+    """Raise MisuseError for a setting that has no meaning for an agent in this process."""
+    for name, instead in _INSTEAD.items() if options is not None else ():
+        value = getattr(options, name)
+        if value != getattr(_DEFAULTS, name):
+            raise MisuseError(
+                f"{name}={value!r} has no effect on an agent that runs in this process: {instead}"
+            )
+
+
+def complete(options: Options | None) -> LinkOptions:
+    """Return the given options or the environment's, completed with what this process knows.
+
+    Raises:
+        MisuseError: One of them has no meaning here.
+    """
+    check(options)
     chosen = options or from_environment(os.environ)
-    return msgspec.structs.replace(
-        chosen,
-        in_process=True,
-        implementation=IMPLEMENTATION,
-        incident_prefix=chosen.incident_prefix or f"{run_id()}-",
-        secrets=(*chosen.secrets, *secrets_of(os.environ)),
-        wall_clock=chosen.wall_clock or local_time,
+    shared: dict[str, Any] = {name: getattr(chosen, name) for name in Options.__struct_fields__}
+    return LinkOptions(
+        **shared
+        | {
+            "in_process": True,
+            "implementation": IMPLEMENTATION,
+            "incident_prefix": chosen.incident_prefix or f"{run_id()}-",
+            "secrets": (*chosen.secrets, *secrets_of(os.environ)),
+            "wall_clock": chosen.wall_clock or local_time,
+        }
     )
 
 
 def from_environment(environment: Mapping[str, str]) -> Options:
     """Read `LASTWORD_IDLE_TIMEOUT` and the other variables."""
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in OPTIONS:
         text = environment.get(option.variable)
         if not text or option.field not in _READ:
             continue
         value = option.read(text)
         if value is None:
-            said = f"it takes {option.expects}, not {text!r}"
-            logger.warning("Ignoring %s: %s.", option.variable, said)
+            expected = f"it takes {option.expects}, not {text!r}"
+            logger.warning("Ignoring %s: %s.", option.variable, expected)
         else:
-            known[option.field] = value
-    return Options(**known)
+            values[option.field] = value
+    return Options(**values)
 
 
 def passthrough(environment: Mapping[str, str]) -> bool:
     """Return whether the user wants lastword disabled."""
-    return _wanted(environment, "passthrough")
+    return _is_set(environment, "passthrough")
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
@@ -70,7 +98,7 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
     A user's `LASTWORD_NO_RECORD` outranks anything that an author chose; a folder that the author
     named outranks the user's own.
     """
-    if _wanted(environment, "no_record") or options.record in (False, ""):
+    if _is_set(environment, "no_record") or options.record in (False, ""):
         return None
     if isinstance(options.record, str):
         return named_folder(options.record)
@@ -89,6 +117,6 @@ def run_of(options: Options) -> str:
     return own if len(own) == RUN_ID_CHARS and not rest else run_id()
 
 
-def _wanted(environment: Mapping[str, str], key: str) -> bool:
+def _is_set(environment: Mapping[str, str], key: str) -> bool:
     option = BY_KEY[key]
     return option.read(environment.get(option.variable, "")) is True

@@ -23,7 +23,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 @contextlib.contextmanager
-def taken() -> Iterator[tuple[int, int]]:
+def reserved() -> Iterator[tuple[int, int]]:
     """Take stdin and stdout away from everything but the client.
 
     In the meantime, descriptor 0 is empty, and descriptor 1 and `sys.stdout` lead to stderr: what a
@@ -56,10 +56,10 @@ def unblocked(source: int, sink: int) -> Iterator[int]:
     Yields:
         The descriptor to read from in place of `source`: it signals when it is ready.
     """
-    reading = source if _says_when_ready(source) else _pumped(source)
+    reading = source if _is_pollable(source) else _pumped(source)
     try:
         for fd in (reading, sink):
-            if _says_when_ready(fd):
+            if _is_pollable(fd):
                 os.set_blocking(fd, False)
         yield reading
     finally:
@@ -101,12 +101,12 @@ class _Once:
 class _Printed:
     """A stream that replaces the author's stdout, with the byte stream below it."""
 
-    def __init__(self, stream: Any, tell: Callable[[], None]) -> None:
+    def __init__(self, stream: Any, report: Callable[[], None]) -> None:
         self._stream = stream
-        self._tell = tell
+        self._report = report
 
     def write(self, what: Any) -> int:
-        self._tell()
+        self._report()
         written: int = self._stream.write(what)
         return written
 
@@ -123,13 +123,13 @@ class _Printed:
 
     @property
     def buffer(self) -> _Printed:
-        return _Printed(self._stream.buffer, self._tell)
+        return _Printed(self._stream.buffer, self._report)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-def _says_when_ready(fd: int) -> bool:
+def _is_pollable(fd: int) -> bool:
     """Return whether it is a pipe or a socket; leave files and terminals alone."""
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

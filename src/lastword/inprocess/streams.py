@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
-from lastword.errors import Misused, StreamFailed, StreamTruncated
+from lastword.errors import MisuseError, StreamFailedError, StreamTruncatedError
 from lastword.inprocess import warnings
 from lastword.quirks import streams as dialects
 
@@ -37,7 +37,7 @@ CLOSE_TIMEOUT_SECONDS = 5.0
 MAX_LISTED = 64
 """Types of unknown streams that the log names."""
 
-_TELLING = (
+_REPORTED = (
     *("type", "event_type", "event", "code", "status", "message", "param", "detail", "error"),
     *("finish_reason", "native_finish_reason", "request_id", "data"),
 )
@@ -45,7 +45,7 @@ _TELLING = (
 the instructions and the answer so far, which are not the error's business."""
 
 
-class SpentStream(Misused):
+class SpentStreamError(MisuseError):
     """A generator that has ended, from which nothing more can come."""
 
     def __init__(self) -> None:
@@ -84,9 +84,9 @@ async def watch(
         The items, unchanged.
 
     Raises:
-        StreamTruncated: The stream ended without the terminal event.
-        StreamFailed: An item reported a failure; that item is not passed on.
-        Misused: The argument is a generator that has ended.
+        StreamTruncatedError: The stream ended without the terminal event.
+        StreamFailedError: An item reported a failure; that item is not passed on.
+        MisuseError: The argument is a generator that has ended.
         TypeError: The argument is not a stream; the message says what to do.
     """
     judge = _Judge(stream, finished)
@@ -104,7 +104,7 @@ async def watch(
         raise
     _say_if_unguarded(judge, stream)
     if not judge.progress.ended:
-        raise StreamTruncated(judge.name, items)
+        raise StreamTruncatedError(judge.name, items)
 
 
 _unguarded: set[tuple[type, type]] = set()
@@ -131,7 +131,7 @@ def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
     if (inspect.isasyncgen(stream) and stream.ag_frame is None) or (
         inspect.isgenerator(stream) and stream.gi_frame is None
     ):
-        raise SpentStream
+        raise SpentStreamError
     if isinstance(stream, AsyncIterable):
         return aiter(stream)
     if isinstance(stream, (list, tuple)):
@@ -252,7 +252,7 @@ class _Judge:
         return None if self._finished is not None or self._dialect is not None else self._first
 
     def look(self, item: Any) -> None:
-        """Take in an item; raise `StreamFailed` if it is a failure."""
+        """Take in an item; raise `StreamFailedError` if it is a failure."""
         self._first = self._first or type(item)
         if self._finished is not None:
             self.progress.over = self.progress.over or self._finished(item)
@@ -268,11 +268,12 @@ class _Judge:
 
 def _home(stream: object) -> str:
     """Return the provider's package that a stream object comes from, or an empty string."""
-    module, known = type(stream).__module__, dialects.PACKAGES
+    module, packages = type(stream).__module__, dialects.PACKAGES
     if module == "builtins":
         frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
-        module, known = str(frame.f_globals.get("__name__")) if frame else "", dialects.GENERATORS
-    return next((p for p in known if module == p or module.startswith(f"{p}.")), "")
+        module = str(frame.f_globals.get("__name__")) if frame else ""
+        packages = dialects.GENERATORS
+    return next((p for p in packages if module == p or module.startswith(f"{p}.")), "")
 
 
 def _recognise(item: Any) -> _Dialect | None:
@@ -280,21 +281,21 @@ def _recognise(item: Any) -> _Dialect | None:
     # Mistral's events, and those decoded with their SSE name, have the item in `data`; the OpenAI
     # package's helper has it in `chunk`, between events of its own.
     for key in ("", "data", "chunk"):
-        found = _recognise_plain(_get(item, key) if key else item)
-        if found is not None:
-            renamed = key == "data" and not isinstance(item, dict) and found.look is _look_at_chat
-            return found._replace(name="mistral" if renamed else found.name, wrapped_in=key)
+        dialect = _recognise_plain(_get(item, key) if key else item)
+        if dialect is not None:
+            renamed = key == "data" and not isinstance(item, dict) and dialect.look is _look_at_chat
+            return dialect._replace(name="mistral" if renamed else dialect.name, wrapped_in=key)
     return None
 
 
 def _recognise_plain(item: Any) -> _Dialect | None:
     kind = _kind(item)
     name = next((name for start, name in dialects.FIRST_EVENTS if kind.startswith(start)), None)
-    if name is None and kind == "error" and _tells_of_failure(item):
+    if name is None and kind == "error" and _is_failure_report(item):
         name = "openai" if _get(item, "error") is None else "anthropic"
     if name is not None:
         return _Dialect(name, _look_at_event)
-    if _is_chat(item) or (isinstance(item, dict) and _tells_of_failure(item)):
+    if _is_chat(item) or (isinstance(item, dict) and _is_failure_report(item)):
         return _Dialect("openai", _look_at_chat)
     if isinstance(_get(item, "candidates"), list) or isinstance(_refusal(item), str):
         return _Dialect("gemini", _look_at_gemini)
@@ -348,8 +349,8 @@ def _look_at_ollama(progress: _Progress, item: Any) -> None:
 def _look_at_converse(progress: _Progress, item: Any) -> None:
     for key in item if isinstance(item, dict) else ():  # one key, which is the event's name
         if str(key).endswith("Exception"):
-            told = item[key] if isinstance(item[key], dict) else {}
-            raise StreamFailed({"error": {"type": key, **told}})
+            members = item[key] if isinstance(item[key], dict) else {}
+            raise StreamFailedError({"error": {"type": key, **members}})
         progress.over = progress.over or key == "messageStop"
 
 
@@ -362,7 +363,7 @@ def _is_chat(item: Any) -> bool:
     return any(_get(choices[0], key) is not None for key in ("delta", "finish_reason"))
 
 
-def _tells_of_failure(item: Any) -> bool:
+def _is_failure_report(item: Any) -> bool:
     """Return whether an otherwise unknown item is a failure, as every dialect writes one."""
     error = _get(item, "error")
     if isinstance(error, str):
@@ -374,8 +375,8 @@ def _tells_of_failure(item: Any) -> bool:
 
 def _refusal(item: Any) -> Any:
     """Return why Gemini refused the prompt, if it did; such an answer has no candidate."""
-    told = _get(item, "prompt_feedback") or _get(item, "promptFeedback")
-    return _get(told, "block_reason") or _get(told, "blockReason")
+    feedback = _get(item, "prompt_feedback") or _get(item, "promptFeedback")
+    return _get(feedback, "block_reason") or _get(feedback, "blockReason")
 
 
 def _kind(item: Any) -> str:
@@ -397,15 +398,15 @@ def _get(value: Any, name: str) -> Any:
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = _get(value, name)
-    return found if isinstance(found, list) else []
+    items = _get(value, name)
+    return items if isinstance(items, list) else []
 
 
-def _failure(item: Any) -> StreamFailed:
+def _failure(item: Any) -> StreamFailedError:
     """Return the failure that an item reports, as plain values."""
-    body = {key: _plain(told) for key in _TELLING if (told := _get(item, key)) is not None}
+    body = {key: _plain(value) for key in _REPORTED if (value := _get(item, key)) is not None}
     error = _get(_get(item, "response"), "error")
-    return StreamFailed(body if error is None else body | {"error": _plain(error)})
+    return StreamFailedError(body if error is None else body | {"error": _plain(error)})
 
 
 def _plain(value: Any) -> Any:

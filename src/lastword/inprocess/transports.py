@@ -32,7 +32,7 @@ BLOCKED_WRITE_SECONDS = 5.0
 Block: TypeAlias = tuple[bytes | None, list[bytes]]
 """How an oversized line began, if one was skipped, and whole lines."""
 
-Take: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
+OnLines: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
 """Takes in a block, as its two parts."""
 
 OnEnd: TypeAlias = "Callable[[Exception | None], None]"
@@ -42,7 +42,7 @@ OnEnd: TypeAlias = "Callable[[Exception | None], None]"
 class FrameTransport(Protocol):
     """A client, as far as reading and writing are concerned."""
 
-    def start(self, take: Take, end: OnEnd) -> None:
+    def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """Begin to read."""
         ...
 
@@ -75,11 +75,11 @@ async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Blo
         yield None, [rest]
 
 
-async def _pull(blocks: AsyncIterator[Block], take: Take, end: OnEnd) -> None:
+async def _pull(blocks: AsyncIterator[Block], on_lines: OnLines, end: OnEnd) -> None:
     """Read from a source that has to be asked."""
     try:
         async for oversized, lines in blocks:
-            take(oversized, lines)
+            on_lines(oversized, lines)
     except Exception as error:  # noqa: BLE001  (whoever reads on decides what it means)
         end(error)
     else:
@@ -101,14 +101,14 @@ class ByteTransport:
         self._receive_timeout = receive_timeout
         self._reading: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._kept = bytearray()
+        self._unsent = bytearray()
         """What another thread could not write, and must come before all else."""
         self._keeping = threading.Lock()
 
-    def start(self, take: Take, end: OnEnd) -> None:
+    def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         blocks = line_blocks(self._read)
-        self._reading = asyncio.create_task(_pull(blocks, take, end), name="lastword.read")
+        self._reading = asyncio.create_task(_pull(blocks, on_lines, end), name="lastword.read")
 
     async def _read(self) -> bytes:
         if self._reader is None:
@@ -119,8 +119,8 @@ class ByteTransport:
 
     def write(self, frame: bytes) -> None:
         """As `FrameTransport.write`."""
-        if self._kept:
-            self._write_kept()
+        if self._unsent:
+            self._write_unsent()
         self._writer.write(frame + b"\n")
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
@@ -131,12 +131,12 @@ class ByteTransport:
         """
         rest = memoryview(frame + b"\n")
         with self._keeping:
-            if not self._kept and not self._writer.transport.get_write_buffer_size():
+            if not self._unsent and not self._writer.transport.get_write_buffer_size():
                 with contextlib.suppress(OSError):  # the loop will notice a departed client too
                     rest = self._write_past_the_loop(rest)
             if rest:
-                self._kept += rest
-                self._loop.call_soon_threadsafe(self._write_kept)
+                self._unsent += rest
+                self._loop.call_soon_threadsafe(self._write_unsent)
 
     def _write_past_the_loop(self, rest: memoryview) -> memoryview:
         transport = self._writer.transport
@@ -150,11 +150,11 @@ class ByteTransport:
                 rest = rest[os.write(end.fileno(), rest) :]
         return rest
 
-    def _write_kept(self) -> None:
+    def _write_unsent(self) -> None:
         with self._keeping:
-            if self._kept:
-                self._writer.write(bytes(self._kept))
-                self._kept.clear()
+            if self._unsent:
+                self._writer.write(bytes(self._unsent))
+                self._unsent.clear()
 
     async def drain(self) -> None:
         """As `FrameTransport.drain`."""
@@ -207,15 +207,15 @@ class PipeTransport(ByteTransport):
         )
         return cls(receiver, reading, asyncio.StreamWriter(transport, flow, None, loop))
 
-    def start(self, take: Take, end: OnEnd) -> None:
+    def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
-        self._receiver.start(take, end)
+        self._receiver.start(on_lines, end)
 
     async def let_go(self) -> None:
         """Write what is left, for as long as a client that reads may take, and end."""
         self._receiver.stop()
         self._reading_from.close()
-        self._write_kept()
+        self._write_unsent()
         transport = self._writer.transport
         transport.set_write_buffer_limits(high=0)
         with contextlib.suppress(OSError):  # which includes a timeout
@@ -238,12 +238,12 @@ class Receiver(asyncio.Protocol):
         self._lines = LineReader(LINE_LIMIT_BYTES)
         self._early: list[bytes] = []
         self._over: tuple[Exception | None] | None = None
-        self._take: Take | None = None
+        self._on_lines: OnLines | None = None
         self._end: OnEnd | None = None
 
-    def start(self, take: Take, end: OnEnd) -> None:
+    def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """Pass on what has already arrived, and what arrives from now on."""
-        self._take, self._end = take, end
+        self._on_lines, self._end = on_lines, end
         early, self._early = self._early, []
         for data in early:
             self.data_received(data)
@@ -266,26 +266,26 @@ class Receiver(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """As the event loop calls it."""
-        if self._take is None:
+        if self._on_lines is None:
             self._early.append(data)
             return
         if self._timeout_seconds is not None:
             self._wind()
         oversized, block = self._lines.feed(data)
         if oversized is not None or block:
-            self._take(oversized, whole_lines(block))
+            self._on_lines(oversized, whole_lines(block))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As the event loop calls it, at the end of input too."""
-        if self._take is None:
+        if self._on_lines is None:
             self._over = (exc,)
         else:
             self._finish(exc)
 
     def _finish(self, error: Exception | None) -> None:
         rest = self._lines.rest().strip()
-        if rest and self._take is not None:
-            self._take(None, [rest])
+        if rest and self._on_lines is not None:
+            self._on_lines(None, [rest])
         end = self._end
         self.stop()
         if end is not None:
@@ -302,9 +302,11 @@ class MessageTransport:
         self._sending: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
 
-    def start(self, take: Take, end: OnEnd) -> None:
+    def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
-        self._reading = asyncio.create_task(_pull(self._blocks(), take, end), name="lastword.read")
+        self._reading = asyncio.create_task(
+            _pull(self._blocks(), on_lines, end), name="lastword.read"
+        )
 
     async def _blocks(self) -> AsyncIterator[Block]:
         while (message := await self._transport.receive()) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from lastword.core.link.reports import Note
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import NotInTurn
+from lastword.errors import NotInTurnError
 from lastword.inprocess import streams
 from lastword.inprocess.request import CURRENT, Request
 
@@ -47,7 +47,7 @@ class CurrentTurn:
     @property
     def cancelled(self) -> bool:
         """Whether the user or a limit wants the turn to end; for work that cannot be cancelled."""
-        return self._request.cancel_asked
+        return self._request.cancel_requested
 
     @property
     def traceparent(self) -> str | None:
@@ -119,14 +119,14 @@ class CurrentTurn:
                 By default, what usually helps for the type.
 
         Raises:
-            TurnFailed: Always; let it leave the handler.
-            Misused: There is no such type or action, or a wait is not a number from 0 up. If that
-                leaves the handler, the turn fails as `internal`.
+            TurnFailedError: Always; let it leave the handler.
+            MisuseError: There is no such type or action, or a wait is not a number from 0 up. If
+                that leaves the handler, the turn fails as `internal`.
         """
         # Imported at the first failure, like everything that only failures need.
-        from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
+        from lastword.inprocess.exceptions import AuthorReport, author_error  # noqa: PLC0415
 
-        said = Said(
+        report = AuthorReport(
             retryable=retryable,
             retry_after_seconds=retry_after_seconds,
             reset_at_epoch_ms=reset_at_epoch_ms,
@@ -134,7 +134,7 @@ class CurrentTurn:
             detail=detail,
             action=action,
         )
-        raise said_by_author(self._request, type, message, said)
+        raise author_error(self._request, type, message, report)
 
     def attempts(self, retry: Retry | None = None) -> AsyncIterator[Attempt]:
         """Try a model call until it succeeds, or until another try would not help or could harm.
@@ -190,9 +190,9 @@ class CurrentTurn:
             The items, unchanged.
 
         Raises:
-            StreamTruncated: The stream ended before its terminal event.
-            StreamFailed: An item reported a failure.
-            Misused: The argument is a generator that has ended, as one that an earlier attempt
+            StreamTruncatedError: The stream ended before its terminal event.
+            StreamFailedError: An item reported a failure.
+            MisuseError: The argument is a generator that has ended, as one that an earlier attempt
                 has read.
             TypeError: The argument is not a stream; the message says what to do.
         """
@@ -229,9 +229,9 @@ def current_turn() -> CurrentTurn:
     threads started by `asyncio.to_thread`.
 
     Raises:
-        NotInTurn: There is none.
+        NotInTurnError: There is none.
     """
     request = CURRENT.get()
     if request is None or request.method != acp.PROMPT:
-        raise NotInTurn
+        raise NotInTurnError
     return CurrentTurn(request)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,12 +61,12 @@ class SkippedTime:
         alarm = (moment, next(self._count), call)
         heapq.heappush(self._alarms, alarm)
 
-        def requeue() -> None:
+        def withdraw() -> None:
             if alarm in self._alarms:
                 self._alarms.remove(alarm)
                 heapq.heapify(self._alarms)
 
-        return requeue
+        return withdraw
 
     def sooner(self, due: float | None) -> float | None:
         """Return which comes first: this moment, or that of the next call."""
@@ -113,23 +113,23 @@ def current_time() -> float:
     return anyio.current_time() + (0.0 if passed is None else passed.seconds)
 
 
-def roll(*, asked: bool) -> float:
+def roll(*, requested: bool) -> float:
     """Return a random number from 0 to 1, for the jitter of a wait.
 
-    If waits are skipped, it is not random: a wait that the server `asked` for is reported as that
+    If waits are skipped, it is not random: a wait that the server `requested` is reported as that
     long, and any other wait as long as it can be.
     """
     if SKIPPED.get() is None:
         return random.random()  # noqa: S311 - jitter, no secret
-    return 0.0 if asked else 1.0
+    return 0.0 if requested else 1.0
 
 
-def limits_that_pass(options: Options) -> Options:
+def limits_that_pass(options: LinkOptions) -> LinkOptions:
     """Return the options without the limits on silence that nobody has set.
 
     If waits pass at once, a handler that works for a second in silence would have been silent for
     as long as any limit allows. Whoever sets a limit for a test wants to see it reached.
     """
-    usual = Options()
+    usual = LinkOptions()
     unset = {name: 0.0 for name in _SILENCES if getattr(options, name) == getattr(usual, name)}
     return msgspec.structs.replace(options, **unset)

@@ -45,14 +45,14 @@ _DROPPED = {
 def note(entry: Entry) -> None:
     """Warn if an entry of the core's shows something that the author can fix."""
     if entry.kind is Kind.ERROR:
-        told = _MENDED_BY.get(str(entry.facts.get("reason")))
-        if told:
+        advice = _MENDED_BY.get(str(entry.facts.get("reason")))
+        if advice:
             what = f"Session {entry.session_id}" if entry.session_id else "A request"
-            logger.warning("%s failed: %s.", what, told)
+            logger.warning("%s failed: %s.", what, advice)
     elif entry.kind is Kind.FRAME_DROPPED and entry.facts.get("side") == "agent":
-        told = _DROPPED.get(str(entry.facts.get("reason")))
-        if told:
-            logger.warning("lastword: %s.", told)
+        advice = _DROPPED.get(str(entry.facts.get("reason")))
+        if advice:
+            logger.warning("lastword: %s.", advice)
     elif entry.kind is Kind.QUARANTINED:
         logger.warning("Session %s: %s.", entry.session_id, _MENDED_BY["no_answer"])
 

@@ -24,7 +24,7 @@ from lastword.sidecar.session import Sidecar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.link.options import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.posix.process import Agent, Guardian
     from lastword.record.recorder import Recorder
     from lastword.sidecar.session import Settings
@@ -144,7 +144,7 @@ class EmbeddedSidecar(Sidecar):
     def __init__(  # noqa: PLR0913 - as the sidecar's
         self,
         settings: Settings,
-        options: Options,
+        options: LinkOptions,
         *,
         agent: Agent | None,
         deliver: Callable[[bytes], object],

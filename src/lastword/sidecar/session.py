@@ -28,7 +28,7 @@ from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.options import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.posix.process import Agent, Guardian
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
@@ -70,7 +70,7 @@ class Sidecar:
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         settings: Settings,
-        options: Options,
+        options: LinkOptions,
         *,
         agent: Agent | None,
         guardian: Guardian | None,

@@ -19,8 +19,11 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.summary import Outcome, Summary
 from lastword.testing.pace import without_waits
 from lastword.testing.session import AgentSession, open_session, take_turn
-from lastword.testing.taken import SeenTool, TakenTurn
-from lastword.testing.timeline import CapturedTurn, Timeline, Turn, capture_timeline
+from lastword.testing.timeline import CapturedTurn, Timeline, capture_timeline
+from lastword.testing.timeline import Turn as Turn
+from lastword.testing.turn_result import SeenTool as SeenTool
+from lastword.testing.turn_result import TakenTurn as TakenTurn
+from lastword.testing.turn_result import ToolCall, TurnResult
 
 __all__ = [
     "AgentSession",
@@ -29,11 +32,10 @@ __all__ = [
     "Kind",
     "Outcome",
     "RetryNotice",
-    "SeenTool",
     "Summary",
-    "TakenTurn",
     "Timeline",
-    "Turn",
+    "ToolCall",
+    "TurnResult",
     "capture_timeline",
     "open_session",
     "take_turn",

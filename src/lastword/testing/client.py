@@ -1,6 +1,6 @@
 """The client of a test: it sends requests, keeps what it receives, and answers the agent.
 
-Owns the answers. Frames are decoded JSON; `testing.taken` interprets them.
+Owns the answers. Frames are decoded JSON; `testing.turn_result` interprets them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from lastword.core.protocol import acp
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class ClientOfTest:
     def __init__(self, door: AgentDoor, answers: Mapping[str, Callable[[Json], Any]]) -> None:
         self._door = door
         self._answers = answers
-        self._asked: dict[int, anyio.Event] = {}
+        self._requests: dict[int, anyio.Event] = {}
         self._answered: dict[int, Json] = {}
         self._count = 0
         self.frames: list[Json] = []
@@ -46,9 +46,9 @@ class ClientOfTest:
         """Send the agent a request; return its whole response, which may be an error."""
         self._count += 1
         number = self._count
-        self._asked[number] = anyio.Event()
+        self._requests[number] = anyio.Event()
         self._door.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        await self._asked[number].wait()
+        await self._requests[number].wait()
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
@@ -58,15 +58,15 @@ class ClientOfTest:
         """Send the agent a notification."""
         self._door.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def take(self, frame: Json) -> None:
+    def receive(self, frame: Json) -> None:
         """Take in a message from the agent."""
         self.frames.append(frame)
         method, number = frame.get("method"), frame.get("id")
         if method is None:
-            asked = self._asked.pop(number, None) if isinstance(number, int) else None
-            if asked is not None and isinstance(number, int):
+            request_ended = self._requests.pop(number, None) if isinstance(number, int) else None
+            if request_ended is not None and isinstance(number, int):
                 self._answered[number] = frame
-                asked.set()
+                request_ended.set()
         elif "id" in frame:
             self._door.send({"jsonrpc": "2.0", "id": number, **self._answer(method, frame)})
         elif method == acp.UPDATE:
@@ -75,8 +75,8 @@ class ClientOfTest:
     def _answer(self, method: str, frame: Json) -> Json:
         answer = self._answers.get(method)
         if answer is None:
-            said = f'The client of this test has no "{method}": give it to open_session(answers=…).'
-            return {"error": {"code": acp.METHOD_NOT_FOUND, "message": said}}
+            text = f'The client of this test has no "{method}": give it to open_session(answers=…).'
+            return {"error": {"code": acp.METHOD_NOT_FOUND, "message": text}}
         given: list[Any] = []
         if self._own(lambda: given.append(answer(frame.get("params") or {}))):
             return {"result": given[0]}
@@ -92,20 +92,20 @@ class ClientOfTest:
         return True
 
 
-def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Json], Json]:
+def permission_answer(choice: str | Callable[[Json], str | None]) -> Callable[[Json], Json]:
     """Return a function that answers `session/request_permission`.
 
     Raises:
-        Misused: There is no such word.
+        MisuseError: There is no such word.
     """
-    if not callable(wish) and wish not in {*PERMISSIONS, "cancel"}:
-        raise Misused(
+    if not callable(choice) and choice not in {*PERMISSIONS, "cancel"}:
+        raise MisuseError(
             'answer_permission takes "allow", "reject", "cancel" or a function that gives an '
-            f"option's id, not {wish!r}"
+            f"option's id, not {choice!r}"
         )
 
     def answer(params: Json) -> Json:
-        option = wish(params) if callable(wish) else _option_of(params, wish)
+        option = choice(params) if callable(choice) else _option_of(params, choice)
         if option is None:
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": option}}
@@ -113,10 +113,10 @@ def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Jso
     return answer
 
 
-def _option_of(params: Json, wish: str) -> str | None:
+def _option_of(params: Json, choice: str) -> str | None:
     """Return the id of the option that a word means, or `None` if there is no such option."""
     options = params.get("options") or []
-    for kind in PERMISSIONS.get(wish, ()):
+    for kind in PERMISSIONS.get(choice, ()):
         for option in options:
             if option.get("kind") == kind:
                 return str(option["optionId"])

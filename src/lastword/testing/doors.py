@@ -16,13 +16,13 @@ import anyio
 
 import lastword
 from lastword.core.protocol import jsonrpc
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess.serve.server import serve_over
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from lastword.core.link.options import Options
+    from lastword.core.link.user_options import Options
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
 
@@ -36,8 +36,8 @@ class AgentDoor:
         self._waiting: deque[Json | None] = deque()
         self._came = anyio.Event()
 
-    async def run(self, take: Callable[[Json], None], options: Options) -> None:
-        """Run the agent until the client has left; `take` is called with each of its messages."""
+    async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
+        """Run the agent until the client has left; `deliver` gets each of its messages."""
         raise NotImplementedError
 
     def send(self, message: Json) -> None:
@@ -64,12 +64,12 @@ def door_of(agent: object) -> AgentDoor:
     """Return the entry point for an agent: the official SDK's, or a mapping of methods.
 
     Raises:
-        Misused: It is not an agent, or one of the official SDK on trio.
+        MisuseError: It is not an agent, or one of the official SDK on trio.
     """
     if isinstance(agent, Mapping):
         return _MethodsDoor(agent)
     if not callable(agent) and not callable(getattr(agent, "prompt", None)):
-        raise Misused(
+        raise MisuseError(
             "an agent is an object with the official SDK's methods (it has no `prompt`), a "
             "function that makes one, or the methods that lastword.serve takes; not "
             f"{type(agent).__name__}"
@@ -77,7 +77,7 @@ def door_of(agent: object) -> AgentDoor:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise Misused(
+        raise MisuseError(
             "an agent of the official SDK runs on asyncio alone: run this test there, or give the "
             "methods that lastword.serve takes"
         ) from None
@@ -91,8 +91,8 @@ class _SdkDoor(AgentDoor):
         super().__init__()
         self._agent = agent
 
-    async def run(self, take: Callable[[Json], None], options: Options) -> None:
-        transport = _SdkTransport(self._next, take)
+    async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
+        transport = _SdkTransport(self._next, deliver)
         await lastword.run_agent(self._agent, transport, options=options)
 
 
@@ -100,14 +100,14 @@ class _SdkTransport:
     """The agent's end, in the SDK's three methods."""
 
     def __init__(
-        self, receive: Callable[[], Awaitable[Json | None]], take: Callable[[Json], None]
+        self, receive: Callable[[], Awaitable[Json | None]], deliver: Callable[[Json], None]
     ) -> None:
         self._receive = receive
-        self._take = take
+        self._deliver = deliver
 
     async def send(self, message: Json) -> None:
         # Neither side may see what the other changes later.
-        self._take(_copied(message))
+        self._deliver(_copied(message))
 
     async def receive(self) -> Json | None:
         return await self._receive()
@@ -123,9 +123,9 @@ class _MethodsDoor(AgentDoor):
         super().__init__()
         self._methods = methods
 
-    async def run(self, take: Callable[[Json], None], options: Options) -> None:
+    async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
         def transport(waker: Waker) -> _MethodsTransport:
-            return _MethodsTransport(self._next, take, waker)
+            return _MethodsTransport(self._next, deliver, waker)
 
         await serve_over(self._methods, transport, options=options)
 
@@ -138,11 +138,11 @@ class _MethodsTransport:
     def __init__(
         self,
         receive: Callable[[], Awaitable[Json | None]],
-        take: Callable[[Json], None],
+        deliver: Callable[[Json], None],
         waker: Waker,
     ) -> None:
         self._receive = receive
-        self._take = take
+        self._deliver = deliver
         self._waker = waker
 
     async def blocks(self) -> AsyncIterator[Block]:
@@ -152,9 +152,9 @@ class _MethodsTransport:
     def write(self, frame: bytes) -> None:
         message = jsonrpc.loads(frame)
         if self._waker.is_here:
-            self._take(message)
+            self._deliver(message)
         else:  # a handler's own thread, or the one that watches a blocked loop
-            self._waker.call_soon(functools.partial(self._take, message))
+            self._waker.call_soon(functools.partial(self._deliver, message))
 
     def go_on(self) -> None:
         """Do nothing: nothing waits."""

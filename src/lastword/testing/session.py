@@ -24,14 +24,14 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.client.raise_for import raise_for_error
-from lastword.core.link.options import Options
+from lastword.core.link.user_options import Options
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess import handling, journal, waits
 from lastword.posix.identity import run_id
 from lastword.testing.client import ClientOfTest, permission_answer
 from lastword.testing.doors import door_of
-from lastword.testing.taken import TakenTurn
+from lastword.testing.turn_result import TurnResult
 
 Json: TypeAlias = dict[str, Any]
 Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], str | None]
@@ -67,7 +67,7 @@ class AgentSession:
 
     async def prompt(
         self, prompt: str | Sequence[Mapping[str, Any]] = "Hi", *, cancel_after: CancelAfter = None
-    ) -> TakenTurn:
+    ) -> TurnResult:
         """Take one turn, and wait for its end.
 
         ```python
@@ -95,7 +95,7 @@ class AgentSession:
             with _fuse(self._fuse_seconds, "The turn did not end"):
                 params = {"sessionId": self.session_id, "prompt": blocks}
                 await self._client.request(acp.PROMPT, params)
-        return TakenTurn(
+        return TurnResult(
             session_id=self.session_id,
             number=number,
             entries=tuple(e for e in self._entries if e.turn == number),
@@ -113,11 +113,11 @@ class AgentSession:
     @contextlib.asynccontextmanager
     async def _cancelling(self, after: CancelAfter, began: float) -> AsyncIterator[None]:
         if callable(after):
-            wanted, cancelled = after, False
+            is_moment, cancelled = after, False
 
             def look(update: Json) -> None:
                 nonlocal cancelled
-                if not cancelled and wanted(update):
+                if not cancelled and is_moment(update):
                     cancelled = True
                     self.cancel()
 
@@ -129,11 +129,11 @@ class AgentSession:
         elif after is None:
             yield
         elif (skipped := waits.SKIPPED.get()) is not None:
-            requeue = skipped.call_at(began + after, self.cancel)
+            withdraw = skipped.call_at(began + after, self.cancel)
             try:
                 yield
             finally:
-                requeue()
+                withdraw()
         else:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._cancel_later, after)
@@ -188,11 +188,11 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
         The session.
 
     Raises:
-        PromptFailed: The agent refused `initialize` or `session/new`; the class says why
+        PromptFailedError: The agent refused `initialize` or `session/new`; the class says why
             (`lastword.errors`).
         TimeoutError: It did not answer them in time.
-        Misused: An argument is not as described here.
-        MissingExtra: The official SDK is not installed.
+        MisuseError: An argument is not as described here.
+        MissingExtraError: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
     door = door_of(agent)
@@ -206,7 +206,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
         stack.enter_context(handling.process_stays())
         if not real_waits:
             stack.enter_context(waits.skipped())
-        async with _running(lambda: door.run(client.take, chosen), door.leave):
+        async with _running(lambda: door.run(client.receive, chosen), door.leave):
             with _fuse(fuse_seconds, "The agent did not open a session"):
                 opened = await _open(client, client_capabilities)
             yield AgentSession(client, collector.entries, fuse_seconds, opened)
@@ -222,7 +222,7 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
     options: Options | None = None,
     real_waits: bool = False,
     fuse_seconds: float = FUSE_SECONDS,
-) -> TakenTurn:
+) -> TurnResult:
     """Take one turn with an agent, in the process of the test: initialize, open a session, prompt.
 
     ```python
@@ -250,10 +250,10 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         fails its turn as the end of a process does, and does not end the test.
 
     Raises:
-        PromptFailed: The agent refused `initialize` or `session/new`.
+        PromptFailedError: The agent refused `initialize` or `session/new`.
         TimeoutError: A step did not end within `fuse_seconds`.
-        Misused: An argument is not as described.
-        MissingExtra: The official SDK is not installed.
+        MisuseError: An argument is not as described.
+        MissingExtraError: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
     async with open_session(
@@ -302,12 +302,12 @@ def _now() -> float:
 
 
 @contextlib.contextmanager
-def _fuse(seconds: float, said: str) -> Iterator[None]:
+def _fuse(seconds: float, message: str) -> Iterator[None]:
     try:
         with anyio.fail_after(seconds):
             yield
     except TimeoutError:
-        raise TimeoutError(f"{said} within {seconds:g} s (fuse_seconds).") from None
+        raise TimeoutError(f"{message} within {seconds:g} s (fuse_seconds).") from None
 
 
 @contextlib.asynccontextmanager

@@ -16,7 +16,7 @@ from lastword.core.timeline.history import histories
 from lastword.core.timeline.summary import Outcome, Summary, outcome_of, summarise
 from lastword.inprocess import journal
 
-__all__ = ["CapturedTurn", "Timeline", "Turn", "capture_timeline"]
+__all__ = ["CapturedTurn", "Timeline", "capture_timeline"]
 
 
 class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +49,8 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         `ok` is every other end: look at `stop_reason` for a refusal, or a token limit. The words
         are those of `lastword log`, and compare equal to plain text.
         """
-        told = histories(self.entries)
-        return outcome_of(told[0]) if told else Outcome.OPEN
+        ended = histories(self.entries)
+        return outcome_of(ended[0]) if ended else Outcome.OPEN
 
     @property
     def error_type(self) -> str | None:
@@ -69,8 +69,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         return summarise(self.entries)
 
 
-Turn = CapturedTurn
-"""The name by which `capture_timeline` has always had it."""
+Turn = CapturedTurn  # the name before 0.3
 
 
 class Timeline:
@@ -91,13 +90,13 @@ class Timeline:
     @property
     def turns(self) -> list[CapturedTurn]:
         """The turns, in the order of their prompts."""
-        found: dict[tuple[str, int], list[Entry]] = {}
+        by_turn: dict[tuple[str, int], list[Entry]] = {}
         for link, entry in self._entries:
             if entry.turn is not None:
-                found.setdefault((link, entry.turn), []).append(entry)
+                by_turn.setdefault((link, entry.turn), []).append(entry)
         return [
             CapturedTurn(session_id=entries[0].session_id, number=number, entries=tuple(entries))
-            for (_, number), entries in found.items()
+            for (_, number), entries in by_turn.items()
         ]
 
     def summary(self) -> Summary:

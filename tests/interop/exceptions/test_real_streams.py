@@ -73,7 +73,7 @@ def test_a_cut_stream_passes_every_item_and_is_told_of_as_a_lost_connection(
 ) -> None:
     line = read[case]
     assert line["watch_items"] == line["package_items"]
-    assert (line["watch"], line["dialect"]) == ("StreamTruncated", CUT[case])
+    assert (line["watch"], line["dialect"]) == ("StreamTruncatedError", CUT[case])
     assert (line["type"], line["retryable"]) == ("network", True)
     assert line["reason"] == "truncated_stream"
 
@@ -85,7 +85,7 @@ def test_a_failure_that_is_an_item_is_raised_instead_of_passed_on(
     line = read[case]
     assert "package" not in line
     assert line["watch_items"] == line["package_items"] - 1
-    assert (line["watch"], line["type"], line["retryable"]) == ("StreamFailed", *FAILED[case])
+    assert (line["watch"], line["type"], line["retryable"]) == ("StreamFailedError", *FAILED[case])
     assert "insufficient_quota" not in json.dumps(line["body"]), "what the event repeats"
 
 
@@ -94,7 +94,7 @@ def test_a_finish_reason_of_error_is_a_failure_though_it_says_no_more(
     case: str, read: dict[str, dict[str, Any]]
 ) -> None:
     line = read[case]
-    assert (line["watch"], line["watch_items"]) == ("StreamFailed", line["package_items"] - 1)
+    assert (line["watch"], line["watch_items"]) == ("StreamFailedError", line["package_items"] - 1)
     assert line["body"] == {"finish_reason": "error"}
 
 

@@ -125,14 +125,14 @@ class GuardedAgent:
                     await self.show(session_id, text)
 
     async def by_function(self, session_id: str, plan: Plan, model: str) -> None:
-        @lastword.retrying(lastword.Retry(**plan.retry))
+        @lastword.retry(lastword.Retry(**plan.retry))
         async def answer() -> list[str]:
             return [text async for text in self.texts(plan, model)]
 
         await self.show(session_id, "".join(await answer()))
 
     async def by_generator(self, session_id: str, plan: Plan, model: str) -> None:
-        @lastword.retrying(lastword.Retry(**plan.retry))
+        @lastword.retry(lastword.Retry(**plan.retry))
         async def answer() -> AsyncIterator[str]:
             async for text in self.texts(plan, model):
                 yield text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.client.display import view
+from lastword.client import describe
 from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages
@@ -103,7 +103,7 @@ def failures() -> list[AgentError]:
 
 
 def shown_in_python(error: AgentError, age_ms: int) -> dict[str, Any]:
-    seen = view(error, now=(RECEIVED_MS + age_ms) / 1000, received=RECEIVED_MS / 1000)
+    seen = describe(error, now=(RECEIVED_MS + age_ms) / 1000, received=RECEIVED_MS / 1000)
     return {
         "title": seen.title,
         "sentence": seen.sentence,

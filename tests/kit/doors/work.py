@@ -202,7 +202,7 @@ class Work:
         """`session/new`; gives the session's id."""
         try:
             lastword.current_turn()
-        except lastword.errors.NotInTurn:
+        except lastword.errors.NotInTurnError:
             session_id = cwd.strip("/") or "s1"
         if cwd.startswith("/fail "):
             self.fail(cwd.removeprefix("/fail "))

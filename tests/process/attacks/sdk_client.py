@@ -14,7 +14,7 @@ from typing import Any
 import acp
 
 from lastword.client.acp import spawn_agent_process
-from lastword.errors import PromptFailed
+from lastword.errors import PromptFailedError
 
 WAIT_SECONDS = 20.0
 
@@ -42,7 +42,7 @@ async def one(call: Any) -> Any:
             answer = await call
     except TimeoutError:
         say(hangs=True)
-    except PromptFailed as failed:
+    except PromptFailedError as failed:
         say(failed=failed.error.type.value, reason=failed.error.reason)
     except Exception as error:  # noqa: BLE001  (what it is about)
         say(raised=type(error).__name__)

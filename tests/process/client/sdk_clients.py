@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import acp
 
 from lastword.client import acp as typed
-from lastword.errors import PromptFailed
+from lastword.errors import PromptFailedError
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import SOURCE
 
@@ -70,7 +70,7 @@ class Turn:
 
     client: Any
     answer: Any = None
-    failed: PromptFailed | None = None
+    failed: PromptFailedError | None = None
     raised: Exception | None = None
     errors: list[Any] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ async def converse(connection: Any, client: Any, *, cancel_after: float | None =
         turn.answer = await connection.prompt(
             session_id=session.session_id, prompt=[acp.text_block("Why does the parser fail?")]
         )
-    except PromptFailed as failed:
+    except PromptFailedError as failed:
         turn.failed = failed
     except Exception as raised:  # noqa: BLE001 - to be looked at
         turn.raised = raised

@@ -75,7 +75,7 @@ def test_a_cancelled_turn_is_no_failure() -> None:
 
 def test_a_bare_agent_that_dies_is_a_lost_agent() -> None:
     turn = with_process([*LASTWORD, "agent", "--bare", "agent_crash"], Client())
-    assert isinstance(turn.failed, errors.AgentLost)
+    assert isinstance(turn.failed, errors.AgentLostError)
     assert isinstance(turn.failed.__cause__, ConnectionError)
 
 
@@ -154,7 +154,7 @@ ENDINGS = {
 def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
     client = Client()
     turn, agent = with_played(ENDINGS[rung], client)
-    assert isinstance(turn.failed, errors.BudgetExhausted)
+    assert isinstance(turn.failed, errors.BudgetError)
     assert turn.failed.error.message == "No credit left. Top up."
     assert turn.failed.error.extra == {"by": "x"}
     updated = rung.startswith(("typed", "error_with_meta", "result"))
@@ -257,7 +257,7 @@ def test_a_client_may_be_made_for_its_connection() -> None:
 
 
 async def with_one_prompt(connection: Any, client: Any) -> Turn:
-    with pytest.raises(errors.BudgetExhausted):
+    with pytest.raises(errors.BudgetError):
         await connection.prompt(session_id="s1", prompt=[acp.text_block("x")])
     return Turn(client)
 
@@ -341,7 +341,7 @@ def test_a_line_longer_than_the_readers_limit_passes() -> None:
         async with asyncio.timeout(10), typed.connect_to_agent(Client(), Writer(), ours) as made:
             hello = await made.initialize(protocol_version=1)
             assert hello.protocol_version == 1
-            with pytest.raises(errors.AgentLost):
+            with pytest.raises(errors.AgentLostError):
                 await made.prompt(session_id="s1", prompt=[acp.text_block("x")])
         assert theirs[0].endswith(b"\n")
 

@@ -69,7 +69,7 @@ def test_an_agent_that_writes_a_mebibyte_to_stderr_answers() -> None:
 
 def test_what_a_dying_agent_said_last_is_in_the_exception() -> None:
     async def talk(agent: Any, _: object) -> None:
-        with pytest.raises(errors.AgentLost, match="disk on fire") as raised:
+        with pytest.raises(errors.AgentLostError, match="disk on fire") as raised:
             await prompt(agent, CRASH)
         error = raised.value.error
         assert (error.exit_code, error.reason) == (1, "uncaught_exception")
@@ -82,7 +82,7 @@ def test_what_a_dying_agent_said_last_is_in_the_exception() -> None:
 
 def test_an_agent_that_is_killed_is_told_so() -> None:
     async def talk(agent: Any, _: object) -> None:
-        with pytest.raises(errors.AgentLost) as raised:
+        with pytest.raises(errors.AgentLostError) as raised:
             await prompt(agent, "os.kill(os.getpid(), signal.SIGKILL)")
         assert raised.value.error.exit_signal == "SIGKILL"
 
@@ -91,7 +91,7 @@ def test_an_agent_that_is_killed_is_told_so() -> None:
 
 def test_a_process_that_only_closes_its_stdout_has_not_ended() -> None:
     async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
-        with pytest.raises(errors.AgentLost) as raised:
+        with pytest.raises(errors.AgentLostError) as raised:
             await prompt(agent, "os.close(1); sys.stdin.read(); os._exit(0)")
         assert raised.value.error.reason == "connection_lost"
         assert process.returncode is None
@@ -114,7 +114,7 @@ def test_who_reads_stderr_late_gets_its_beginning_and_its_end_and_is_told_what_i
         assert process.stderr is not None
         await prompt(agent, FLOOD)
         await prompt(agent, "print('after it', file=sys.stderr)")
-        with pytest.raises(errors.AgentLost):
+        with pytest.raises(errors.AgentLostError):
             await prompt(agent, "os._exit(3)")
         text = (await process.stderr.read()).decode()
         assert text.startswith("first\nxxx")
@@ -136,7 +136,7 @@ def test_stderr_that_is_not_ours_to_read_is_left_alone() -> None:
             agent, process = spawned
             assert process.stderr is None
             await agent.initialize(protocol_version=1)
-            with pytest.raises(errors.AgentLost) as raised:
+            with pytest.raises(errors.AgentLostError) as raised:
                 await prompt(agent, "os._exit(3)")
             assert raised.value.error.exit_code == 3
 

@@ -11,9 +11,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lastword import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.inprocess.journal import Journal, tell, timeline
+from lastword.inprocess.journal import Journal, log, timeline
 from lastword.inprocess.link import HandlerLink
 from lastword.record import thread as recording
 from lastword.record.recorder import Recorder
@@ -37,8 +38,8 @@ def test_an_entry_is_a_log_record_at_its_level_with_its_facts_as_fields(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.DEBUG, "lastword"):
-        tell(entry(Kind.ERROR, type="rate_limit", phase="before_output"))
-        tell(entry(Kind.FIRST_PROGRESS))
+        log(entry(Kind.ERROR, type="rate_limit", phase="before_output"))
+        log(entry(Kind.FIRST_PROGRESS))
     failed, first = caplog.records
     assert (failed.name, failed.levelno) == ("lastword.timeline", logging.ERROR)
     assert failed.getMessage() == "session s1 turn 2: error: rate_limit"
@@ -60,7 +61,7 @@ def test_a_fact_with_a_name_that_log_records_have_clashes_with_nothing(
 ) -> None:
     taken = dict.fromkeys(("name", "msg", "args", "message", "asctime", "levelname"), "x")
     with caplog.at_level(logging.DEBUG, "lastword"):
-        tell(entry(Kind.ANSWER, **taken))
+        log(entry(Kind.ANSWER, **taken))
     assert caplog.records[0].name == "lastword.timeline"
     assert caplog.records[0].__dict__["lastword_message"] == "x"
 
@@ -76,7 +77,7 @@ def test_where_nobody_listens_no_log_record_is_made() -> None:
     logging.setLogRecordFactory(counting)
     try:
         for kind in (Kind.PROMPT, Kind.FIRST_PROGRESS, Kind.TOOL_STARTED, Kind.ANSWER):
-            tell(entry(kind))
+            log(entry(kind))
     finally:
         logging.setLogRecordFactory(usual)
     assert made == []
@@ -109,7 +110,7 @@ def test_every_entry_of_a_session_is_in_the_authors_log(
 def turn_of(journal: Journal) -> None:
     """A turn through a link, with an update and an answer."""
     link = HandlerLink(
-        Options(in_process=True),
+        LinkOptions(in_process=True),
         to_client=lambda _: None,
         to_handler=lambda *_: None,
         on_cancel=lambda _: None,

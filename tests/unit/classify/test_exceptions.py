@@ -13,7 +13,7 @@ import pytest
 
 from lastword.core.classify import classify, classify_rpc_error
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.errors import Misused, NotInTurn, StreamTruncated
+from lastword.errors import MisuseError, NotInTurnError, StreamTruncatedError
 
 
 def error_class(
@@ -218,11 +218,13 @@ def test_a_bug_is_told_by_its_name_where_its_text_does_not_say_what_it_is(
     assert (verdict.type, verdict.detail) == (ErrorType.INTERNAL, told)
 
 
-@pytest.mark.parametrize("error", [Misused("type is one of rate_limit, budget"), NotInTurn()])
+@pytest.mark.parametrize(
+    "error", [MisuseError("type is one of rate_limit, budget"), NotInTurnError()]
+)
 def test_a_call_of_ours_that_was_wrong_is_the_authors_bug(error: Exception) -> None:
     verdict = classify(error)
     assert (verdict.type, verdict.reason) == (ErrorType.INTERNAL, "uncaught_exception")
-    assert classify(StreamTruncated("openai", 3)).type is ErrorType.NETWORK
+    assert classify(StreamTruncatedError("openai", 3)).type is ErrorType.NETWORK
 
 
 @pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603])

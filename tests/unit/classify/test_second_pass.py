@@ -17,7 +17,7 @@ from lastword.core.classify.decide import decide
 from lastword.core.classify.gather import MAX_FRAMES
 from lastword.core.classify.process import exit_code_in
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 
 # --- a generic word beside money, or beside a decisive status
 
@@ -152,7 +152,7 @@ def test_what_a_transport_or_a_status_says_is_believed_from_anyone() -> None:
 
 
 def test_an_exception_of_ours_is_internal_as_well() -> None:
-    assert classify(Misused("type is one of rate_limit, budget")).type is ErrorType.INTERNAL
+    assert classify(MisuseError("type is one of rate_limit, budget")).type is ErrorType.INTERNAL
 
 
 def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from lastword.client import model, raise_for_error, read_error, read_retry
 from lastword.core.failure.taxonomy import AgentError, ErrorType, RetrySafety
-from lastword.errors import AgentLost, AuthRequired, PromptFailed
+from lastword.errors import AgentLostError, AuthError, PromptFailedError
 from tests.kit import places
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text().splitlines()]
@@ -168,7 +168,7 @@ def test_a_model_that_cannot_be_json_is_still_read() -> None:
 
 def test_a_failure_that_was_read_is_the_failure() -> None:
     assert read_error(ERROR) is ERROR
-    assert read_error(PromptFailed(ERROR)) is ERROR
+    assert read_error(PromptFailedError(ERROR)) is ERROR
 
 
 class McpLikeError(Exception):
@@ -205,14 +205,14 @@ def test_an_error_is_found_in_whatever_a_library_makes_of_it(shape: object) -> N
 
 def test_what_is_raised_keeps_the_librarys_exception_as_its_cause() -> None:
     original = acp.RequestError(-32000, "Authentication required")
-    with pytest.raises(AuthRequired) as raised:
+    with pytest.raises(AuthError) as raised:
         raise_for_error(original)
     assert raised.value.__cause__ is original
 
 
 @pytest.mark.parametrize("lost", [ConnectionError("Connection closed"), EOFError()])
 def test_a_lost_connection_is_a_lost_agent(lost: Exception) -> None:
-    with pytest.raises(AgentLost) as raised:
+    with pytest.raises(AgentLostError) as raised:
         raise_for_error(lost)
     assert (raised.value.error.type, raised.value.error.retry_safety) == ("agent_crash", "ask")
 

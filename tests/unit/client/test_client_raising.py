@@ -18,8 +18,8 @@ def error_of(error_type: ErrorType) -> AgentError:
     return AgentError(type=error_type, message="It failed. Try again.", retryable=retryable)
 
 
-def classes() -> set[type[errors.PromptFailed]]:
-    found = {errors.PromptFailed}
+def classes() -> set[type[errors.PromptFailedError]]:
+    found = {errors.PromptFailedError}
     for _ in range(3):
         found |= {sub for one in found for sub in one.__subclasses__()}
     return found
@@ -41,10 +41,10 @@ def test_the_tree_in_the_docstring_names_the_type_beside_its_class(error_type: E
 
 def test_what_a_client_caught_before_there_were_leaves_it_still_catches() -> None:
     groups = {
-        errors.TemporaryFailure: {"rate_limit", "provider_unavailable", "timeout", "network"},
-        errors.PromptRejected: {"context_overflow", "content_filter"},
-        errors.SetupRejected: {"model_not_found", "invalid_request"},
-        errors.AgentLost: {"agent_crash", "agent_stalled", "stderr_overflow"},
+        errors.TemporaryError: {"rate_limit", "provider_unavailable", "timeout", "network"},
+        errors.PromptRejectedError: {"context_overflow", "content_filter"},
+        errors.SetupRejectedError: {"model_not_found", "invalid_request"},
+        errors.AgentLostError: {"agent_crash", "agent_stalled", "stderr_overflow"},
     }
     for group, types in groups.items():
         assert {t.value for t, kind in CLASS_FOR.items() if issubclass(kind, group)} == types
@@ -67,9 +67,11 @@ def test_a_failure_is_raised_as_its_class_with_its_sentence(error_type: ErrorTyp
 
 
 def test_what_is_temporary_is_what_a_wait_helps() -> None:
-    temporary = {t for t, kind in CLASS_FOR.items() if issubclass(kind, errors.TemporaryFailure)}
+    temporary = {t for t, kind in CLASS_FOR.items() if issubclass(kind, errors.TemporaryError)}
     lost = {
-        error_type for error_type, kind in CLASS_FOR.items() if issubclass(kind, errors.AgentLost)
+        error_type
+        for error_type, kind in CLASS_FOR.items()
+        if issubclass(kind, errors.AgentLostError)
     }
     assert temporary | lost == {t for t in ErrorType if DEFAULTS[t].retryable}
 
@@ -82,15 +84,30 @@ def test_a_raised_failure_survives_a_pickle(error_type: ErrorType) -> None:
     assert (back.error, str(back)) == (raised.error, str(raised))
 
 
+def test_every_public_exception_has_an_error_for_a_name() -> None:
+    assert all(name.endswith("Error") for name in errors.__all__)
+
+
+def test_the_exceptions_names_of_0_2_are_the_same_classes() -> None:
+    before = {name: kind for name, kind in vars(errors).items() if _is_other_name(name, kind)}
+    assert len(before) == 28
+    assert before["RateLimited"] is errors.RateLimitError
+    assert before["TimedOut"] is errors.ProviderTimeoutError
+    assert not {*before} & {*errors.__all__}
+
+
+def _is_other_name(name: str, kind: object) -> bool:
+    return isinstance(kind, type) and kind.__name__ != name
+
+
 def test_what_was_raised_is_raised_again_as_it_is() -> None:
-    first = errors.RateLimited(error_of(ErrorType.RATE_LIMIT))
-    with pytest.raises(errors.RateLimited) as raised:
+    first = errors.RateLimitError(error_of(ErrorType.RATE_LIMIT))
+    with pytest.raises(errors.RateLimitError) as raised:
         raise_for_error(first)
     assert raised.value is first
 
 
 def test_the_clients_own_names_are_these() -> None:
     names = {"ErrorView", "RetryNotice", "describe", "raise_for_error", "read_error", "read_retry"}
-    names.add("view")
     assert set(lastword.client.__all__) == names
     assert all(getattr(lastword.client, name) is not None for name in names)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.client import describe, read_error, view
+from lastword.client import describe, read_error
 from lastword.client.display import BUTTONS, TITLES
 from lastword.core.failure.taxonomy import DEFAULTS, Action, AgentError, ErrorType, RetrySafety
 
@@ -25,7 +25,7 @@ def error(error_type: ErrorType = ErrorType.RATE_LIMIT, **members: Any) -> Agent
 def test_every_type_has_words_and_a_button_when_nothing_else_is_known(
     error_type: ErrorType,
 ) -> None:
-    shown = view(error(error_type), now=NOW)
+    shown = describe(error(error_type), now=NOW)
     assert shown.title == TITLES[error_type]
     assert shown.sentence == "It failed. Try again."
     assert shown.button == BUTTONS[shown.action]
@@ -38,7 +38,7 @@ def test_every_type_has_words_and_a_button_when_nothing_else_is_known(
 def test_a_failure_is_described_for_now_without_a_word_of_the_time() -> None:
     limited = error(retry_after_seconds=20)
     shown = describe(limited)
-    assert shown == view(limited, now=NOW)
+    assert shown == describe(limited, now=NOW)
     assert (shown.title, shown.button, shown.countdown) == (
         "Rate limited",
         "Try again",
@@ -60,27 +60,27 @@ def test_every_action_has_a_button_and_every_text_is_short() -> None:
 
 def test_the_countdown_moves_with_the_clock_that_is_given_in() -> None:
     limited = error(retry_after_seconds=20, retry_safety=RetrySafety.AUTO)
-    told = [view(limited, now=NOW + s, received=NOW) for s in (0, 1.5, 2, 19.9, 20, 500)]
+    told = [describe(limited, now=NOW + s, received=NOW) for s in (0, 1.5, 2, 19.9, 20, 500)]
     assert [shown.wait_seconds for shown in told] == [20, 19, 18, 1, 0, 0]
     assert told[2].countdown == "retry in 18 s"
     assert told[-1].countdown == ""
     assert all(shown.automatic and shown.can_retry for shown in told)
-    assert view(limited, now=NOW).countdown == "retry in 20 s"
+    assert describe(limited, now=NOW).countdown == "retry in 20 s"
 
 
 def test_a_reset_is_counted_down_to_its_moment() -> None:
     used_up = error(ErrorType.BUDGET, reset_at_epoch_ms=int(NOW * 1000) + 11_400_000)
-    shown = view(used_up, now=NOW)
+    shown = describe(used_up, now=NOW)
     assert (shown.countdown, shown.can_retry) == ("resets in 3 h 10 min", False)
 
 
 def test_a_limit_that_has_reset_may_be_tried_by_hand() -> None:
     long = error(retryable=False, retry_after_seconds=600, retry_safety=RetrySafety.NEVER)
-    before, after = (view(long, now=NOW + s, received=NOW) for s in (10, 600))
+    before, after = (describe(long, now=NOW + s, received=NOW) for s in (10, 600))
     assert (before.can_retry, before.countdown) == (False, "resets in 9 min 50 s")
     assert (after.can_retry, after.needs_confirmation, after.automatic) == (True, True, False)
     broken = error(ErrorType.INTERNAL, retry_after_seconds=1)
-    assert not view(broken, now=NOW + 9, received=NOW).can_retry
+    assert not describe(broken, now=NOW + 9, received=NOW).can_retry
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_limit_that_has_reset_may_be_tried_by_hand() -> None:
 def test_who_may_press_retry(
     safety: RetrySafety | None, retryable: bool, can_retry: bool, confirm: bool, automatic: bool
 ) -> None:
-    shown = view(error(retryable=retryable, retry_safety=safety), now=NOW)
+    shown = describe(error(retryable=retryable, retry_safety=safety), now=NOW)
     assert shown.can_retry is can_retry
     assert shown.needs_confirmation is confirm
     assert shown.automatic is automatic
@@ -106,19 +106,19 @@ def test_who_may_press_retry(
 
 def test_a_limit_that_has_reset_is_confirmed_whatever_was_said_of_its_safety() -> None:
     over = error(retryable=False, retry_after_seconds=1, retry_safety=RetrySafety.AUTO)
-    shown = view(over, now=NOW + 2, received=NOW)
+    shown = describe(over, now=NOW + 2, received=NOW)
     assert (shown.can_retry, shown.needs_confirmation, shown.automatic) == (True, True, False)
 
 
 def test_a_clock_that_was_set_back_does_not_make_the_wait_longer() -> None:
     limited = error(retry_after_seconds=20)
-    assert view(limited, now=NOW - 3600, received=NOW).wait_seconds == 20
+    assert describe(limited, now=NOW - 3600, received=NOW).wait_seconds == 20
 
 
 def test_a_machine_waits_five_minutes_at_most() -> None:
     patient = error(retry_after_seconds=301, retry_safety=RetrySafety.AUTO)
-    assert not view(patient, now=NOW).automatic
-    assert not view(patient, now=NOW + 400, received=NOW).automatic
+    assert not describe(patient, now=NOW).automatic
+    assert not describe(patient, now=NOW + 400, received=NOW).automatic
 
 
 @pytest.mark.parametrize(
@@ -133,37 +133,37 @@ def test_a_machine_waits_five_minutes_at_most() -> None:
 def test_an_action_that_nobody_named_follows_from_what_is_known(
     safety: RetrySafety | None, action: Action
 ) -> None:
-    assert view(error(retry_safety=safety), now=NOW).action is action
+    assert describe(error(retry_safety=safety), now=NOW).action is action
     crash = error(ErrorType.AGENT_CRASH, retry_safety=safety)
-    assert view(crash, now=NOW).action is Action.RESTART
-    assert view(error(retry_safety=safety, action=Action.LOGIN), now=NOW).action is Action.LOGIN
+    assert describe(crash, now=NOW).action is Action.RESTART
+    assert describe(error(retry_safety=safety, action=Action.LOGIN), now=NOW).action is Action.LOGIN
 
 
 def test_a_failure_without_words_is_told_by_its_type() -> None:
     told = read_error({"sessionUpdate": "agent_error", "error": {"type": "auth"}})
     assert told is not None
-    shown = view(told, now=NOW)
+    shown = describe(told, now=NOW)
     assert shown.sentence.startswith("The model provider refused the login or API key.")
     assert shown.sentence.endswith("Log in again or check the API key.")
-    assert len(view(error(message="x" * 900), now=NOW).sentence) == 500
+    assert len(describe(error(message="x" * 900), now=NOW).sentence) == 500
 
 
 def test_texts_are_plain_and_what_was_cut_is_said() -> None:
     said = "one\ntwo\u202e\x1b[31m" + "x" * 9000
-    shown = view(error(message="a [link](b)\nc `d`", detail={"text": said}), now=NOW)
+    shown = describe(error(message="a [link](b)\nc `d`", detail={"text": said}), now=NOW)
     assert shown.sentence == "a (link)(b) c d"
     assert shown.details.startswith("one\ntwo")
     assert shown.details.endswith("…")
     assert len(shown.details) == 4096
     assert all(char.isprintable() or char == "\n" for char in shown.details)
-    assert view(error(detail={"text": 7}), now=NOW).details == ""
+    assert describe(error(detail={"text": 7}), now=NOW).details == ""
 
 
 def test_a_view_does_not_change() -> None:
-    shown = view(error(), now=NOW)
+    shown = describe(error(), now=NOW)
     with pytest.raises(AttributeError):
         shown.title = "x"  # type: ignore[misc]
-    assert view(error(), now=NOW) == shown
+    assert describe(error(), now=NOW) == shown
     assert msgspec.json.encode(shown)
 
 
@@ -185,7 +185,7 @@ def test_a_view_does_not_change() -> None:
 def test_whatever_is_known_there_is_something_to_show_and_no_machine_harms(
     failure: AgentError, now: float, received: float | None
 ) -> None:
-    shown = view(failure, now=now, received=received)
+    shown = describe(failure, now=now, received=received)
     assert shown.title
     assert 0 < len(shown.sentence) <= 500
     assert shown.sentence.isprintable()

@@ -157,7 +157,7 @@ async def test_a_loop_may_be_left_by_a_return_from_within_the_attempt(shell_for:
 async def test_a_loop_within_a_loop_does_not_multiply_the_attempts(shell_for: ShellFor) -> None:
     begun: list[int] = []
 
-    @lastword.retrying(Retry(attempts=3, first_wait_seconds=0))
+    @lastword.retry(Retry(attempts=3, first_wait_seconds=0))
     async def ask() -> None:
         begun.append(1)
         raise ConnectionResetError
@@ -278,7 +278,7 @@ async def test_the_turn_is_found_in_child_tasks_and_in_threads(
 async def test_a_decorated_generator_is_closed_with_its_reader(shell_for: ShellFor) -> None:
     closed: list[str] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def answer() -> AsyncIterator[str]:
         try:
             yield "one"
@@ -359,7 +359,7 @@ async def test_a_task_that_belongs_to_no_turn_retries_until_it_has_shown_somethi
     await shell.whole_turn()
     tries: list[str] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def ask(shown: str) -> None:
         tries.append(shown)
         if shown:

@@ -13,7 +13,7 @@ import pytest
 from lastword import current_turn
 from lastword.core.link.connection import Options
 from lastword.core.protocol import jsonrpc
-from lastword.errors import TurnFailed
+from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
@@ -211,11 +211,11 @@ async def test_the_words_of_turn_fail_stand_though_somebody_caught_it() -> None:
     async def handler() -> Json:
         try:
             current_turn().fail("budget", "Ask Ada.")
-        except TurnFailed:
+        except TurnFailedError:
             return {"stopReason": "end_turn"}
 
     door = Door()
-    with pytest.raises(TurnFailed):
+    with pytest.raises(TurnFailedError):
         await door.run(door.prompt, handler)
     assert door.typed(1)["message"] == "Ask Ada."
 

@@ -17,7 +17,7 @@ import lastword
 from lastword import ErrorType, Retry
 from lastword.core.classify import Verdict
 from lastword.core.link.facts import Facts
-from lastword.errors import Misused
+from lastword.errors import MisuseError
 from lastword.inprocess.retry import MAX_WAIT_SECONDS, attempts, requested_wait_seconds, tries_of
 from lastword.inprocess.streams import watch
 
@@ -178,7 +178,7 @@ AT_ONCE = Retry(attempts=3, first_wait_seconds=0)
 async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
     begun: list[int] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def answer(number: int, *, more: int) -> int:
         """What it is."""
         begun.append(number)
@@ -195,7 +195,7 @@ async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
 async def test_the_decorator_takes_the_limits_by_name() -> None:
     begun: list[int] = []
 
-    @lastword.retrying(attempts=2, first_wait_seconds=0)
+    @lastword.retry(attempts=2, first_wait_seconds=0)
     async def answer() -> None:
         begun.append(1)
         raise ConnectionResetError
@@ -204,18 +204,18 @@ async def test_the_decorator_takes_the_limits_by_name() -> None:
         await answer()
     assert begun == [1, 1]
     with pytest.raises(ValueError, match="attempts is a whole number from 1 up"):
-        lastword.retrying(attempts=0)
+        lastword.retry(attempts=0)
     with pytest.raises(TypeError, match="tries"):
-        lastword.retrying(tries=3)  # type: ignore[call-overload]
+        lastword.retry(tries=3)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="not both"):
-        lastword.retrying(Retry(), attempts=3)  # type: ignore[call-overload]
+        lastword.retry(Retry(), attempts=3)  # type: ignore[call-overload]
 
 
 @pytest.mark.anyio
 async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
     raised: list[Exception] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def answer() -> None:
         raised.append(ConnectionResetError(str(len(raised))))
         raise raised[-1]
@@ -230,7 +230,7 @@ async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
 async def test_a_failure_that_no_retry_mends_is_raised_at_once() -> None:
     begun: list[int] = []
 
-    @lastword.retrying
+    @lastword.retry
     async def answer() -> None:
         begun.append(1)
         raise KeyError("a bug")
@@ -245,7 +245,7 @@ async def test_a_failure_that_no_retry_mends_is_raised_at_once() -> None:
 async def test_a_generator_is_tried_again_until_its_first_item(items: list[str]) -> None:
     begun: list[int] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def answer() -> AsyncIterator[str]:
         begun.append(1)
         if len(begun) < 3:
@@ -261,7 +261,7 @@ async def test_a_generator_is_tried_again_until_its_first_item(items: list[str])
 async def test_a_generator_that_has_yielded_is_not_tried_again() -> None:
     begun: list[int] = []
 
-    @lastword.retrying(AT_ONCE)
+    @lastword.retry(AT_ONCE)
     async def answer() -> AsyncIterator[str]:
         begun.append(1)
         yield "one"
@@ -278,9 +278,9 @@ def test_a_function_that_is_not_asynchronous_is_refused_by_name() -> None:
     def plain() -> None: ...
 
     with pytest.raises(TypeError, match=r"plain is not asynchronous: .* takes `async def`"):
-        lastword.retrying(plain)
+        lastword.retry(plain)
     with pytest.raises(TypeError, match="is not asynchronous"):
-        lastword.retrying(Retry())(plain)
+        lastword.retry(Retry())(plain)
 
 
 @pytest.mark.anyio
@@ -342,5 +342,5 @@ async def test_what_an_earlier_attempt_used_up_ends_the_call_with_its_failure(ki
 async def test_a_generator_that_ended_before_the_first_attempt_is_refused() -> None:
     spent = (number for number in ())
     assert list(spent) == []
-    with pytest.raises(Misused, match="make the model call"):
+    with pytest.raises(MisuseError, match="make the model call"):
         await tried(spent)

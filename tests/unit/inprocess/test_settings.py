@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from functools import partial
 
+import anyio
+import pytest
+
+import lastword
 from lastword import Options
-from lastword.inprocess.settings import from_environment, passthrough
-
-if TYPE_CHECKING:
-    import pytest
+from lastword.core.link.options import LinkOptions
+from lastword.errors import MisuseError
+from lastword.inprocess.settings import complete, from_environment, passthrough
+from lastword.testing import take_turn
 
 
 def test_the_variables_of_lastword_run_set_the_same_here() -> None:
@@ -28,7 +33,57 @@ def test_an_earlier_name_of_a_rung_is_read_here_too() -> None:
 
 def test_what_is_a_process_s_own_is_not_read_here() -> None:
     environment = {"LASTWORD_STDERR_LIMIT": "1KiB", "LASTWORD_RESTART": "on-crash"}
+    environment |= {"LASTWORD_EVIDENCE": "wire", "LASTWORD_RETRY": "2"}
     assert from_environment(environment) == Options()
+
+
+@pytest.mark.parametrize(
+    ("options", "named", "instead"),
+    [
+        (Options(retry=2), "retry=2", r"lastword\.retry"),
+        (Options(retry_wait_limit_seconds=5), "retry_wait_limit_seconds=5", "max_wait_seconds"),
+        (Options(restart="on-crash"), "restart='on-crash'", "lastword run"),
+        (Options(stderr_limit_bytes=1024), "stderr_limit_bytes=1024", "leave it out"),
+        (Options(evidence="wire"), "evidence='wire'", "leave it out"),
+    ],
+)
+def test_a_setting_without_a_meaning_here_is_refused_with_what_to_do(
+    options: Options, named: str, instead: str
+) -> None:
+    with pytest.raises(MisuseError, match=rf"^{named} has no effect on an agent .*{instead}"):
+        lastword.guard(object(), options=options)
+    with pytest.raises(MisuseError, match=named):
+        anyio.run(partial(lastword.run_agent, object(), options=options))
+    methods = {"session/new": handler, "session/prompt": handler}
+    with pytest.raises(MisuseError, match=named):
+        anyio.run(partial(lastword.serve, methods, options=options))
+    with pytest.raises(MisuseError, match=named):
+        anyio.run(partial(take_turn, methods, options=options))
+
+
+async def handler(client: object) -> None:
+    """Stand for a handler that is never called."""
+
+
+def test_what_only_a_shell_knows_is_no_setting_of_a_user() -> None:
+    own = {*LinkOptions.__struct_fields__} - {*Options.__struct_fields__}
+    assert own == {"in_process", "implementation", "roll"}
+    for name in own:
+        with pytest.raises(TypeError, match=name):
+            Options(**{name: None})  # type: ignore[arg-type]
+
+
+def test_a_prefix_a_clock_and_secrets_of_the_authors_are_used() -> None:
+    chosen = Options(incident_prefix="mine-", wall_clock=noon, secrets=("s3cret",))
+    settled = complete(chosen)
+    assert (settled.incident_prefix, settled.wall_clock) == ("mine-", noon)
+    assert settled.secrets[0] == "s3cret"
+    assert settled.in_process
+    assert settled.implementation.startswith("lastword/")
+
+
+def noon() -> datetime:
+    return datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def test_a_value_that_cannot_be_used_is_said_and_left_out(

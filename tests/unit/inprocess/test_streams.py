@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 import lastword
-from lastword.errors import StreamFailed, StreamTruncated
+from lastword.errors import StreamFailedError, StreamTruncatedError
 from lastword.inprocess import streams
 from lastword.inprocess.streams import watch
 from tests.kit.patience import FUSE_SECONDS
@@ -130,7 +130,7 @@ async def test_a_stream_without_its_terminal_event_is_truncated(
     name: str, shape: Callable[[Any], Any]
 ) -> None:
     dialect, items = CUT[name]
-    with pytest.raises(StreamTruncated) as caught:
+    with pytest.raises(StreamTruncatedError) as caught:
         await collect(given(*map(shape, items)))
     assert (caught.value.dialect, caught.value.items) == (dialect, len(items))
 
@@ -144,7 +144,7 @@ async def test_a_stream_without_its_terminal_event_is_truncated(
 )
 async def test_a_dialect_of_one_shape_alone_is_recognised(dialect: str, items: list[Any]) -> None:
     assert await collect(items) == items
-    with pytest.raises(StreamTruncated) as caught:
+    with pytest.raises(StreamTruncatedError) as caught:
         await collect(items[:1])
     assert caught.value.dialect == dialect
 
@@ -205,7 +205,7 @@ async def test_a_failure_among_the_items_is_raised_with_its_type_and_not_passed_
     items = FAILURES[name]
     watched = watch(given(*items), on_item=nothing)
     assert [await anext(watched) for _ in items[:-1]] == items[:-1]
-    with pytest.raises(StreamFailed) as caught:
+    with pytest.raises(StreamFailedError) as caught:
         await anext(watched)
     assert lastword.classify(caught.value).type == name.partition(",")[0]
 
@@ -214,7 +214,7 @@ async def test_a_failures_body_leaves_out_what_the_event_repeats() -> None:
     error = SimpleNamespace(model_dump=lambda **_: {"code": "server_error"})
     response = SimpleNamespace(error=error, instructions="secret", output=["secret"])
     failed = SimpleNamespace(type="response.failed", response=response)
-    with pytest.raises(StreamFailed) as caught:
+    with pytest.raises(StreamFailedError) as caught:
         await collect([failed])
     assert caught.value.body == {"type": "response.failed", "error": {"code": "server_error"}}
 
@@ -240,7 +240,7 @@ async def test_the_callers_own_judgement_decides_alone() -> None:
     failure = {"error": {"message": "told as an item"}}
     assert await collect(given(failure, "END"), finished=is_last) == [failure, "END"]
     for items in (["a"], [], [chat("stop")]):
-        with pytest.raises(StreamTruncated) as caught:
+        with pytest.raises(StreamTruncatedError) as caught:
             await collect(given(*items), finished=is_last)
         assert (caught.value.dialect, caught.value.items) == ("stream", len(items))
 
@@ -252,7 +252,7 @@ async def test_an_empty_stream_is_truncated_where_its_class_is_a_providers() -> 
 
     assert await collect(Empty()) == []
     Empty.__module__ = "openai._streaming"
-    with pytest.raises(StreamTruncated) as caught:
+    with pytest.raises(StreamTruncatedError) as caught:
         await collect(Empty())
     assert (caught.value.dialect, caught.value.items) == ("openai", 0)
     Empty.__module__ = "openai_like"
@@ -295,7 +295,7 @@ async def test_leaving_early_closes_the_stream_and_is_no_truncation() -> None:
 
 async def test_a_failed_stream_is_closed() -> None:
     stream = Recording(chat(), {"error": {"message": "x"}})
-    with pytest.raises(StreamFailed):
+    with pytest.raises(StreamFailedError):
         await collect(stream)
     assert stream.closed == 1
 
@@ -374,7 +374,7 @@ async def test_a_cancellation_closes_the_stream_and_does_not_wait_for_it(
 async def test_what_is_not_async_is_judged_the_same() -> None:
     assert await collect(iter([chat(), chat("stop")])) == [chat(), chat("stop")]
     for cut in (iter([chat()]), (chat(),)):
-        with pytest.raises(StreamTruncated):
+        with pytest.raises(StreamTruncatedError):
             await collect(cut)
 
 

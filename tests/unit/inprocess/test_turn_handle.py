@@ -9,7 +9,7 @@ import pytest
 
 import lastword
 from lastword import Retry, current_turn
-from lastword.errors import NotInTurn, TurnFailed
+from lastword.errors import NotInTurnError, TurnFailedError
 from tests.kit.in_process import Json, Shell
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ async def test_the_word_goes_before_another_exception_that_hides_it(shell_for: S
     async def handler(_: Shell) -> None:
         try:
             current_turn().fail("budget")
-        except TurnFailed:
+        except TurnFailedError:
             raise KeyError("a bug on the way out") from None
 
     assert (await failure(shell_for(handler)))["type"] == "budget"
@@ -234,7 +234,7 @@ async def test_after_its_end_the_turn_takes_no_word(shell_for: ShellFor) -> None
     turn.output()
     turn.tool_started("write", side_effects=True)
     turn.tool_finished("write")
-    with pytest.raises(TurnFailed):
+    with pytest.raises(TurnFailedError):
         turn.fail("auth")
     assert shell.frames == frames
     assert (turn.session_id, turn.cancelled) == ("s1", False)
@@ -278,6 +278,6 @@ async def test_output_that_the_user_saw_elsewhere_is_no_silence(shell_for: Shell
 
 
 def test_outside_of_a_turn_there_is_none() -> None:
-    with pytest.raises(NotInTurn, match="There is no current turn here") as caught:
+    with pytest.raises(NotInTurnError, match="There is no current turn here") as caught:
         current_turn()
     assert isinstance(caught.value, RuntimeError)

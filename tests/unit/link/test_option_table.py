@@ -9,7 +9,7 @@ import pytest
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.failure.rungs import ALIASES, earlier_names
 from lastword.core.link.option_table import BY_KEY, MIB, OPTIONS
-from lastword.core.link.options import LIMITS, WORDS, Options
+from lastword.core.link.user_options import LIMITS, WORDS, Options
 from tests.kit.places import PROTOCOL
 
 

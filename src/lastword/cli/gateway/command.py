@@ -59,16 +59,16 @@ def main(arguments: Sequence[str]) -> int:
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
-        told = missing_extra("lastword gateway", "gateway", error)
-        if told is error:
+        missing = missing_extra("lastword gateway", "gateway", error)
+        if missing is error:
             raise
-        return _complain(str(told))
+        return _complain(str(missing))
     except (ConfigError, UsageError, StoreError) as error:
         return _complain(str(error))
 
 
-def _complain(said: str) -> int:
-    sys.stderr.write(f"lastword: {said}\n")
+def _complain(message: str) -> int:
+    sys.stderr.write(f"lastword: {message}\n")
     return 2
 
 
@@ -156,10 +156,10 @@ def _token(arguments: Sequence[str]) -> int:
     folder = folder_of(_state_folder(options))
     keeper = Keeper.at(folder)
     if options.link:
-        told = address(options.link, Links(folder, time.time, keeper).make(grant))
+        text = address(options.link, Links(folder, time.time, keeper).make(grant))
     else:
-        told = keeper.token(grant)
-    sys.stdout.write(f"{told}\n")
+        text = keeper.token(grant)
+    sys.stdout.write(f"{text}\n")
     return 0
 
 
@@ -231,11 +231,11 @@ def _status(arguments: Sequence[str]) -> int:
 
     options = status_parser().read(arguments)
     folder = _run_folder(options)
-    found = _agents(folder)
+    agents = _agents(folder)
     front = pid_of(folder)
     others = _other_ports(options)
     if options.json:
-        holders = [_holder(each) for each in found]
+        holders = [_holder(each) for each in agents]
         envelope.write({"front_pid": front, "holders": holders, "other_ports": others})
         return 0 if front is not None else 1
     page = Page()
@@ -243,25 +243,27 @@ def _status(arguments: Sequence[str]) -> int:
         page.line(f"gateway: not running on port {options.port}{_elsewhere(others)}")
     else:
         page.line(f"gateway: process {front}{_elsewhere(others)}")
-        if not found:
+        if not agents:
             page.line("agents: none is running; the first session starts one")
-    for holder in found:
+    for holder in agents:
         agent, pid = holder.get("agent_pid"), holder.get("pid")
         page.line(f"agent: process {agent}, kept by process {pid}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
-            asked = session.get("questions", 0)
-            waits = f", {counted(asked, 'question')} open" if asked else ""
+            questions = session.get("questions", 0)
+            waits = f", {counted(questions, 'question')} open" if questions else ""
             page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
     sys.stdout.write(page.drain())
     return 0 if front is not None else 1
 
 
-def _holder(told: dict[str, Any]) -> dict[str, Any]:
+def _holder(report: dict[str, Any]) -> dict[str, Any]:
     """Return a holder's own report; `sessionId` is an older name of `session_id`."""
-    sessions = [{"session_id": each.get("sessionId"), **each} for each in told.get("sessions", [])]
-    return told | {"sessions": sessions}
+    sessions = [
+        {"session_id": each.get("sessionId"), **each} for each in report.get("sessions", [])
+    ]
+    return report | {"sessions": sessions}
 
 
 _USUAL_PORT = 7780

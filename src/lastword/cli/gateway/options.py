@@ -49,28 +49,28 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         for option in SETTINGS.values()
         if (value := os.environ.get(option.variable))
     ]
-    known, rest = made.parse_known_args([*configured, *from_environment, *own])
+    chosen, rest = made.parse_known_args([*configured, *from_environment, *own])
     if not agent:
         raise UsageError(MISSING)
     # Each agent's `lastword run` reads the files itself, with the project's of where it works.
     run = parse([*rest, "--", *agent], os.environ)
-    if not os.path.isdir(known.root):
-        raise UsageError(f"--root cannot be {known.root!r}: that is not a folder")
+    if not os.path.isdir(chosen.root):
+        raise UsageError(f"--root cannot be {chosen.root!r}: that is not a folder")
     values = {
-        name: option.read(getattr(known, option.key))
+        name: option.read(getattr(chosen, option.key))
         if option.words
-        else getattr(known, option.key)
+        else getattr(chosen, option.key)
         for name, option in SETTINGS.items()
     }
-    if known.unattended == "reject":
+    if chosen.unattended == "reject":
         values["unattended_seconds"] = None
     return settings_of(
         values
         | {
-            "root": os.path.realpath(known.root),
+            "root": os.path.realpath(chosen.root),
             "state_folder": _state_folder(run),
             "record_folder": _record_folder(run),
-            "command": [_found_from_here(run.command[0]), *run.command[1:]],
+            "command": [_program_from_here(run.command[0]), *run.command[1:]],
             "options": [*rest, *_record_from_here(run), *_files_from_here(run)],
             "report": _report(run, rest),
         }
@@ -81,7 +81,7 @@ def _has_value(option: Option) -> bool:
     return option.kind != "flag"
 
 
-def _found_from_here(program: str) -> str:
+def _program_from_here(program: str) -> str:
     """Resolve a program's path against this folder, not the sessions' folder."""
     return os.path.abspath(program) if os.sep in program else program
 
@@ -118,16 +118,16 @@ def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
     Values from the environment stay there, where a holder finds them: an address may hold a
     password, and every user can read a command line.
     """
-    wish = target_options(run.values)
-    if not wish.url:
+    report = target_options(run.values)
+    if not report.url:
         os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches off
-        return wish
+        return report
     try:
-        target_of(wish, os.environ)
+        target_of(report, os.environ)
     except TargetError as error:
         raise UsageError(str(error)) from error
     is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
-    return wish if is_open else TargetOptions("", wish.form, wish.secret_file)
+    return report if is_open else TargetOptions("", report.form, report.secret_file)
 
 
 def _state_folder(run: RunOptions) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli.config.errors import ConfigError
 from lastword.core.link.option_table import OPTIONS
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
 from lastword.posix.process import write_message
@@ -41,15 +41,15 @@ def sidecar_for(
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
-def core_options(options: RunOptions, run: str) -> Options:
+def core_options(options: RunOptions, run: str) -> LinkOptions:
     """Return the core's options, for the run with this id."""
     values: dict[str, Any] = options.values
-    return Options(
+    return LinkOptions(
         **{
             option.field: values[option.key]
             for option in OPTIONS
             # Where the record is kept is for doors in process alone.
-            if option.field in Options.__struct_fields__ and option.field != "record"
+            if option.field in LinkOptions.__struct_fields__ and option.field != "record"
         },
         implementation=IMPLEMENTATION,
         incident_prefix=f"{run}-",

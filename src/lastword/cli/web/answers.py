@@ -56,16 +56,16 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         StoreError: The record cannot be read.
     """
     with reader.reading(path) as record:
-        found = [part for part in reader.find(record, name) if part.name == name]
-        if not found:
+        matches = [part for part in reader.find(record, name) if part.name == name]
+        if not matches:
             return None
-        parts = reader.with_earlier_parts(record, found[0])
+        parts = reader.with_earlier_parts(record, matches[0])
         left_out = 0
         if after is None:
             after, left_out = _start(record, parts)
         entries = _entries(record, parts, after)
         return {
-            "run": documents.run(reader.run_of(record, found[0].run)),
+            "run": documents.run(reader.run_of(record, matches[0].run)),
             "events": [
                 event(recorded, number)
                 for number, recorded in sorted(entries, key=lambda one: reader.in_time(one[1]))

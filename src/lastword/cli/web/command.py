@@ -39,8 +39,8 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
         raise UnusableError(_no_port(error, options.port)) from None
     with server:
         try:
-            _tell(server.door.link(place), opened=options.open)
-            server.serve_while_asked(idle_seconds)
+            _announce(server.door.link(place), opened=options.open)
+            server.serve_until_idle(idle_seconds)
         except KeyboardInterrupt:
             _say("ended")
         else:
@@ -48,7 +48,7 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
     return 0
 
 
-def _tell(link: str, *, opened: bool) -> None:
+def _announce(link: str, *, opened: bool) -> None:
     sys.stdout.write(f"{link}\n")
     sys.stdout.flush()
     _say("serving the record; the link works once; press Ctrl-C to stop")
@@ -87,6 +87,6 @@ def _has_screen() -> bool:
     return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
 
 
-def _say(said: str) -> None:
-    sys.stderr.write(f"lastword log: {said}\n")
+def _say(message: str) -> None:
+    sys.stderr.write(f"lastword log: {message}\n")
     sys.stderr.flush()

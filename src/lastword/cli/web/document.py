@@ -51,13 +51,13 @@ _Numbered = tuple[int, "RecordedEntry"]
 def write_page(bundle: Bundle, file: IO[bytes]) -> dict[str, Any]:
     """Write the page; return its manifest."""
     summary = bundle.summary()
-    kept: deque[_Numbered] = deque(maxlen=MAX_ENTRIES)
+    latest: deque[_Numbered] = deque(maxlen=MAX_ENTRIES)
     began = 0
     for each in bundle.entries():
         began = min(began or each[1].at_epoch_ms, each[1].at_epoch_ms)
-        kept.append(each)
+        latest.append(each)
     manifest = bundle.manifest()
-    ordered = sorted(kept, key=lambda each: in_time(each[1]))
+    ordered = sorted(latest, key=lambda each: in_time(each[1]))
     for part in _parts(bundle.session_id, summary, ordered, manifest, began):
         file.write(part.encode(errors="replace"))
     return manifest
@@ -66,13 +66,13 @@ def write_page(bundle: Bundle, file: IO[bytes]) -> dict[str, Any]:
 def _parts(
     session_id: str,
     summary: str,
-    kept: Sequence[_Numbered],
+    entries: Sequence[_Numbered],
     manifest: dict[str, Any],
     began_epoch_ms: int,
 ) -> Iterator[str]:
     script = record_script("record_file.js")
     style = record_files()["style.css"].body.decode()
-    events = [event(recorded, number) for number, recorded in kept]
+    events = [event(recorded, number) for number, recorded in entries]
     name = session_id or "no session"
     yield _HEAD.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -80,28 +80,28 @@ def _parts(
         title=_plain(name[:80]),
         style=style,
     )
-    yield from _failures(kept)
-    yield from _about(manifest, kept, began_epoch_ms)
+    yield from _failures(entries)
+    yield from _about(manifest, entries, began_epoch_ms)
     yield '<div id="timeline">\n'
-    yield from _timeline(kept)
+    yield from _timeline(entries)
     yield "</div>\n"
-    told = msgspec.json.format(encoded(manifest)).decode()
-    yield _MANIFEST.format(manifest=html.escape(told))
+    text = msgspec.json.format(encoded(manifest)).decode()
+    yield _MANIFEST.format(manifest=html.escape(text))
     yield _DATA.format(data=_within_script({"summary": summary, "events": events}), script=script)
 
 
 def _about(
-    manifest: dict[str, Any], kept: Sequence[_Numbered], began_epoch_ms: int
+    manifest: dict[str, Any], entries: Sequence[_Numbered], began_epoch_ms: int
 ) -> Iterator[str]:
     run = manifest["runs"][-1]
     sides = [run["agent"] or run["program"], run["agent_version"]]
     sides += ["in", run["client"], run["client_version"]] if run["client"] else []
     rows = [
         ("Agent", " ".join(filter(None, sides))),
-        ("From", moment(began_epoch_ms) if kept else manifest["runs"][0]["started_at"]),
-        ("To", moment(kept[-1][1].at_epoch_ms) if kept else run["last_at"]),
+        ("From", moment(began_epoch_ms) if entries else manifest["runs"][0]["started_at"]),
+        ("To", moment(entries[-1][1].at_epoch_ms) if entries else run["last_at"]),
         ("Turns", _counts(manifest["counts"]["turns"])),
-        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), len(kept))),
+        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), len(entries))),
         ("Taken out when recorded", by_rule(manifest["redactions"]["when_recorded"]) or "nothing"),
         ("Taken out when exported", by_rule(manifest["redactions"]["when_exported"]) or "nothing"),
         ("Recorded by", _recorded_by(run)),
@@ -118,8 +118,8 @@ def _recorded_by(run: dict[str, Any]) -> str:
     return f"lastword {run['lastword_version']}, Python {run['python_version']}, {run['platform']}"
 
 
-def _failures(kept: Sequence[_Numbered]) -> Iterator[str]:
-    failures = [recorded for _, recorded in kept if recorded.entry.kind is Kind.ERROR]
+def _failures(entries: Sequence[_Numbered]) -> Iterator[str]:
+    failures = [recorded for _, recorded in entries if recorded.entry.kind is Kind.ERROR]
     if failures:
         yield "<h2>Failures</h2>\n<ul>\n"
         yield from map(_failure, failures[-MAX_FAILURES:])
@@ -133,18 +133,18 @@ def _failure(recorded: RecordedEntry) -> str:
     entry = recorded.entry
     title = TITLES[read_payload(entry.facts).type]
     where = f"Turn {entry.turn}: " if entry.turn is not None else ""
-    said = f"<strong>{title}</strong>. {html.escape(sentences_of(entry.facts).text)}"
+    sentence = f"<strong>{title}</strong>. {html.escape(sentences_of(entry.facts).text)}"
     fault = fault_of(entry.facts)
     if fault:
-        said += f" {html.escape(fault)}"
+        sentence += f" {html.escape(fault)}"
     incident = _incident(entry.facts)
     if incident:
-        said += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'
-    return f"<li>{where}{said}</li>\n"
+        sentence += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'
+    return f"<li>{where}{sentence}</li>\n"
 
 
-def _timeline(kept: Iterable[_Numbered]) -> Iterator[str]:
-    for (run, turn), group in groupby(kept, lambda each: (each[0], each[1].entry.turn)):
+def _timeline(entries: Iterable[_Numbered]) -> Iterator[str]:
+    for (run, turn), group in groupby(entries, lambda each: (each[0], each[1].entry.turn)):
         events = [recorded for _, recorded in group]
         yield f'<section class="turn-log">\n<h2>{_heading(run, turn, events)}</h2>\n<ol>\n'
         for recorded in events:
@@ -152,8 +152,8 @@ def _timeline(kept: Iterable[_Numbered]) -> Iterator[str]:
             anchor = f' id="{_anchor(incident)}"' if incident else ""
             at = moment(recorded.at_epoch_ms)
             clock = at[11:19] if at.endswith("Z") else at
-            said = _plain(words(recorded.entry))
-            yield f"<li{anchor}><time>{clock}</time> <bdi>{said}</bdi></li>\n"
+            line = _plain(words(recorded.entry))
+            yield f"<li{anchor}><time>{clock}</time> <bdi>{line}</bdi></li>\n"
         yield "</ol>\n</section>\n"
 
 
@@ -172,8 +172,8 @@ def _heading(run: int, turn: int | None, events: Sequence[RecordedEntry]) -> str
 
 
 def _incident(facts: dict[str, Any]) -> str:
-    told = facts.get("incident_id")
-    return told if isinstance(told, str) else ""
+    incident = facts.get("incident_id")
+    return incident if isinstance(incident, str) else ""
 
 
 def _anchor(incident: str) -> str:
@@ -184,8 +184,8 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
-def _entries(count: int, kept: int) -> str:
-    return str(count) if count == kept else f"{count}, of which the latest {kept} are here"
+def _entries(count: int, shown: int) -> str:
+    return str(count) if count == shown else f"{count}, of which the latest {shown} are here"
 
 
 def _plain(text: str) -> str:

@@ -49,5 +49,5 @@ class Door:
         return False
 
 
-def _same(given: str, known: str) -> bool:
-    return secrets.compare_digest(given.encode(errors="replace"), known.encode())
+def _same(given: str, expected: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="replace"), expected.encode())

@@ -48,7 +48,7 @@ class LogServer(ThreadingHTTPServer):
         self.path = path
         self.door: Door = Door(self.server_address[1])
         self.timeout: float | None = _LOOK_SECONDS
-        self.asked_at: float = time.monotonic()
+        self.requested_at: float = time.monotonic()
         self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def server_bind(self) -> None:
@@ -57,14 +57,14 @@ class LogServer(ThreadingHTTPServer):
         self.server_name: str = HOST
         self.server_port: int = self.server_address[1]
 
-    def serve_while_asked(self, idle_seconds: float) -> None:
+    def serve_until_idle(self, idle_seconds: float) -> None:
         """Serve until there has been no request for this long."""
-        while time.monotonic() - self.asked_at < idle_seconds:
+        while time.monotonic() - self.requested_at < idle_seconds:
             self.handle_request()
 
-    def note_asked(self) -> None:
+    def note_request(self) -> None:
         """Note a request of an admitted browser."""
-        self.asked_at = time.monotonic()
+        self.requested_at = time.monotonic()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in its own thread, if there is room for one more."""
@@ -108,7 +108,7 @@ class _Request(BaseHTTPRequestHandler):
         elif not self.server.door.admits(self.headers.get("cookie")):
             self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
         else:
-            self.server.note_asked()
+            self.server.note_request()
             self._answer(url.path, {name: values[0] for name, values in query.items()})
 
     do_HEAD = do_GET  # noqa: N815 - the name that the library looks for
@@ -118,8 +118,8 @@ class _Request(BaseHTTPRequestHandler):
         del message, explain
         self.close_connection = True
         if code == HTTPStatus.NOT_IMPLEMENTED:
-            told = "This takes GET and HEAD alone."
-            self._say(HTTPStatus.METHOD_NOT_ALLOWED, told, {"allow": "GET, HEAD"})
+            sentence = "This takes GET and HEAD alone."
+            self._say(HTTPStatus.METHOD_NOT_ALLOWED, sentence, {"allow": "GET, HEAD"})
         else:
             self._say(code, f"{HTTPStatus(code).phrase}.")
 
@@ -134,17 +134,17 @@ class _Request(BaseHTTPRequestHandler):
         if cookie is None and not self.server.door.admits(self.headers.get("cookie")):
             self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
             return
-        self.server.note_asked()
+        self.server.note_request()
         headers = {"location": "/"} | ({"set-cookie": cookie} if cookie else {})
         self._send(HTTPStatus.SEE_OTHER, _TEXT, b"", headers)
 
     def _file(self, name: str) -> None:
-        kept = record_files().get(name)
+        file = record_files().get(name)
         suffix = PurePath(name).suffix
-        if kept is None or suffix not in TYPES:
+        if file is None or suffix not in TYPES:
             self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
         else:
-            self._send(HTTPStatus.OK, TYPES[suffix], kept.body)
+            self._send(HTTPStatus.OK, TYPES[suffix], file.body)
 
     def _answer(self, path: str, query: Mapping[str, str]) -> None:
         if path == "/":
@@ -152,15 +152,15 @@ class _Request(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", page)
             return
         try:
-            told = self._read(path, query)
+            answer = self._read(path, query)
         except StoreError as error:
-            self._tell({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
+            self._send_json({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
-        if told is None:
-            said = "There is no such session in the record; it may have been cleared."
-            self._tell({"error": said}, HTTPStatus.NOT_FOUND)
+        if answer is None:
+            missing = "There is no such session in the record; it may have been cleared."
+            self._send_json({"error": missing}, HTTPStatus.NOT_FOUND)
         else:
-            self._tell(told, HTTPStatus.OK)
+            self._send_json(answer, HTTPStatus.OK)
 
     def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any] | None:
         if path == "/record/sessions":
@@ -170,19 +170,19 @@ class _Request(BaseHTTPRequestHandler):
             return answers.session(self.server.path, query.get("name", ""), after)
         return None
 
-    def _tell(self, told: dict[str, Any], status: int) -> None:
-        self._send(status, "application/json", msgspec.json.encode(told))
+    def _send_json(self, answer: dict[str, Any], status: int) -> None:
+        self._send(status, "application/json", msgspec.json.encode(answer))
 
-    def _say(self, status: int, said: str, headers: Mapping[str, str] | None = None) -> None:
-        self._send(status, _TEXT, f"{said}\n".encode(), headers or {})
+    def _say(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, _TEXT, f"{text}\n".encode(), headers or {})
 
     def _send(
         self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None
     ) -> None:
         self.send_response(status)
-        told = {"content-type": kind, "content-length": str(len(body))}
-        told |= SAFE | {"cache-control": "no-store"} | dict(headers or {})
-        for name, value in told.items():
+        sent = {"content-type": kind, "content-length": str(len(body))}
+        sent |= SAFE | {"cache-control": "no-store"} | dict(headers or {})
+        for name, value in sent.items():
             self.send_header(name, value)
         if self.close_connection:
             self.send_header("connection", "close")

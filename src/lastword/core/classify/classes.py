@@ -46,8 +46,8 @@ BUGS = names("""
     IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
 """Those of them whose text consists of names and never states a cause."""
 
-OWN_BUGS = names("Misused NotInTurn")
-"""Errors that this package raises for wrong arguments: their text names types and limits."""
+OWN_BUGS = names("MisuseError Misused NotInTurnError")
+"""What this package raises where it is called wrongly: its text names types and limits."""
 
 PROVIDER_PACKAGES = frozenset({
     *("ai21", "aiohttp", "anthropic", "azure", "boto3", "botocore", "cerebras", "cohere", "groq"),
@@ -73,7 +73,7 @@ BY_STATUS = {
             MethodNotAllowed InvalidPromptError""",
         ErrorType.MODEL_NOT_FOUND: "NotFoundError NotFound",
         ErrorType.PROVIDER_UNAVAILABLE: """InternalServerError ServiceUnavailableError
-            ServiceUnavailable BadGateway BadGatewayError ServerError StreamFailed""",
+            ServiceUnavailable BadGateway BadGatewayError ServerError StreamFailedError""",
         ErrorType.TIMEOUT: "GatewayTimeout GatewayTimeoutError",
         ErrorType.PROTOCOL_ERROR: "ValidationError",
     }.items()

@@ -260,7 +260,7 @@ ROWS = (
         ContentLengthError ERR_INCOMPLETE_CHUNKED_ENCODING ContentDecodingError DecodingError
         ZlibError Z_BUF_ERROR
         UND_ERR_RES_CONTENT_LENGTH_MISMATCH HPE_INVALID_EOF_STATE EndOfStream ResponseAborted
-        StreamTruncated""",
+        StreamTruncatedError""",
         "curl: (18)",
         "curl error 18:",
         "incomplete chunked read",

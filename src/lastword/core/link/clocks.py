@@ -21,12 +21,12 @@ from lastword.core.timeline.entry import By, Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.link.options import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
 
 
-def horizon_seconds(options: Options) -> float:
+def horizon_seconds(options: LinkOptions) -> float:
     """Return the shortest limit: no frame that passes untouched sets a nearer deadline."""
     limits = (
         options.first_update_timeout_seconds,

@@ -66,7 +66,7 @@ class Option:
 
     @property
     def field(self) -> str:
-        """Its name in `core.link.options.Options`, with the unit; some options are not there."""
+        """Its name in `lastword.Options`, with the unit; some options are not there."""
         return f"{self.key}_{self.kind}" if self.kind in {"seconds", "bytes"} else self.key
 
     @property

@@ -181,7 +181,7 @@ class ConnectShell:
         for action in actions:
             self._act(action)
 
-    def _act(self, action: reconnect.Action) -> None:
+    def _act(self, action: reconnect.ReconnectAction) -> None:
         match action:
             case reconnect.Connect():
                 self._drop(1000, "")

@@ -22,7 +22,7 @@ from acp.agent.connection import AgentSideConnection
 from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
 from acp.stdio import stdio_streams
 
-from lastword.core.link.options import Options  # noqa: TC001 - of a public signature
+from lastword.core.link.user_options import Options  # noqa: TC001 - of a public signature
 from lastword.inprocess import handling, settings, stdio
 from lastword.inprocess.link import OWN_CANCEL_SECONDS
 from lastword.inprocess.request import CURRENT
@@ -80,9 +80,11 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     Raises:
         TypeError: Only one of the two streams was given.
-        MissingExtra: The official SDK is not installed; raised when `lastword.run_agent` is first
-            used.
+        MisuseError: One of the options has no meaning for an agent in this process.
+        MissingExtraError: The official SDK is not installed; raised when `lastword.run_agent` is
+            first used.
     """
+    settings.check(options)
     if settings.passthrough(os.environ):
         await acp.run_agent(
             agent,
@@ -126,7 +128,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 @contextlib.asynccontextmanager
 async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[PipeTransport]:
     """Yield the client at stdin and stdout, which are reserved for it in the meantime."""
-    with stdio.taken() as (source, sink):
+    with stdio.reserved() as (source, sink):
         pipes = await PipeTransport.open(source, sink, receive_timeout=receive_timeout)
         try:
             yield pipes
@@ -148,7 +150,11 @@ def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
     Returns:
         What to pass to the SDK instead; to a type checker it is the same type. All attributes
         except the handlers are the agent's own.
+
+    Raises:
+        MisuseError: One of the options has no meaning for an agent in this process.
     """
+    settings.check(options)
     if settings.passthrough(os.environ) or isinstance(agent, _Guarded):
         return agent
     if isinstance(agent, type) or (callable(agent) and not hasattr(agent, "prompt")):
@@ -184,7 +190,7 @@ class _Guarded:
         has_cancel = callable(cancel) and _function(cancel) is not _function(acp.Agent.cancel)
         inner._transport = GuardedTransport(  # noqa: SLF001
             inner._transport,  # noqa: SLF001
-            settings.settle(self._options),
+            settings.complete(self._options),
             own_cancel_seconds=OWN_CANCEL_SECONDS if has_cancel else 0.0,
         )
         own = getattr(self._agent, "on_connect", None)

@@ -22,14 +22,14 @@ from lastword.inprocess.request import CURRENT, Request
 from lastword.inprocess.transports import ByteTransport, FrameTransport, MessageTransport
 
 if TYPE_CHECKING:
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
 
 
 class GuardedTransport:
     """The SDK's transport, with the core between it and the client."""
 
-    def __init__(self, inner: Any, options: Options, *, own_cancel_seconds: float) -> None:
+    def __init__(self, inner: Any, options: LinkOptions, *, own_cancel_seconds: float) -> None:
         self._wire: FrameTransport = (
             inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
         )
@@ -60,7 +60,7 @@ class GuardedTransport:
         if not self._started:
             self._started = True
             self.link.door = asyncio.current_task()
-            self._wire.start(self._take, self._end)
+            self._wire.start(self._receive_lines, self._end)
         item = await self._inbox.get()
         if item is None:
             return None
@@ -114,7 +114,7 @@ class GuardedTransport:
         with contextlib.suppress(OSError):
             await self._wire.drain()
 
-    def _take(self, oversized: bytes | None, lines: list[bytes]) -> None:
+    def _receive_lines(self, oversized: bytes | None, lines: list[bytes]) -> None:
         if oversized is not None:
             self.link.oversized(oversized)
         for line in lines:

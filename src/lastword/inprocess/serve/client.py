@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import ClientError, Misused
+from lastword.errors import ClientError, MisuseError
 from lastword.inprocess.request import CURRENT
 from lastword.inprocess.serve.methods import camel_case
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lastword.inprocess.request import Request
 
 
-class _Asked:
+class _OpenRequest:
     """A request that waits for its answer."""
 
     __slots__ = ("answer", "answered")
@@ -50,7 +50,7 @@ class Client:
         """
         self._send = send
         self._drain = drain
-        self._asked: dict[bytes, _Asked] = {}
+        self._open: dict[bytes, _OpenRequest] = {}
         self._count = 0
         self.capabilities: dict[str, Any] = {}
         self.info: dict[str, Any] = {}
@@ -71,12 +71,12 @@ class Client:
             members: Its members by name, in snake_case like handlers' arguments.
 
         Raises:
-            Misused: The update has no kind.
+            MisuseError: The update has no kind.
             TypeError: It holds something that is not JSON.
         """
         whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
         if not whole.get("sessionUpdate"):
-            raise Misused(
+            raise MisuseError(
                 'an update says what it is: session_update="agent_message_chunk", or one of the '
                 "protocol's other kinds"
             )
@@ -111,24 +111,24 @@ class Client:
         self._count += 1
         request_id = str(self._count).encode()
         line = jsonrpc.request(request_id, method, dict(params or {}))
-        asked = self._asked[request_id] = _Asked()
+        request = self._open[request_id] = _OpenRequest()
         current = CURRENT.get()
         try:
             self._send(line, current)
-            await asked.answered.wait()
+            await request.answered.wait()
         finally:
-            del self._asked[request_id]
-            if asked.answer is None and (current is None or not current.over):
-                taken_back = {"requestId": int(request_id)}
-                self._send(jsonrpc.notification(acp.CANCEL_REQUEST, taken_back), current)
-        return _result_of(asked.answer)
+            del self._open[request_id]
+            if request.answer is None and (current is None or not current.over):
+                cancelled = {"requestId": int(request_id)}
+                self._send(jsonrpc.notification(acp.CANCEL_REQUEST, cancelled), current)
+        return _result_of(request.answer)
 
     def answered(self, frame: Frame) -> None:
         """Take in an answer from the client; lastword calls this."""
-        asked = self._asked.get(frame.message.request_id or jsonrpc.NULL_ID)
-        if asked is not None and asked.answer is None:
-            asked.answer = frame
-            asked.answered.set()
+        request = self._open.get(frame.message.request_id or jsonrpc.NULL_ID)
+        if request is not None and request.answer is None:
+            request.answer = frame
+            request.answered.set()
 
     def introduced(self, frame: Frame) -> None:
         """Take in the client's `initialize`; lastword calls this."""

@@ -14,7 +14,7 @@ import anyio
 from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import TurnFailed
+from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup, TaskStatus
 
-    from lastword.core.link.connection import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
@@ -66,7 +66,7 @@ class ServedConnection:
     """What `serve` runs."""
 
     def __init__(
-        self, transport: ServedTransport, waker: Waker, router: Router, options: Options
+        self, transport: ServedTransport, waker: Waker, router: Router, options: LinkOptions
     ) -> None:
         self._transport = transport
         self._waker = waker
@@ -135,7 +135,7 @@ class ServedConnection:
         self._link.client_left()
         for request in self._link.open_requests:
             if request.method == acp.PROMPT:
-                request.ask_to_cancel()
+                request.request_cancel()
                 request.cancel()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._at_work:
@@ -233,7 +233,7 @@ class ServedConnection:
 
     def _log(self, request: Request, error: Exception) -> None:
         """Log the exception itself for the author; the client has got what it means."""
-        if isinstance(error, TurnFailed) or self._router.sent_error(error) is not None:
+        if isinstance(error, TurnFailedError) or self._router.sent_error(error) is not None:
             return  # in the author's own words already
         logger.error(
             "The handler of %s raised %s.",

@@ -30,7 +30,7 @@ class Method:
         needed: The params without which it cannot be called, in snake_case.
     """
 
-    __slots__ = ("_taken", "_takes", "_takes_all", "handler", "needed")
+    __slots__ = ("_accepts_all", "_first", "_names", "handler", "needed")
 
     def __init__(self, name: str, handler: Handler) -> None:
         """Raise TypeError, naming the method, for what cannot be called as a handler is."""
@@ -46,9 +46,9 @@ class Method:
                 "message's params by name: async def handler(client, session_id)"
             )
         self.handler: Handler = handler
-        self._taken = first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""
-        self._takes = frozenset(p.name for p in rest if p.kind in _BY_NAME)
-        self._takes_all = any(p.kind is p.VAR_KEYWORD for p in rest)
+        self._first = first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""
+        self._names = frozenset(p.name for p in rest if p.kind in _BY_NAME)
+        self._accepts_all = any(p.kind is p.VAR_KEYWORD for p in rest)
         self.needed: tuple[str, ...] = tuple(
             p.name for p in rest if p.kind in _BY_NAME and p.default is p.empty
         )
@@ -57,10 +57,10 @@ class Method:
         """Return those of a message's params with which the handler is called."""
         named = {snake_case(key): value for key, value in params.items()}
         # A param named like the first argument would be passed twice.
-        named.pop(self._taken, None)
-        if self._takes_all:
+        named.pop(self._first, None)
+        if self._accepts_all:
             return named
-        return {name: value for name, value in named.items() if name in self._takes}
+        return {name: value for name, value in named.items() if name in self._names}
 
 
 def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
@@ -82,8 +82,8 @@ def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
     for name in methods:
         if not isinstance(name, str):
             raise TypeError(f"the name of a method is a str, not {name!r}")
-    known = {name: Method(name, handler) for name, handler in methods.items()}
-    return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | known
+    own = {name: Method(name, handler) for name, handler in methods.items()}
+    return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | own
 
 
 async def initialize(_: object) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def snake_case(key: str) -> str:
 
 def camel_case(name: str) -> str:
     """Return a name as it is sent: `session_id` becomes `sessionId`. A leading `_` stays."""
-    return _SEAM.sub(lambda found: found[1].upper(), name)
+    return _SEAM.sub(lambda letter: letter[1].upper(), name)
 
 
 def _is_async(handler: object) -> bool:

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Mapping  # noqa: TC003 - of a public signature, as below
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.link.options import Options  # noqa: TC001
+from lastword.core.link.user_options import Options  # noqa: TC001
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import settings, stdio
 from lastword.inprocess.serve import methods as handlers
@@ -89,16 +89,18 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     Raises:
         TypeError: A handler is not an `async def` function, or does not take the client first.
         ValueError: `session/new` or `session/prompt` is missing.
+        MisuseError: One of the options has no meaning for an agent in this process.
         SystemExit: A handler raised it.
     """
     router = Dispatch(handlers.read(methods))
+    settings.check(options)
     with (
-        stdio.taken() as (source, sink),
+        stdio.reserved() as (source, sink),
         stdio.unblocked(source, sink) as reading,
         Waker() as waker,
     ):
         transport = DescriptorTransport(reading, sink, waker)
-        await ServedConnection(transport, waker, router, settings.settle(options)).run()
+        await ServedConnection(transport, waker, router, settings.complete(options)).run()
 
 
 async def serve_over(
@@ -111,7 +113,7 @@ async def serve_over(
     router = Dispatch(handlers.read(methods))
     with Waker() as waker:
         transport = transport_of(waker)
-        await ServedConnection(transport, waker, router, settings.settle(options)).run()
+        await ServedConnection(transport, waker, router, settings.complete(options)).run()
 
 
 class Bound:

@@ -1,7 +1,7 @@
 """One scenario: its script, its description, and what a good client does with it.
 
-Owns the value. The advice is derived from what `lastword.client.view` shows for the failure. The
-table of scenarios is in `kit.agent.scenarios`.
+Owns the value. The advice is derived from what `lastword.client.describe` shows for the failure.
+The table of scenarios is in `kit.agent.scenarios`.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     def advice(self) -> str:
         """The advice for authors of clients."""
         # The reader's models take over 100 ms to load, which an agent's start does not need.
-        from lastword.client.display import view  # noqa: PLC0415
+        from lastword.client.display import describe  # noqa: PLC0415
 
         if self.failure is None or self.failure.type is ErrorType.CANCELLED:
             return self.then or ENDS_WELL
         error = self.failure.error
-        shown = advice_for(view(error, now=0), resets=self.failure.resets)
+        shown = advice_for(describe(error, now=0), resets=self.failure.resets)
         return f"{shown}; {self.then}" if self.then else shown
 
     def listed(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One turn as the client of a test received it.
+"""Result of one turn, as the client of a test received it.
 
 Owns the values that are read from its frames: text, tools, retries, the failure.
 """
@@ -19,7 +19,7 @@ from lastword.testing.timeline import CapturedTurn
 Json = dict[str, Any]
 
 
-class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call, as far as the client saw it.
 
     Attributes:
@@ -35,8 +35,8 @@ class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
-    """One turn that a test had an agent take: what the client received, and what happened in it.
+class TurnResult(CapturedTurn, frozen=True, kw_only=True):
+    """The result of one turn: what the client received, and what happened in it.
 
     Has everything that a captured turn has (`outcome`, `entries`, `all`, `summary`).
 
@@ -65,8 +65,8 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
         """
         if self.outcome is not Outcome.FAILED:
             return None
-        told = [read_error(frame) for frame in (self.frames[-1], *reversed(self.updates))]
-        return next((error for error in told if error is not None), None)
+        errors = [read_error(frame) for frame in (self.frames[-1], *reversed(self.updates))]
+        return next((error for error in errors if error is not None), None)
 
     @property
     def updates(self) -> tuple[Json, ...]:
@@ -78,20 +78,22 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """What the agent said: the text of its message chunks, joined, without its thoughts."""
-        said = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
-        return "".join(content["text"] for content in said if content.get("type") == "text")
+        contents = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
+        return "".join(content["text"] for content in contents if content.get("type") == "text")
 
     @property
-    def tools(self) -> tuple[SeenTool, ...]:
+    def tools(self) -> tuple[ToolCall, ...]:
         """The tool calls that the client saw, in the order of their beginnings."""
-        seen: dict[str, SeenTool] = {}
+        tools: dict[str, ToolCall] = {}
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:
                 tool_id = str(update.get("toolCallId"))
-                told = {name: update[name] for name in _TOLD if isinstance(update.get(name), str)}
-                tool = seen.get(tool_id) or SeenTool(tool_call_id=tool_id)
-                seen[tool_id] = msgspec.structs.replace(tool, **told)
-        return tuple(seen.values())
+                changes = {
+                    name: update[name] for name in _MEMBERS if isinstance(update.get(name), str)
+                }
+                tool = tools.get(tool_id) or ToolCall(tool_call_id=tool_id)
+                tools[tool_id] = msgspec.structs.replace(tool, **changes)
+        return tuple(tools.values())
 
     @property
     def retries(self) -> tuple[RetryNotice, ...]:
@@ -100,8 +102,12 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
         A client that does not accept typed errors is informed in other ways, or not at all:
         `all(Kind.RETRY)` has them for every client.
         """
-        told = map(read_retry, self.updates)
-        return tuple(notice for notice in told if notice is not None)
+        notices = map(read_retry, self.updates)
+        return tuple(notice for notice in notices if notice is not None)
 
 
-_TOLD = ("title", "kind", "status")
+_MEMBERS = ("title", "kind", "status")
+
+# The names before 0.3, which still work.
+SeenTool = ToolCall
+TakenTurn = TurnResult

@@ -1,0 +1,115 @@
+"""Options of a link that a user can set: `lastword.Options`.
+
+Owns the value and the messages for invalid ones. Names, units and defaults are in the table
+(`option_table`); each shell decides where the values come from, and adds its own
+(`core.link.options`).
+"""
+
+from __future__ import annotations
+
+# The types of a struct's members are needed at runtime, by `inspect.signature` and its users.
+from collections.abc import Callable  # noqa: TC003
+from datetime import datetime  # noqa: TC003
+
+import msgspec
+
+from lastword.core.link.option_table import (
+    BY_KEY,
+    OPTIONS,
+    default_bytes,
+    default_count,
+    default_seconds,
+    default_word,
+)
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits and choices for an agent. Times are seconds; 0 disables a limit.
+
+    A setting that has no meaning for an agent in this process is refused where it is passed in,
+    with a sentence that says what to do instead.
+
+    Attributes:
+        first_update_timeout_seconds: silence allowed between a prompt and its first update.
+        idle_timeout_seconds: silence allowed within a turn.
+        tool_timeout_seconds: silence allowed while a tool call is in progress.
+        turn_timeout_seconds: how long a turn may take in all.
+        warn_after_seconds: silence after which clients that can show a warning get one.
+        cancel_grace_seconds: how long the agent may take to answer a cancel.
+        stderr_limit_bytes: how much the agent may write to stderr without a frame in between. Only
+            for `lastword run`.
+        fallback: `auto`, or the rung to use whatever the client said. An earlier name of a rung is
+            accepted and reads back as today's name.
+        restart: `on-crash` restarts an agent that died when it is next needed; `never` does not.
+            Only for `lastword run`.
+        retry: how often to resend a prompt that failed before anything happened. Only for
+            `lastword run`; a handler in this process has `lastword.retry`.
+        retry_wait_limit_seconds: the longest wait before resending. Only for `lastword run`.
+        silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
+        evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
+            Only for `lastword run`.
+        show_retries: `auto` reports retries as a thought in the conversation to a client that
+            shows them in no other way; `off` does not.
+        record: `False` keeps no record; a text keeps it in that folder. Only for agents in process.
+        record_text: keep text in the record, with secrets removed: messages, details, stderr.
+        secrets: exact values that must not appear in a message of lastword's, besides those of the
+            environment.
+        incident_prefix: the prefix of incident ids, unique to this run; by default its own id.
+        wall_clock: returns the local time, so that a sentence can say "at 14:05"; by default the
+            system's.
+    """
+
+    first_update_timeout_seconds: float = default_seconds("first_update_timeout")
+    idle_timeout_seconds: float = default_seconds("idle_timeout")
+    tool_timeout_seconds: float = default_seconds("tool_timeout")
+    turn_timeout_seconds: float = default_seconds("turn_timeout")
+    warn_after_seconds: float = default_seconds("warn_after")
+    cancel_grace_seconds: float = default_seconds("cancel_grace")
+    stderr_limit_bytes: int = default_bytes("stderr_limit")
+    fallback: str = default_word("fallback")
+    silent_success: str = default_word("silent_success")
+    evidence: str = default_word("evidence")
+    show_retries: str = default_word("show_retries")
+    restart: str = "never"
+    retry: int = default_count("retry")
+    retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
+    record: bool | str = True
+    record_text: bool = False
+    secrets: tuple[str, ...] = ()
+    incident_prefix: str = ""
+    wall_clock: Callable[[], datetime] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a limit that is not a number from 0 up, and for an unknown word."""
+        for name in LIMITS:
+            value = getattr(self, name)
+            known = isinstance(value, int | float) and not isinstance(value, bool)
+            if not known or not 0 <= value < float("inf"):
+                unit = name.rpartition("_")[2]
+                said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
+                raise ValueError(f"{said}, not {value!r}")
+        if not isinstance(self.retry, int) or isinstance(self.retry, bool) or self.retry < 0:
+            raise ValueError(f"retry takes a whole number from 0 up, not {self.retry!r}")
+        if not isinstance(self.record, bool | str):
+            said = "record takes True, False, or a folder's path as text"
+            raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
+        for name, words in WORDS.items():
+            value = getattr(self, name)
+            now = ALIASES[name].get(value) if isinstance(value, str) else None
+            if now is not None:
+                msgspec.structs.force_setattr(self, name, now)
+            elif value not in words:
+                raise ValueError(f"{name} takes one of {', '.join(words)}, not {value!r}")
+
+
+LIMITS = tuple(
+    option.field
+    for option in OPTIONS
+    if option.kind in {"seconds", "bytes"} and option.field in Options.__struct_fields__
+)
+WORDS = {
+    option.field: option.words
+    for option in OPTIONS
+    if option.words and option.field in Options.__struct_fields__
+}
+ALIASES = {field: BY_KEY[field].aliases for field in WORDS}
