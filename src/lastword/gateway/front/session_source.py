@@ -22,6 +22,7 @@ from lastword.gateway import wire
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import view_in
+from lastword.gateway.log import files
 from lastword.gateway.log.stored import StoredLog, reading
 from lastword.gateway.viewing.reader import CursorError
 
@@ -91,8 +92,7 @@ class SessionSource:
 
     def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
         cached = self._cached.get(path)
-        is_written = os.path.exists(f"{path}-wal")
-        if cached is not None and cached[0] == date and not is_written:
+        if cached is not None and cached[0] == date and not files.is_written(path):
             return cached[1]
         try:
             view = view_in(path)

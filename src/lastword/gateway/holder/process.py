@@ -12,7 +12,6 @@ import contextlib
 import math
 import os
 import signal
-import sqlite3
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
+from lastword.gateway.log.session_log import session_log
 from lastword.gateway.quality import table
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.log.owner import LogLock
+    from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
 
 MAX_EARLY = 256
@@ -71,8 +72,18 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(self, settings: HolderSettings, agent: StartAgent) -> None:
+    def __init__(
+        self, settings: HolderSettings, agent: StartAgent, open_log: OpenLog = session_log
+    ) -> None:
+        """Put a holder together.
+
+        Args:
+            settings: Its settings.
+            agent: Makes its agent, which is started later.
+            open_log: Opens the log of a session.
+        """
         self.settings = settings
+        self.open_log: OpenLog = open_log
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(
             settings.record_folder, program=settings.command[0]
@@ -173,7 +184,7 @@ class Holder:
         """Take over a dead holder's session: end what was open, and have the agent resume it."""
         try:
             session = HeldSession.open(self, session_id, lock=self._lock)
-        except (StoreError, sqlite3.Error) as error:
+        except StoreError as error:
             self._initialize_failed = self._no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
@@ -369,7 +380,7 @@ class Holder:
         try:
             session = HeldSession.made(self, session_id)
             session.remember(params, object_of(result), self.settings.client)
-        except (StoreError, sqlite3.Error) as error:
+        except StoreError as error:
             link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self._add(session)

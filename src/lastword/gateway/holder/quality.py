@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +18,16 @@ from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import BY_WORD
-from lastword.gateway.holder.recording import RecordedLog
 from lastword.gateway.log.entries import LogKind
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.log.entries import LogEntry
-    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.gateway.log.store import Committed
     from lastword.gateway.viewing.reader import Pulled
 
 MAX_GONE = 1024
@@ -47,11 +44,11 @@ class HolderQuality:
         self.id: str = secrets.token_hex(8)
         self.counts: Counts = Counts()
 
-    def committed(self, size_bytes: int, entries: Sequence[LogEntry], seconds: float) -> None:
-        """Count the entries of one read, which have been committed."""
-        self.counts.add(table.ENTRIES, len(entries))
-        self.counts.add(table.WRITTEN, size_bytes)
-        self.counts.observe(table.COMMIT, seconds)
+    def committed(self, commit: Committed) -> None:
+        """Count the entries of one commit."""
+        self.counts.add(table.ENTRIES, len(commit.entries))
+        self.counts.add(table.WRITTEN, commit.size_bytes)
+        self.counts.observe(table.COMMIT, commit.seconds)
 
     def pulled(self, pulled: Pulled, live_from: int) -> None:
         """Count what a viewer is sent; up to `live_from` it is the past."""
@@ -101,29 +98,20 @@ def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
             yield table.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
 
 
-class CountedLog(RecordedLog):
-    """A log on disk that counts commits and measures their duration."""
+class LogCounts:
+    """The counts of one session's log, which it observes."""
 
-    def __init__(
-        self, disk: SqliteLog, agents_id: str, record: HolderRecord, quality: HolderQuality
-    ) -> None:
-        super().__init__(disk, agents_id, record)
+    def __init__(self, quality: HolderQuality) -> None:
         self._quality = quality
         self._gone: OrderedDict[str, str] = OrderedDict()
         """The codes that viewers left with."""
 
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
-        if not entries:
-            return self.head
-        before, began = self.written_bytes, time.perf_counter()
-        head = super().append(entries)
-        seconds = time.perf_counter() - began
-        self._quality.committed(self.written_bytes - before, entries, seconds)
-        for entry in entries:
+    def committed(self, commit: Committed) -> None:
+        """Count a commit, and what its entries report."""
+        self._quality.committed(commit)
+        for entry in commit.entries:
             if entry.kind is not LogKind.OUT:
                 self._count(entry)
-        return head
 
     def _count(self, entry: LogEntry) -> None:
         about, add = entry.about, self._quality.counts.add

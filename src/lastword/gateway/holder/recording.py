@@ -19,7 +19,6 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
-from lastword.gateway.log.session_log import LastingLog
 from lastword.otel.enabled import asked_for
 from lastword.posix.identity import run_id
 from lastword.record.bounds import HourlyBounds
@@ -31,7 +30,6 @@ from lastword.record.run import this_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.log.sqlite import SqliteLog
     from lastword.record.run import Row
     from lastword.record.sink import Sink
 
@@ -127,21 +125,6 @@ class _SharedSink:
 
     def close(self) -> None:
         """Do nothing: others may send more."""
-
-
-class RecordedLog(LastingLog):
-    """A log on disk whose commits are recorded."""
-
-    def __init__(self, disk: SqliteLog, agents_id: str, record: HolderRecord) -> None:
-        super().__init__(disk)
-        self._agents_id = agents_id
-        self._record = record
-
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
-        head = super().append(entries)
-        self._record.committed(self._agents_id, entries)
-        return head
 
 
 def _known(entry: Entry) -> Entry:

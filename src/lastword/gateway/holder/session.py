@@ -11,7 +11,6 @@ import math
 import os
 import re
 import secrets
-import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,15 +19,15 @@ import msgspec
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
-from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.holder.hub import Hub, Retell, ToAgent
 from lastword.gateway.holder.own_requests import RequestFailedError
-from lastword.gateway.holder.quality import CountedLog
+from lastword.gateway.holder.quality import LogCounts
+from lastword.gateway.log import files
 from lastword.gateway.log.owner import LogLock, LogOwnedError
-from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
 from lastword.gateway.viewing.compact import joined
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.log.entries import Gap
+    from lastword.gateway.log.store import Log
     from lastword.gateway.viewing.attachment import Attachment, Viewer
 
 TRIM_EVERY = 1024
@@ -60,14 +60,16 @@ class HeldSession:
     opened: ClassVar[list[HeldSession]] = []
     """All that this process has opened, whose files are closed at its end."""
 
-    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog, lock: LogLock) -> None:
+    def __init__(self, holder: Holder, session_id: str, log: Log, lock: LogLock) -> None:
         self.id = session_id
         self._lock = lock
-        self.agents_id: str = disk.remembered("agents_id") or session_id
+        self.agents_id: str = log.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.quality: HolderQuality = holder.quality
-        self.log: CountedLog = CountedLog(disk, self.agents_id, holder.record, self.quality)
-        self.disk = disk
+        self.log: Log = log
+        record, agents_id = holder.record, self.agents_id
+        log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
+        log.observers.append(LogCounts(self.quality).committed)
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
@@ -135,7 +137,7 @@ class HeldSession:
     @staticmethod
     def path(holder: Holder, session_id: str) -> str:
         """Where a session's log is."""
-        return os.path.join(holder.settings.log_folder, f"{wire.name_of(session_id)}.db")
+        return files.path_in(holder.settings.log_folder, wire.name_of(session_id))
 
     @classmethod
     def open(
@@ -148,19 +150,17 @@ class HeldSession:
         """
         lock = lock or cls.locked(holder, session_id)
         try:
-            disk = SqliteLog(cls.path(holder, session_id))
-        except StoreError:
+            log = holder.open_log(cls.path(holder, session_id))
+        except LogUnavailableError:
             lock.release()
             raise
-        disk.remember("id", session_id)
-        disk.remember("ended", "")
+        log.remember("id", session_id)
+        log.remember("ended", "")
         if agents_id:
-            disk.remember("agents_id", agents_id)
-        session = cls(holder, session_id, disk, lock)
-        if disk.set_aside:
-            session.hub.note(_now_ms(), Kind.LOG_RESET, reason="damaged", first=disk.head + 1)
-        elif disk.reason not in {"", "new"}:
-            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=disk.reason, first=disk.head + 1)
+            log.remember("agents_id", agents_id)
+        session = cls(holder, session_id, log, lock)
+        if log.reason not in {"", "new"}:
+            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
         return session
 
     def remember(
@@ -170,7 +170,7 @@ class HeldSession:
         known = {key: value for key, value in result.items() if key != "sessionId"}
         kept = {"params": params, "result": known, "client": client, "agent": self.agent}
         for name, value in kept.items():
-            self.disk.remember(name, jsonrpc.dumps(value).decode())
+            self.log.remember(name, jsonrpc.dumps(value).decode())
 
     @property
     def agent(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class HeldSession:
 
     def recall(self, name: str) -> dict[str, Any]:
         """Return what was stored."""
-        return object_of(jsonrpc.loads(self.disk.remembered(name).encode()))
+        return object_of(jsonrpc.loads(self.log.remembered(name).encode()))
 
     def loaded(self) -> dict[str, Any]:
         """Return the result of loading it: that of opening it, with the current mode."""
@@ -314,9 +314,10 @@ class HeldSession:
         for attached in self._attached:  # they leave once they have it all, too late for the log
             self._detach(attached, code=4410, cause=SESSION_ENDED)
         self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word)
-        with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
-            self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
-        self.disk.finish()
+        # A full disk cannot store it: readers then go by the state of the file.
+        with contextlib.suppress(LogUnavailableError):
+            self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
+        self.log.finish()
         self.is_over = True
         for attached in self._attached:
             attached.finish(4410, SESSION_ENDED)

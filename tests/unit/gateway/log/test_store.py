@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.log.entries import Cursor
-from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
 from tests.kit.gateway.entries_made import ask, end, out, said
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lastword.gateway.log.store import Log
+    from lastword.gateway.log.store import Committed, Log
 
 KINDS = ("memory", "sqlite", "lasting", "half")
 
@@ -160,6 +160,63 @@ def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldes
     assert start(log, Cursor("another", 999)) == (0, Reset.EPOCH)
     with pytest.raises(CursorError, match="last entry is 2"):
         start(log, Cursor(log.epoch, 3))
+
+
+def test_each_commit_is_reported_to_every_observer_in_order(log: Log) -> None:
+    reports: list[tuple[str, Committed]] = []
+    log.observers.append(lambda commit: reports.append(("first", commit)))
+    log.observers.append(lambda commit: reports.append(("second", commit)))
+    entries = [out(text="x" * 1000), said(1)]
+    log.append(entries)
+    log.append([])
+    log.append([out()])
+    assert [name for name, _ in reports] == ["first", "second"] * 2
+    commit = reports[0][1]
+    assert list(commit.entries) == entries
+    assert commit.size_bytes == sum(entry.size for entry in entries)
+    assert commit.seconds >= 0
+    assert log.size_bytes == log.written_bytes == sum(each.size_bytes for _, each in reports) // 2
+    assert not log.is_behind
+
+
+def test_what_is_trimmed_has_been_written_all_the_same(log: Log) -> None:
+    for _ in range(3):
+        log.append([out(text="x" * 1000)])
+    written = log.written_bytes
+    log.trim(limit_bytes=1)
+    assert log.size_bytes < log.written_bytes == written
+
+
+def test_a_new_log_has_facts_pins_and_an_end(tmp_path: Path) -> None:
+    for log in (MemoryLog(), session_log(str(tmp_path / "log.db"))):
+        assert log.reason == "new"
+        log.remember("id", "s1")
+        log.remember("id", "s2")
+        assert (log.remembered("id"), log.remembered("never")) == ("s2", "")
+        log.append([ask(1)])
+        assert [seq for seq, _ in log.pins.of("ask:")] == [1]
+        log.finish()
+        log.finish()
+        assert [seq for seq, _ in log.read(0)] == [1]
+        log.close()
+
+
+def test_a_log_that_can_store_nothing_raises_one_exception(tmp_path: Path) -> None:
+    disk = SqliteLog(str(tmp_path / "log.db"))
+    disk.append([out(text="x" * 1000)])
+    disk.append([out(text="x" * 1000)])
+    log = LastingLog(disk)
+    disk._db.execute("PRAGMA query_only=ON")
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        disk.append([out()])
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        disk.trim(limit_bytes=1)
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        log.remember("id", "s1")
+    disk.finish()
+    disk._db.close()
+    with pytest.raises(LogUnavailableError, match="closed"):
+        log.remembered("id")
 
 
 def test_two_logs_have_two_epochs(tmp_path: Path) -> None:
