@@ -151,7 +151,9 @@ def test_the_gateway_knows_its_store_by_the_protocol_alone(store: str) -> None:
 
 def test_the_hub_knows_no_store_also_for_types() -> None:
     logs = {name for name in GRAPH["lastword.gateway.holder.hub"] if ".log." in name}
-    assert logs <= {f"lastword.gateway.log.{name}" for name in ("entries", "pins", "store")}
+    assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "pins", "store")}
+    source = (ROOT / "gateway" / "holder" / "hub.py").read_text(encoding="utf-8")
+    assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins_of"}
 
 
 def test_the_gateway_has_these_rooms_and_no_other_loose_file() -> None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from lastword.client.reconnect import TRIES, Signal
-from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import MAX_SEQ, LogKind
 from lastword.gateway.viewing.compact import joined
+from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lastword.client.reconnect import Action, Event, ReconnectState
     from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
@@ -121,7 +122,7 @@ class JoinsTheLive(Machine):
         return renderer.pulled(joined(attachment.reader.pull(), MAX_SEQ), attachment)
 
 
-class _DeafHub(Hub):
+class _DeafHub(CommittingHub):
     """Goes on where it had stopped, whatever event its viewer has had last."""
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:

@@ -65,12 +65,14 @@ async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
     told = facts.get("facts")
     if session is None or not isinstance(told, dict):
         return {wire.UNKNOWN: True}
-    if not session.hub.note_bounded(
-        "client", time.time_ns() // 1_000_000, Kind.CLIENT_ERROR, **told
-    ):
+    at_ms = time.time_ns() // 1_000_000
+    effects = session.hub.note_bounded("client", at_ms, Kind.CLIENT_ERROR, **told)
+    if not effects:
         return {wire.UNKNOWN: True}
-    session.grew()
-    return {"seq": session.log.head}
+    seq = session.hub.head
+    session.carry_out(effects)
+    await session.committed(seq)
+    return {"seq": seq}
 
 
 ANSWERED: dict[str, Callable[[Holder, dict[str, Any]], Awaitable[dict[str, Any]]]] = {

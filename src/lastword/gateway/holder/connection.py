@@ -357,9 +357,7 @@ class FrontLink:
             if not session.has_room(viewer):
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
-            attachment, reset = session.hub.attach(
-                viewer, cursor, _now_ms(), replay=replay, compact=compact
-            )
+            attachment, reset = session.attach(viewer, cursor, replay=replay, compact=compact)
             if place is not None and cursor is place.cursor:
                 session.hub.go_back(attachment, *place)
         except CursorError as error:
@@ -386,7 +384,7 @@ class FrontLink:
         if not session.has_room(self.viewer):
             self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
-        attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
+        attachment, _ = session.attach(self.viewer, None)
         # Its past is what the agent said before it had answered: it comes after the answer.
         self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
         attachment.live_from = 0

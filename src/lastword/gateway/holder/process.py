@@ -191,20 +191,19 @@ class Holder:
         incident = self.record.incident()
         crash = refusals.agent_lost("Send the prompt again.", incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-        session.hub.note(now_ms(), Kind.HOLDER_DIED, **lost)
+        session.note(Kind.HOLDER_DIED, **lost)
         self.reports.tell("holder", crash["data"]["agent_error"], session_id)
-        session.hub.lost_agent(lambda _: crash, now_ms())
+        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
         self._add(session)
         session.suppressed = True
         try:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
             session.failed = failed.error
-            session.hub.note(now_ms(), Kind.SESSION_NOT_RESTORED, **_why(failed.error))
+            session.note(Kind.SESSION_NOT_RESTORED, **_why(failed.error))
         else:
-            session.hub.note(now_ms(), Kind.SESSION_RESTORED, history=history)
+            session.note(Kind.SESSION_RESTORED, history=history)
         session.suppressed = False
-        session.grew()
 
     # Fronts.
 
@@ -434,12 +433,9 @@ class Holder:
         self.conversation.lost(error)
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-            session.hub.lost_agent(lambda _: error, now_ms())
-            session.hub.note(
-                now_ms(), Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left
-            )
+            session.carry_out(session.hub.lost_agent(lambda _: error, now_ms()))
             session.failed = error  # what comes now reaches nobody
-            session.grew()
+            session.note(Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left)
         for asked in self._openings.take_all():
             asked.link.send(jsonrpc.error(asked.request_id, error))
         self._initialize_failed = self._initialize_failed or error

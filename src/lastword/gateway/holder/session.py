@@ -22,7 +22,8 @@ from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
-from lastword.gateway.holder.hub import Hub, Retell, ToAgent
+from lastword.gateway.holder.effects import Effects, Retell, ToAgent
+from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.own_requests import RequestFailedError
 from lastword.gateway.holder.quality import LogCounts
 from lastword.gateway.log import files
@@ -40,12 +41,13 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.holder.connection import AttachedSession
-    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.log.entries import Gap
-    from lastword.gateway.log.store import Log
+    from lastword.gateway.log.entries import Cursor, Gap
+    from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.viewing.attachment import Attachment, Viewer
+    from lastword.gateway.viewing.reader import Reset
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
@@ -70,6 +72,8 @@ class HeldSession:
         record, agents_id = holder.record, self.agents_id
         log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
         log.observers.append(LogCounts(self.quality).committed)
+        log.observers.append(self._committed)
+        self._effects = Effects(log, self._send)
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
@@ -160,7 +164,7 @@ class HeldSession:
             log.remember("agents_id", agents_id)
         session = cls(holder, session_id, log, lock)
         if log.reason not in {"", "new"}:
-            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
+            session.note(Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
         return session
 
     def remember(
@@ -236,21 +240,39 @@ class HeldSession:
             self._holder.close_session(self, "closed")
 
     def carry_out(self, effects: list[HubEffect]) -> None:
-        """Carry out the hub's effects, which have been committed."""
-        for effect in effects:
-            if isinstance(effect, ToAgent):
-                self._holder.agent.send(self._towards_agent(effect.line))
-                continue
-            attached = next(
-                (each for each in self._attached if each.attachment is effect.attachment), None
-            )
-            if attached is None:
-                continue
-            if isinstance(effect, Retell):
-                attached.send(*self.renderer.again(effect.end, effect.attachment))
-            else:
-                attached.send(effect.line)
+        """Commit what the hub commits, and send each message once that is done."""
+        self._effects.carry_out(effects)
         self.grew()
+
+    def note(self, kind: Kind, /, *, viewer: str = "", **facts: Any) -> None:
+        """Log an event that no frame reports."""
+        self.carry_out(self.hub.note(_now_ms(), kind, viewer=viewer, **facts))
+
+    def _committed(self, _: Committed) -> None:
+        """Send what has waited for a commit, if the log commits later than it is written."""
+        if not self._effects.is_writing:
+            self._effects.send_waiting()
+            self.grew()
+
+    async def committed(self, seq: int) -> None:
+        """Wait until an entry has been committed."""
+        with self.watched() as grown:
+            while self.log.head < seq and not self.is_over:
+                await grown.wait()
+                grown.clear()
+
+    def _send(self, message: Message) -> None:
+        if isinstance(message, ToAgent):
+            self._holder.agent.send(self._towards_agent(message.line))
+            return
+        attachment = message.attachment
+        attached = next((each for each in self._attached if each.attachment is attachment), None)
+        if attached is None:
+            return
+        if isinstance(message, Retell):
+            attached.send(*self.renderer.again(message.end, attachment))
+        else:
+            attached.send(message.line)
 
     def _towards_agent(self, line: bytes) -> bytes:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
@@ -279,7 +301,8 @@ class HeldSession:
             return
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
-            self.hub.note(_now_ms(), Kind.LOG_RESET, reason="disk", epoch=self._epoch)
+            reset = {"reason": "disk", "epoch": self._epoch}
+            self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
         if self.log.head - self._trimmed_at >= TRIM_EVERY:
             self._trimmed_at = self.log.head
             self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
@@ -313,7 +336,7 @@ class HeldSession:
             self.carry_out(self.hub.close(at_ms))
         for attached in self._attached:  # they leave once they have it all, too late for the log
             self._detach(attached, code=4410, cause=SESSION_ENDED)
-        self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word)
+        self._effects.carry_out(self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word))
         # A full disk cannot store it: readers then go by the state of the file.
         with contextlib.suppress(LogUnavailableError):
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
@@ -357,10 +380,9 @@ class HeldSession:
         attached = [each.attachment for each in self._attached]
         for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
             behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
-            self.hub.note(_now_ms(), said.kind, viewer=said.viewer, **behind)
+            self.note(said.kind, viewer=said.viewer, **behind)
             if said.entries:
                 self._tell_lag(said.viewer, said.entries)
-            self.grew()
 
     def _tell_lag(self, viewer_id: str, behind: int) -> None:
         """Tell a viewer now: in the log, it would reach this only after all it has not read."""
@@ -377,10 +399,23 @@ class HeldSession:
         if self.is_over:
             return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
-        self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts)
-        self.grew()
+        self.carry_out(self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts))
 
     # Who is there.
+
+    def attach(
+        self, viewer: Viewer, cursor: Cursor | None, *, replay: bool = True, compact: bool = False
+    ) -> tuple[Attachment, Reset | None]:
+        """Attach a viewer, which is added once it is ready to pull.
+
+        Raises:
+            CursorError: Its cursor is not valid in this log.
+        """
+        attachment, reset, effects = self.hub.attach(
+            viewer, cursor, _now_ms(), replay=replay, compact=compact
+        )
+        self._effects.carry_out(effects)
+        return attachment, reset
 
     def add(self, attached: AttachedSession) -> None:
         """Add a viewer that pulls from here."""
@@ -399,7 +434,10 @@ class HeldSession:
                 self.grew()
 
     def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
-        self.hub.detach(attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause)
+        effects = self.hub.detach(
+            attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
+        )
+        self._effects.carry_out(effects)
 
     def has_room(self, viewer: Viewer) -> bool:
         """Return whether one more viewer may come; an observer leaves for a controller."""

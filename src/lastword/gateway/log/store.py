@@ -79,7 +79,15 @@ class ReadableLog(Protocol):
         ...
 
 
-class Log(ReadableLog, Protocol):
+class PulledLog(ReadableLog, Protocol):
+    """What viewers pull from: entries, and what stands for those that were trimmed."""
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """Return the pinned entries of a range of numbers, in order."""
+        ...
+
+
+class Log(PulledLog, Protocol):
     """A session's log, for its only writer.
 
     Any function that writes or reads what is not in memory may raise `LogUnavailableError`.
@@ -125,10 +133,6 @@ class Log(ReadableLog, Protocol):
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Drop the oldest entries, beyond a size or an age; return how many."""
-        ...
-
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        """Return the pinned entries of a range of numbers, in order."""
         ...
 
     def remember(self, name: str, value: str) -> None:
