@@ -31,7 +31,6 @@ from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
-from lastword.gateway.log.session_log import session_log
 from lastword.gateway.quality import table
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
@@ -72,9 +71,7 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(
-        self, settings: HolderSettings, agent: StartAgent, open_log: OpenLog = session_log
-    ) -> None:
+    def __init__(self, settings: HolderSettings, agent: StartAgent, open_log: OpenLog) -> None:
         """Put a holder together.
 
         Args:
