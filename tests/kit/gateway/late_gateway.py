@@ -11,6 +11,8 @@ from tests.kit.places import ROOT
 
 if __name__ == "__main__":
     holders.HOLDER = "tests.kit.gateway.late_holder"
-    os.environ["PYTHONPATH"] = str(ROOT)  # a holder is started without its working directory
+    # A holder is started without its working directory in front of its path.
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     sys.argv.insert(1, "gateway")  # as its restart reads it
     sys.exit(main(sys.argv[1:]))

@@ -21,7 +21,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
 from lastword.gateway.holder.presence import PresenceBounds
-from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.pins import MAX_ENDS
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.attachment import Attachment
@@ -350,7 +350,7 @@ class Hub:
         for frame in frames:
             message = frame.message
             if _is_text(message):
-                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line, NOTHING, True))  # noqa: FBT003
                 if not has_spoken:
                     has_spoken = True
                     self._waits.note(frame, now)

@@ -43,7 +43,7 @@ class Pins:
         """Take in entries numbered from `first`, each as `note` does."""
         changes: list[tuple[str, Numbered | None]] = []
         for seq, entry in enumerate(entries, first):
-            if not _is_bulk(entry):
+            if not entry.is_text:
                 changes += self.note(seq, entry)
         return changes
 
@@ -69,7 +69,7 @@ class Pins:
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
     ) -> None:
-        if _is_bulk(entry):
+        if entry.is_text:
             return
         frame = jsonrpc.decode(entry.frame)
         update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
@@ -118,11 +118,3 @@ class Pins:
     def of(self, prefix: str) -> list[Numbered]:
         """Return the pinned entries of one kind of key, in order."""
         return sorted(self._of_kind(prefix).values(), key=lambda kept: kept.seq)
-
-
-def _is_bulk(entry: LogEntry) -> bool:
-    """Return whether a frame is bulk output, which is not state, without decoding it."""
-    frame = entry.frame
-    return entry.kind is LogKind.OUT and (
-        b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame
-    )

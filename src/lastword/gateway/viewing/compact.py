@@ -78,7 +78,7 @@ class _Run:
         first = self._first.entry.frame
         begun = first[: len(first) - len(self._mould.after)]
         frame = b"".join([begun, *self._texts, self._mould.after])
-        return Numbered(last.seq, LogEntry(LogKind.OUT, last.entry.at_ms, frame, last.entry.about))
+        return Numbered(last.seq, msgspec.structs.replace(last.entry, frame=frame))
 
 
 def joined(pulled: Pulled, until: int) -> Pulled:
@@ -110,7 +110,7 @@ def joined(pulled: Pulled, until: int) -> Pulled:
 
 def _mould(entry: LogEntry) -> _Mould | None:
     """Return a piece's frame without its text; `None` if the entry is not a piece."""
-    if entry.kind is not LogKind.OUT or _MARK not in entry.frame:
+    if entry.kind is not LogKind.OUT or not (entry.is_text or _MARK in entry.frame):
         return None
     frame = jsonrpc.decode(entry.frame)
     if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.UPDATE or frame.shallow:

@@ -46,9 +46,12 @@ META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
 
 
-def _is_asked_for(frame: bytes) -> bool:
-    """Return whether a frame has a kind of update that clients must ask for."""
-    return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+def _is_asked_for(entry: LogEntry) -> bool:
+    """Return whether an entry may have a kind of update that clients must ask for."""
+    frame = entry.frame
+    return not entry.is_text and (
+        b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+    )
 
 
 class Form(StrEnum):
@@ -189,7 +192,7 @@ class Renderer:
         stretch = self._stretches.get(ends)
         if stretch is None:
             is_for_all = all(
-                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame) for _, entry in entries
+                entry.kind is LogKind.OUT and not _is_asked_for(entry) for _, entry in entries
             )
             stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
             if len(self._stretches) > RECENT_STRETCHES:
@@ -264,7 +267,7 @@ class Renderer:
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
-        if not _is_asked_for(entry.frame):
+        if not _is_asked_for(entry):
             return [entry.frame]
         kind = _kind(entry.frame)
         is_shown = True
