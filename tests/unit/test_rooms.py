@@ -87,7 +87,7 @@ STORES = {
 }
 """The store of the logs of sessions, and the files of the gateway that import it."""
 
-CIRCLES = {"lastword.core.link": 9, "lastword.gateway.holder": 6}
+CIRCLES = {"lastword.core.link": 9}
 """The rooms with a circle of more than two files, and how many files it may have: to be cut, and
 never raised."""
 

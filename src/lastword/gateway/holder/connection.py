@@ -10,16 +10,16 @@ import asyncio
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.holder import answering
-from lastword.gateway.holder.session import pump
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.compact import joined
 from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.render import META, Form
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment
     from lastword.gateway.viewing.reader import Pulled, Reset
 
@@ -38,6 +40,57 @@ MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
 CLOSE_SECONDS = 2.0
 NOBODY = Viewer(id="")
+
+
+class LinkHolder(Protocol):
+    """What a front's connection needs of its holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """The holder's settings."""
+        ...
+
+    @property
+    def agent(self) -> HeldAgent:
+        """The agent."""
+        ...
+
+    @property
+    def initialized(self) -> dict[str, Any]:
+        """The agent's answer to `initialize`."""
+        ...
+
+    @property
+    def quality(self) -> HolderQuality:
+        """The counts."""
+        ...
+
+    @property
+    def sessions(self) -> dict[str, HeldSession]:
+        """The sessions, by id."""
+        ...
+
+    async def ready(self) -> dict[str, Any] | None:
+        """Wait for the agent; return the error object if it refused."""
+        ...
+
+    def open_session(
+        self,
+        link: FrontLink,
+        frame: Frame,
+        params: dict[str, Any],
+        origin: HeldSession | None = None,
+    ) -> None:
+        """Ask the agent for a session."""
+        ...
+
+    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+        """Ask the agent for something that belongs to no session."""
+        ...
+
+    def stop(self) -> None:
+        """Stop, and end the agent."""
+        ...
 
 
 class AttachedSession:
@@ -58,7 +111,7 @@ class AttachedSession:
         if answer is not None:
             self._answer = (self.attachment.live_from, answer)
         self.session.add(self)
-        self._task = asyncio.create_task(pump(self))
+        self._task = asyncio.create_task(_pump(self))
 
     async def answer_if_due(self) -> None:
         """Answer the attach request once the past has been sent."""
@@ -129,6 +182,10 @@ class AttachedSession:
         """Write what did not come from the log."""
         self.link.write(list(frames))
 
+    def shut(self, code: int, reason: str) -> None:
+        """Close the viewer's socket."""
+        self.link.shut(code, reason)
+
     async def drain(self) -> None:
         """Wait until the front has read enough of what was written."""
         await self.link.drain()
@@ -144,7 +201,7 @@ class FrontLink:
     """One connection."""
 
     def __init__(
-        self, holder: Holder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, holder: LinkHolder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._holder = holder
         self._reader = reader
@@ -257,7 +314,8 @@ class FrontLink:
             quality = self._holder.quality.report(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word in answering.ANSWERED:
-            self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])
+            answer = await answering.ANSWERED[word](self._holder.sessions, facts)
+            self.write([wire.control(word, **answer)])
             await self.drain()
         elif word == wire.LEAVE:
             code, cause = facts.get("code"), facts.get("cause")
@@ -505,3 +563,26 @@ def _placed(
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+async def _pump(attached: AttachedSession) -> None:
+    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
+    attachment = attached.attachment
+    while True:
+        pulled = attachment.reader.pull()
+        if pulled.is_empty:
+            await attached.answer_if_due()
+            if attached.has_finished():
+                return
+            await attached.wait()
+            continue
+        attached.session.quality.pulled(pulled, attachment.live_from)
+        if pulled.gap is not None:
+            attached.session.tells_gap(attachment, pulled.gap)
+        if attachment.compact:
+            pulled = joined(pulled, attachment.live_from)
+        attached.tell(pulled)
+        await attached.answer_if_due()
+        await attached.drain()
+        # A log of megabytes must not keep the others from theirs.
+        await asyncio.sleep(0)

@@ -10,7 +10,7 @@ import contextlib
 import os
 import secrets
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -25,9 +25,9 @@ from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
-    from lastword.gateway.log.store import Committed
+    from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.viewing.reader import Pulled
 
 MAX_GONE = 1024
@@ -35,6 +35,24 @@ MAX_GONE = 1024
 
 AGAIN = "attached again"
 """Why an attachment ends whose viewer attaches once more over the same link: it was never gone."""
+
+
+class MeasuredSession(Protocol):
+    """What is measured of a session."""
+
+    @property
+    def hub(self) -> Hub:
+        """Its hub."""
+        ...
+
+    @property
+    def log(self) -> Log:
+        """Its log."""
+        ...
+
+    def bytes_after(self, seq: int) -> float:
+        """Return the approximate size of the entries after one."""
+        ...
 
 
 class HolderQuality:
@@ -62,7 +80,7 @@ class HolderQuality:
             if past > 0:
                 add(table.REPLAYED, min(past, len(pulled.entries)))
 
-    def report(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
+    def report(self, sessions: Iterable[MeasuredSession]) -> dict[str, Any]:
         """Return the report for a front."""
         gauges: dict[str, float] = {}
         for session in sessions:
@@ -84,7 +102,7 @@ class HolderQuality:
             os.rename(f"{path}.new", path)
 
 
-def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
+def gauges_of(session: MeasuredSession) -> Iterator[tuple[str, float]]:
     """Return the gauges of one session."""
     hub, log = session.hub, session.log
     running = "running" if hub.turn_of is not None else "idle"

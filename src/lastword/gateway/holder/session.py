@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 
@@ -31,7 +31,6 @@ from lastword.gateway.log.owner import LogLock, LogOwnedError
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
-from lastword.gateway.viewing.compact import joined
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
 from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 
@@ -40,12 +39,16 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.holder.connection import AttachedSession
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
-    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
+    from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.entries import Cursor, Gap
-    from lastword.gateway.log.store import Committed, Log
+    from lastword.gateway.log.owner import LogOwner
+    from lastword.gateway.log.store import Committed, Log, OpenLog
+    from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
 
@@ -56,13 +59,70 @@ _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
 
+class SessionHolder(Protocol):
+    """What a session needs of its holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """The holder's settings."""
+        ...
+
+    @property
+    def open_log(self) -> OpenLog:
+        """Opens the log at a path."""
+        ...
+
+    @property
+    def owner(self) -> LogOwner:
+        """The process as the owner of its logs."""
+        ...
+
+    @property
+    def agent(self) -> HeldAgent:
+        """The agent."""
+        ...
+
+    @property
+    def conversation(self) -> OwnRequests:
+        """The holder's own requests to the agent."""
+        ...
+
+    @property
+    def initialized(self) -> dict[str, Any]:
+        """The agent's answer to `initialize`."""
+        ...
+
+    @property
+    def record(self) -> HolderRecord:
+        """The record of events."""
+        ...
+
+    @property
+    def quality(self) -> HolderQuality:
+        """The counts."""
+        ...
+
+    @property
+    def can_close(self) -> bool:
+        """Whether the agent can close a session on request."""
+        ...
+
+    def close_session(self, session: HeldSession, word: str) -> None:
+        """End a session."""
+        ...
+
+    def stir(self) -> None:
+        """Note that something has happened, which may have begun or ended a timeout."""
+        ...
+
+
 class HeldSession:
     """One session."""
 
     opened: ClassVar[list[HeldSession]] = []
     """All that this process has opened, whose files are closed at its end."""
 
-    def __init__(self, holder: Holder, session_id: str, log: Log, lock: LogLock) -> None:
+    def __init__(self, holder: SessionHolder, session_id: str, log: Log, lock: LogLock) -> None:
         self.id = session_id
         self._lock = lock
         self.agents_id: str = log.remembered("agents_id") or session_id
@@ -89,7 +149,7 @@ class HeldSession:
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
         )
-        self._attached: set[AttachedSession] = set()
+        self._attached: set[AttachedViewer] = set()
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
         self._watching: set[asyncio.Event] = set()
@@ -109,7 +169,7 @@ class HeldSession:
         HeldSession.opened.append(self)
 
     @classmethod
-    def made(cls, holder: Holder, agents_id: str) -> HeldSession:
+    def made(cls, holder: SessionHolder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
         An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
@@ -128,7 +188,7 @@ class HeldSession:
             name = f"{stem}-{secrets.token_hex(4)}"
 
     @classmethod
-    def locked(cls, holder: Holder, session_id: str) -> LogLock:
+    def locked(cls, holder: SessionHolder, session_id: str) -> LogLock:
         """Return the lock of a session's log.
 
         Raises:
@@ -139,13 +199,18 @@ class HeldSession:
         return LogLock(cls.path(holder, session_id), holder.owner)
 
     @staticmethod
-    def path(holder: Holder, session_id: str) -> str:
+    def path(holder: SessionHolder, session_id: str) -> str:
         """Where a session's log is."""
         return files.path_in(holder.settings.log_folder, wire.name_of(session_id))
 
     @classmethod
     def open(
-        cls, holder: Holder, session_id: str, agents_id: str = "", *, lock: LogLock | None = None
+        cls,
+        holder: SessionHolder,
+        session_id: str,
+        agents_id: str = "",
+        *,
+        lock: LogLock | None = None,
     ) -> HeldSession:
         """Open a session's log, creating it if needed; `lock` is its lock, if that was taken.
 
@@ -277,7 +342,7 @@ class HeldSession:
     def _towards_agent(self, line: bytes) -> bytes:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
-    def receive(self, attached: AttachedSession, frame: Frame) -> None:
+    def receive(self, attached: AttachedViewer, frame: Frame) -> None:
         """Take in a viewer's frame."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
@@ -417,13 +482,13 @@ class HeldSession:
         self._effects.carry_out(effects)
         return attachment, reset
 
-    def add(self, attached: AttachedSession) -> None:
+    def add(self, attached: AttachedViewer) -> None:
         """Add a viewer that pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
         self.grew()  # by the entry that says so, which the others are else behind by
 
-    def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+    def remove(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
         """Remove a viewer."""
         if attached in self._attached:
             self._attached.discard(attached)
@@ -433,7 +498,7 @@ class HeldSession:
                 self._detach(attached, code=code, cause=cause)
                 self.grew()
 
-    def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+    def _detach(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
         effects = self.hub.detach(
             attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
         )
@@ -447,7 +512,7 @@ class HeldSession:
         if not viewer.controls or not observers:
             return False
         self.remove(observers[0], code=4429, cause="too_many_viewers")
-        observers[0].link.shut(4429, "too_many_viewers")
+        observers[0].shut(4429, "too_many_viewers")
         return True
 
     def supersede(self, viewer_id: str) -> None:
@@ -455,7 +520,7 @@ class HeldSession:
         for attached in list(self._attached):
             if attached.attachment.viewer.id == viewer_id:
                 self.remove(attached, code=4409, cause="superseded")
-                attached.link.shut(4409, "superseded")
+                attached.shut(4409, "superseded")
 
     def close(self) -> None:
         """Close the file."""
@@ -491,29 +556,6 @@ class HeldSession:
                 refused=self.failed,
             ),
         )
-
-
-async def pump(attached: AttachedSession) -> None:
-    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
-    attachment = attached.attachment
-    while True:
-        pulled = attachment.reader.pull()
-        if pulled.is_empty:
-            await attached.answer_if_due()
-            if attached.has_finished():
-                return
-            await attached.wait()
-            continue
-        attached.session.quality.pulled(pulled, attachment.live_from)
-        if pulled.gap is not None:
-            attached.session.tells_gap(attachment, pulled.gap)
-        if attachment.compact:
-            pulled = joined(pulled, attachment.live_from)
-        attached.tell(pulled)
-        await attached.answer_if_due()
-        await attached.drain()
-        # A log of megabytes must not keep the others from theirs.
-        await asyncio.sleep(0)
 
 
 _SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
