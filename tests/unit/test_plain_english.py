@@ -32,7 +32,7 @@ NAMES_LEFT: dict[str, int] = {
     "src/lastword/client": 39,
     "src/lastword/conformance": 1,
     "src/lastword/core": 345,
-    "src/lastword/gateway": 184,
+    "src/lastword/gateway": 76,
     "src/lastword/inprocess": 66,
     "src/lastword/otel": 28,
     "src/lastword/outbox": 25,

@@ -19,7 +19,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.effects import Greeted, NotGreeted, ToEditor, ToGateway
-from lastword.gateway.holder.connection import _is_compact, _wanted
+from lastword.gateway.holder.connection import _is_compact, _start_of
 from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Viewer
@@ -118,7 +118,7 @@ class PlayedFront:
             return
         params = jsonrpc.params_of(frame)
         try:
-            cursor, replay = _wanted(params, loads=frame.message.method == "session/load")
+            cursor, replay = _start_of(params, loads=frame.message.method == "session/load")
             self.detach()
             compact = _is_compact(params, self._viewer)
             self._attachment, _, _ = self.hub.attach(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MAX_ENDED = 500
 """Ended sessions that are listed; the oldest are left out."""
 
-MAX_KEPT = 2048
+MAX_CACHED = 2048
 LOOK_SECONDS = 1.0
 """How often it is looked whether a session that nobody held is held again."""
 
@@ -99,7 +99,7 @@ class SessionSource:
         except (OSError, StoreError):
             return None
         self._cached[path] = (date, view)
-        while len(self._cached) > MAX_KEPT:
+        while len(self._cached) > MAX_CACHED:
             self._cached.popitem(last=False)
         return view if view.id else None
 

@@ -61,11 +61,11 @@ async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> S
 
 async def _note(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
     session = sessions.get(str(facts.get("session")))
-    told = facts.get("facts")
-    if session is None or not isinstance(told, dict):
+    event = facts.get("facts")
+    if session is None or not isinstance(event, dict):
         return {wire.UNKNOWN: True}
     at_ms = time.time_ns() // 1_000_000
-    effects = session.hub.note_bounded("client", at_ms, Kind.CLIENT_ERROR, **told)
+    effects = session.hub.note_bounded("client", at_ms, Kind.CLIENT_ERROR, **event)
     if not effects:
         return {wire.UNKNOWN: True}
     seq = session.hub.head

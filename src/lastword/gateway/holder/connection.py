@@ -150,7 +150,7 @@ class AttachedSession:
         await self._grown.wait()
         self._grown.clear()
 
-    def tell(self, pulled: Pulled) -> None:
+    def show(self, pulled: Pulled) -> None:
         """Write what was pulled."""
         session, attachment, link = self.session, self.attachment, self.link
         if link.form is Form.EVENTS:
@@ -236,7 +236,7 @@ class FrontLink:
         """Serve it until it is closed."""
         try:
             while line := await self._next():
-                await self._take(line.rstrip(b"\r\n"))
+                await self._receive(line.rstrip(b"\r\n"))
         except (OSError, ValueError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -269,7 +269,7 @@ class FrontLink:
         finally:
             ready.cancel()
 
-    async def _take(self, line: bytes) -> None:
+    async def _receive(self, line: bytes) -> None:
         if line[:1] == wire.CONTROL:
             await self._control(*wire.read_control(line))
             return
@@ -405,7 +405,7 @@ class FrontLink:
             return
         params = jsonrpc.params_of(frame)
         try:
-            cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            cursor, replay = _start_of(params, loads=frame.message.method == acp.LOAD)
             place = self._places.pop(session_id, None)
             if cursor is None and place is not None:
                 cursor = place.cursor
@@ -507,7 +507,7 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
     )
 
 
-def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
+def _start_of(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     """Return the cursor of an attach, and otherwise whether the past is wanted.
 
     Raises:
@@ -537,12 +537,12 @@ def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
     Raises:
         CursorError: The value is not a boolean.
     """
-    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
-    if not isinstance(wanted, str):
+    requested = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(requested, str):
         return not viewer.replay
-    if wanted not in {"compact", "full"}:
+    if requested not in {"compact", "full"}:
         raise CursorError('replay is "compact" or "full"')
-    return wanted == "compact"
+    return requested == "compact"
 
 
 def _placed(
@@ -578,10 +578,10 @@ async def _pump(attached: AttachedSession) -> None:
             continue
         attached.session.quality.pulled(pulled, attachment.live_from)
         if pulled.gap is not None:
-            attached.session.tells_gap(attachment, pulled.gap)
+            attached.session.report_gap(attachment, pulled.gap)
         if attachment.compact:
             pulled = joined(pulled, attachment.live_from)
-        attached.tell(pulled)
+        attached.show(pulled)
         await attached.answer_if_due()
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.

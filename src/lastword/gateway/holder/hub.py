@@ -26,7 +26,7 @@ from lastword.gateway.log.pins import MAX_ENDS
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.attachment import Attachment
 from lastword.gateway.viewing.reader import Reader, start
-from lastword.gateway.viewing.request_ids import number_of, read_ask_id, session_key
+from lastword.gateway.viewing.request_ids import number_of, read_question_id, session_key
 from lastword.gateway.viewing.retry_lines import WaitLines
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class OpenIn(msgspec.Struct, frozen=True):
     turn: int = 0
 
 
-class OpenAsk(msgspec.Struct, frozen=True):
+class OpenQuestion(msgspec.Struct, frozen=True):
     """An open question of the agent: its own id, and since when it has been waiting."""
 
     agent_id: bytes
@@ -96,8 +96,8 @@ class Hub:
         self._open: dict[int, OpenIn] = {}
         self._by_key: dict[tuple[str, bytes], int] = {}
         self._ended: OrderedDict[tuple[str, bytes], Numbered] = OrderedDict()
-        self._asks: dict[int, OpenAsk] = {}
-        self._last_ask = 0
+        self._questions: dict[int, OpenQuestion] = {}
+        self._last_question = 0
         self._left_alone_since: float | None = 0.0
         self._is_closed = False
         self._waits = WaitLines()
@@ -106,16 +106,16 @@ class Hub:
 
     def _recall(self) -> None:
         """Restore what the log says was open, in a process that takes the session over."""
-        for kept in self._log.pins_of("open:"):
-            about = kept.entry.about
+        for pinned in self._log.pins_of("open:"):
+            about = pinned.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
         # No question had a greater number than its entry: an answer that is sent again to one of
         # the agent's before must not answer one of this agent's.
-        self._last_ask = self.head
-        self._lost_asks = [kept.entry.about.number for kept in self._log.pins_of("ask:")]
-        for kept in self._log.pins_of("end:"):
-            self._ended[kept.entry.about.viewer, kept.entry.about.request] = kept
+        self._last_question = self.head
+        self._lost_questions = [pinned.entry.about.number for pinned in self._log.pins_of("ask:")]
+        for pinned in self._log.pins_of("end:"):
+            self._ended[pinned.entry.about.viewer, pinned.entry.about.request] = pinned
 
     @property
     def attached(self) -> tuple[Attachment, ...]:
@@ -143,7 +143,7 @@ class Hub:
     @property
     def open_questions(self) -> int:
         """Return how many of the agent's questions are open."""
-        return len(self._asks)
+        return len(self._questions)
 
     def has_open(self, number: int) -> bool:
         """Return whether a request with this number is waiting for the agent's answer."""
@@ -184,7 +184,7 @@ class Hub:
             Reader(log, after),
             head=head,
             from_cursor=from_cursor,
-            open_asks=frozenset(self._asks),
+            open_at_start=frozenset(self._questions),
             compact=compact,
         )
         self._attached.append(attachment)
@@ -213,7 +213,10 @@ class Hub:
         effects = self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
-            unattended = [_held(number, ask, now_ms) for number, ask in self._asks.items()]
+            unattended = [
+                _unattended(number, question, now_ms)
+                for number, question in self._questions.items()
+            ]
             effects += self._commit(unattended)
         return effects
 
@@ -239,7 +242,7 @@ class Hub:
 
         Whoever comes and goes without end is not to have the log let go of what was said in it.
         """
-        left_out = self._presence.take(source, now_ms)
+        left_out = self._presence.allow(source, now_ms)
         if left_out is None:
             return []
         more = {"left_out": left_out} if left_out else {}
@@ -302,7 +305,7 @@ class Hub:
         if number in attachment.answered:
             return []
         if attachment.reader.pos < end.seq:
-            attachment.wanted.add(number)  # it is about to pull it
+            attachment.repeated.add(number)  # it is about to pull it
             return []
         return [Retell(attachment, end)]
 
@@ -325,20 +328,20 @@ class Hub:
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         """Take in an answer to a question: the first one wins, and the other viewers see it."""
-        key, number = read_ask_id(frame.message.request_id)
-        ask = self._asks.get(number)
-        if ask is None or key != self._key or not attachment.viewer.controls:
+        key, number = read_question_id(frame.message.request_id)
+        question = self._questions.get(number)
+        if question is None or key != self._key or not attachment.viewer.controls:
             return []
         return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
 
     def _decide(  # noqa: PLR0913 - what stands on the entry
         self, number: int, frame: Frame, now_ms: int, *, word: str, viewer: str = "", why: str = ""
     ) -> list[HubEffect]:
-        ask = self._asks.pop(number)
+        question = self._questions.pop(number)
         facts = {"why": why} if why else {}
-        about = About(viewer=viewer, number=number, method=ask.method, word=word, facts=facts)
+        about = About(viewer=viewer, number=number, method=question.method, word=word, facts=facts)
         effects = self._commit([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
-        return [*effects, ToAgent(jsonrpc.with_id(frame, ask.agent_id))]
+        return [*effects, ToAgent(jsonrpc.with_id(frame, question.agent_id))]
 
     # What the agent says.
 
@@ -364,12 +367,12 @@ class Hub:
                 entries.append(_end(frame, number, opened, now_ms))
                 ended.append(len(entries))
             elif message.request_id is not None:
-                entries += self._asked(frame, message.request_id, now, now_ms)
+                entries += self._question(frame, message.request_id, now, now_ms)
             elif message.method == acp.CANCEL_REQUEST:
                 withdrawn = self._withdrawn(frame, now_ms)
                 if withdrawn is not None:
                     entries.append(withdrawn)
-            elif not self._is_told_by_an_end(frame):
+            elif not self._is_repeated_by_an_end(frame):
                 entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
                 self._waits.note(frame, now)
         before, effects = self.head, self._commit(entries)
@@ -390,7 +393,7 @@ class Hub:
         if len(self._ended) > MAX_ENDS:
             self._ended.popitem(last=False)
 
-    def _is_told_by_an_end(self, frame: Frame) -> bool:
+    def _is_repeated_by_an_end(self, frame: Frame) -> bool:
         """Return whether this is a typed update whose payload the prompt's answer repeats."""
         update = frame.message.update
         return (
@@ -399,14 +402,15 @@ class Hub:
             and self.turn_of is not None
         )
 
-    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
-        self._last_ask += 1
+    def _question(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
+        self._last_question = number = self._last_question + 1
         method = frame.message.method or ""
-        ask = self._asks[self._last_ask] = OpenAsk(agent_id, method, now, frame.line)
-        about = About(number=self._last_ask, method=method, request=agent_id)
-        asked = LogEntry(LogKind.ASK, now_ms, frame.line, about)
-        is_held = self._left_alone_since is not None
-        return [asked, _held(self._last_ask, ask, now_ms)] if is_held else [asked]
+        self._questions[number] = question = OpenQuestion(agent_id, method, now, frame.line)
+        about = About(number=number, method=method, request=agent_id)
+        entries = [LogEntry(LogKind.ASK, now_ms, frame.line, about)]
+        if self._left_alone_since is not None:
+            entries.append(_unattended(number, question, now_ms))
+        return entries
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
         params = frame.message.params
@@ -414,10 +418,10 @@ class Hub:
         if isinstance(raw, msgspec.UnsetType):
             return None
         agent_id = jsonrpc.same_id(bytes(raw))
-        for number, ask in self._asks.items():
-            if ask.agent_id == agent_id:
-                del self._asks[number]
-                about = About(number=number, method=ask.method, word="withdrawn")
+        for number, question in self._questions.items():
+            if question.agent_id == agent_id:
+                del self._questions[number]
+                about = About(number=number, method=question.method, word="withdrawn")
                 return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
         return None
 
@@ -428,8 +432,8 @@ class Hub:
     def close(self, now_ms: int) -> list[HubEffect]:
         """End everything that is open as cancelled: the session is closed."""
         answers = [
-            ToAgent(refusals.cancelled_answer(ask.method, ask.agent_id))
-            for ask in self._asks.values()
+            ToAgent(refusals.cancelled_answer(question.method, question.agent_id))
+            for question in self._questions.values()
         ]
         ends = self._end_open(
             lambda number, opened: refusals.closed_answer(number, opened.method), now_ms
@@ -445,54 +449,54 @@ class Hub:
                 frames.append(frame)
         entries = [
             LogEntry(
-                LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost")
+                LogKind.TOLD, now_ms, b"", About(number=number, method=question.method, word="lost")
             )
-            for number, ask in self._asks.items()
+            for number, question in self._questions.items()
         ]
         entries += [
             LogEntry(LogKind.TOLD, now_ms, b"", About(number=number, word="lost"))
-            for number in self._lost_asks
+            for number in self._lost_questions
         ]
-        self._asks.clear()
-        self._lost_asks.clear()
+        self._questions.clear()
+        self._lost_questions.clear()
         return [*self._commit(entries), *self.from_agent(frames, 0.0, now_ms)]
 
     # What time brings.
 
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, on the clock of `now`."""
-        due = [self._waits.due, *(self._due(ask) for ask in self._asks.values())]
+        due = [self._waits.due, *(self._due(question) for question in self._questions.values())]
         return min((at for at in due if at is not None), default=None)
 
-    def _due(self, ask: OpenAsk) -> float | None:
+    def _due(self, question: OpenQuestion) -> float | None:
         if self._left_alone_since is None:
             return None
-        since = max(ask.since, self._left_alone_since)
-        if ask.method not in acp.ASKS_USER:
+        since = max(question.since, self._left_alone_since)
+        if question.method not in acp.ASKS_USER:
             return since + CLIENT_METHODS_SECONDS
         return since + (self._unattended_seconds or 0.0)
 
     def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
         """Report a long wait, and answer the questions that waited long enough for a viewer."""
         effects: list[HubEffect] = []
-        line = self._waits.take(now)
+        line = self._waits.due_line(now)
         if line:
             effects += self.note(now_ms, Kind.WAITS, text=line)
-        for number, ask in list(self._asks.items()):
-            due = self._due(ask)
+        for number, question in list(self._questions.items()):
+            due = self._due(question)
             if due is None or due > now:
                 continue
-            frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, ask.line))
+            frame = jsonrpc.decode(refusals.answer_of_nobody(question.method, question.line))
             if isinstance(frame, jsonrpc.Frame):
-                at_once = ask.method in acp.ASKS_USER and not self._unattended_seconds
+                at_once = question.method in acp.ASKS_USER and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
 
 
-def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
+def _unattended(number: int, question: OpenQuestion, now_ms: int) -> LogEntry:
     """Note a question for which nobody is there who may answer it."""
-    about = About(number=number, method=ask.method, word=WORDS[Kind.QUESTION_HELD])
+    about = About(number=number, method=question.method, word=WORDS[Kind.QUESTION_HELD])
     return LogEntry(LogKind.LIFE, now_ms, b"", about)
 
 

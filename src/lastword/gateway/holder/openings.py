@@ -61,7 +61,7 @@ class Openings:
         # An id that is used again has the outcome of the later request, even of one that fails.
         self._opened.pop((opening.viewer, opening.request_id), None)
 
-    def take(self, number: int) -> Opening | None:
+    def pop(self, number: int) -> Opening | None:
         """Remove and return the request that an answer is for."""
         return self._waiting.pop(number, None)
 
@@ -109,7 +109,7 @@ class Openings:
         """Return the session that a request opened; empty if none."""
         return self._opened.get((viewer, request_id), "")
 
-    def take_all(self) -> list[Opening]:
+    def pop_all(self) -> list[Opening]:
         """Remove and return all that wait."""
         waiting = list(self._waiting.values())
         self._waiting.clear()

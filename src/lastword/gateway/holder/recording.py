@@ -44,9 +44,9 @@ class HolderRecord:
         self._folder = folder
         self._program = program
         self._incidents = 0
-        wanted = bool(folder) or asked_for(os.environ)
+        is_wanted = bool(folder) or asked_for(os.environ)
         self._sink: Sink | None = None
-        self._recorder = Recorder(self.shared, HourlyBounds()) if wanted else None
+        self._recorder = Recorder(self.shared, HourlyBounds()) if is_wanted else None
 
     @property
     def store(self) -> str | None:
@@ -74,7 +74,7 @@ class HolderRecord:
 
     def holds(self, agents_id: str, name: str) -> None:
         """Note a session, by the gateway's name and the agent's id for it."""
-        self._take(
+        self._add(
             Entry(
                 kind=Kind.SESSION_HELD,
                 at_seconds=time.monotonic(),
@@ -91,13 +91,13 @@ class HolderRecord:
             if entry.kind is LogKind.IN and entry.about.method == acp.PROMPT:
                 self._recorder.keep()
             elif entry.kind is LogKind.LIFE or entry.kind is LogKind.TOLD:
-                told = recorded(entry, agents_id, time.monotonic())
-                if told is not None:
-                    self._take(told)
+                event = recorded(entry, agents_id, time.monotonic())
+                if event is not None:
+                    self._add(event)
 
-    def _take(self, entry: Entry) -> None:
+    def _add(self, entry: Entry) -> None:
         if self._recorder is not None:
-            self._recorder.record(_known(entry))
+            self._recorder.record(_without_unknown(entry))
 
     def flush(self) -> None:
         """Send what is pending, without waiting."""
@@ -127,7 +127,7 @@ class _SharedSink:
         """Do nothing: others may send more."""
 
 
-def _known(entry: Entry) -> Entry:
+def _without_unknown(entry: Entry) -> Entry:
     """Return the entry without unknown facts."""
     facts = {name: value for name, value in entry.facts.items() if value not in {None, ""}}
     return msgspec.structs.replace(entry, facts=facts)

@@ -21,7 +21,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
-from lastword.gateway.api.views import KnownOfSession, view_of
+from lastword.gateway.api.views import SessionDetails, view_of
 from lastword.gateway.holder.effects import Effects, Retell, ToAgent
 from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.own_requests import RequestFailedError
@@ -236,9 +236,9 @@ class HeldSession:
         self, params: dict[str, Any], result: dict[str, Any], client: dict[str, Any]
     ) -> None:
         """Store what a later holder needs to resume the session, and a viewer to load it."""
-        known = {key: value for key, value in result.items() if key != "sessionId"}
-        kept = {"params": params, "result": known, "client": client, "agent": self.agent}
-        for name, value in kept.items():
+        settled = {key: value for key, value in result.items() if key != "sessionId"}
+        facts = {"params": params, "result": settled, "client": client, "agent": self.agent}
+        for name, value in facts.items():
             self.log.remember(name, jsonrpc.dumps(value).decode())
 
     @property
@@ -255,9 +255,9 @@ class HeldSession:
     def loaded(self) -> dict[str, Any]:
         """Return the result of loading it: that of opening it, with the current mode."""
         result = self.recall("result")
-        for kept in self.log.pins_of("state:"):
+        for pinned in self.log.pins_of("state:"):
             update = object_of(
-                object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params")).get("update")
+                object_of(object_of(jsonrpc.loads(pinned.entry.frame)).get("params")).get("update")
             )
             modes = object_of(result.get("modes"))
             if update.get("sessionUpdate") == acp.MODE_UPDATE and modes:
@@ -274,21 +274,21 @@ class HeldSession:
         """
         params = self.recall("params")
         names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
-        wanted = {"sessionId": self.agents_id} | {
+        resumed = {"sessionId": self.agents_id} | {
             key: params[key] for key in names if key in params
         }
         root = self._holder.settings.root
         try:  # its folders may have been moved since, or the gateway has another root
-            wanted = paths.resolved_params(wanted, root) if root else wanted
+            resumed = paths.resolved_params(resumed, root) if root else resumed
         except paths.OutsideRootError as error:
             raise RequestFailedError(refusals.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
         if dialect.always_resumes or isinstance(can.get("resume"), dict):
-            await self._holder.conversation.request(acp.RESUME, wanted)
+            await self._holder.conversation.request(acp.RESUME, resumed)
         else:
-            await self._holder.conversation.request(acp.LOAD, wanted)
+            await self._holder.conversation.request(acp.LOAD, resumed)
             if self.log.pins_of("in") and not self._has_replayed:
                 return "none"  # it has opened another session under this name
         return "full"
@@ -298,7 +298,7 @@ class HeldSession:
     def from_agent(self, frames: list[Frame]) -> None:
         """Take in the agent's output for this session from one read."""
         if self.suppressed:
-            self._has_replayed |= any(_is_said(frame) for frame in frames)
+            self._has_replayed |= any(_is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
         self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
         if self.hub.is_closed:
@@ -443,13 +443,13 @@ class HeldSession:
 
     def _look_at_lag(self) -> None:
         attached = [each.attachment for each in self._attached]
-        for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
-            behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
-            self.note(said.kind, viewer=said.viewer, **behind)
-            if said.entries:
-                self._tell_lag(said.viewer, said.entries)
+        for report in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
+            behind = {"entries": report.entries, "bytes": report.bytes} if report.entries else {}
+            self.note(report.kind, viewer=report.viewer, **behind)
+            if report.entries:
+                self._report_lag(report.viewer, report.entries)
 
-    def _tell_lag(self, viewer_id: str, behind: int) -> None:
+    def _report_lag(self, viewer_id: str, behind: int) -> None:
         """Tell a viewer now: in the log, it would reach this only after all it has not read."""
         for attached in self._attached:
             if attached.attachment.viewer.id == viewer_id:
@@ -459,7 +459,7 @@ class HeldSession:
         """Return the approximate size of the entries after one."""
         return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
 
-    def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
+    def report_gap(self, attachment: Attachment, gap: Gap) -> None:
         """Note that a viewer learns about missing entries."""
         if self.is_over:
             return
@@ -548,7 +548,7 @@ class HeldSession:
         cwd = self.recall("params").get("cwd")
         return view_of(
             self.log,
-            KnownOfSession(
+            SessionDetails(
                 id=self.id,
                 agent=self.agent,
                 cwd=cwd if isinstance(cwd, str) else None,
@@ -558,13 +558,13 @@ class HeldSession:
         )
 
 
-_SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
+_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 
 
-def _is_said(frame: Frame) -> bool:
+def _is_conversation(frame: Frame) -> bool:
     """Return whether it is part of the conversation."""
     update = frame.message.update
-    return update is not None and update.session_update in _SAID
+    return update is not None and update.session_update in _CONVERSATION
 
 
 def _now_ms() -> int:

@@ -96,14 +96,14 @@ class LastingLog:
         bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
         if after < self._disk.head and not self._has_left_disk:
             try:
-                found = self._disk.read(after, **bounds)
+                entries = self._disk.read(after, **bounds)
             except LogUnavailableError as error:
                 if self._memory is None:
                     self._leave_disk(error)
                 self._has_left_disk = True
             else:
-                if found:
-                    return found
+                if entries:
+                    return entries
         return self._memory.read(after, **bounds) if self._memory is not None else []
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:

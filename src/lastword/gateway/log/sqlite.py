@@ -262,12 +262,12 @@ class SqliteLog:
         self._db.executemany(
             "INSERT OR REPLACE INTO pins VALUES (?, ?, ?)",
             [
-                (name, kept.seq, _encoder.encode(kept.entry))
-                for name, kept in final.items()
-                if kept is not None
+                (name, pinned.seq, _encoder.encode(pinned.entry))
+                for name, pinned in final.items()
+                if pinned is not None
             ],
         )
-        gone = [(name,) for name, kept in final.items() if kept is None]
+        gone = [(name,) for name, pinned in final.items() if pinned is None]
         self._db.executemany("DELETE FROM pins WHERE name=?", gone)
 
     def read(
@@ -399,7 +399,7 @@ class _Checkpoints:
         self._path = path
         self._since = 0
         self._lock = threading.Lock()
-        self._wanted = threading.Event()
+        self._due = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -413,16 +413,16 @@ class _Checkpoints:
         with self._lock:
             self._since += size
             if self._since > CHECKPOINT_BYTES:
-                self._wanted.set()
-        if self._thread is None and self._wanted.is_set():
+                self._due.set()
+        if self._thread is None and self._due.is_set():
             self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
         db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(db):
-            while self._wanted.wait() and not self._closed:
-                self._wanted.clear()
+            while self._due.wait() and not self._closed:
+                self._due.clear()
                 before = self._since
                 try:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -433,11 +433,11 @@ class _Checkpoints:
                     # whose log is behind has its agent wait.
                     self._since -= before
                     if self._since > CHECKPOINT_BYTES:
-                        self._wanted.set()
+                        self._due.set()
 
     def close(self) -> None:
         self._closed = True
-        self._wanted.set()
+        self._due.set()
         if self._thread is not None:
             self._thread.join()
 

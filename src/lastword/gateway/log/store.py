@@ -223,16 +223,16 @@ class MemoryLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number."""
-        found: list[Numbered] = []
+        entries: list[Numbered] = []
         size = 0
         start = max(after + 1, self._first)
         for seq in range(start, min(start + max_entries, self.head + 1)):
             entry = self._entries[seq - self._first]
             size += entry.size
-            if found and size > max_bytes:
+            if entries and size > max_bytes:
                 break
-            found.append(Numbered(seq, entry))
-        return found
+            entries.append(Numbered(seq, entry))
+        return entries
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Drop the oldest entries; the newest stays."""

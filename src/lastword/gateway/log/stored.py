@@ -81,14 +81,14 @@ def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
         before = _state_of(path)
         try:
             with contextlib.closing(_opened(path, is_closed=before[1] is None)) as db:
-                found = read(StoredLog(db))
+                result = read(StoredLog(db))
         except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError) as error:
             os.stat(path)  # it may have been deleted just now
             if attempt == TRIES:
                 raise LogUnavailableError("the session's log cannot be read") from error
             continue
         if before[1] is not None or _state_of(path) == before:
-            return found
+            return result
     raise LogUnavailableError("the session's log is being written")
 
 

@@ -58,7 +58,7 @@ class _Run:
         """Of the pieces behind the first."""
         self._size = len(first.entry.frame)
 
-    def takes(self, numbered: Numbered) -> bool:
+    def joins(self, numbered: Numbered) -> bool:
         """Add the next piece; return whether it was one."""
         if self._mould is None or numbered.entry.kind is not LogKind.OUT:
             return False
@@ -99,7 +99,7 @@ def joined(pulled: Pulled, until: int) -> Pulled:
     told: list[Numbered] = []
     run = _Run(past[0])
     for numbered in past[1:]:
-        if not run.takes(numbered):
+        if not run.joins(numbered):
             told.append(run.joined())
             run = _Run(numbered)
     told += (run.joined(), *entries[len(past) :])
@@ -119,8 +119,8 @@ def _mould(entry: LogEntry) -> _Mould | None:
     if update is None or update.session_update not in _PIECES or update.content is UNSET:
         return None
     content = bytes(update.content)
-    found = _TEXT.fullmatch(content)
+    match = _TEXT.fullmatch(content)
     at = entry.frame.find(content)
-    if found is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
+    if match is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
         return None
-    return _Mould(entry.frame[: at + found.start("text")], entry.frame[at + found.end("text") :])
+    return _Mould(entry.frame[: at + match.start("text")], entry.frame[at + match.end("text") :])

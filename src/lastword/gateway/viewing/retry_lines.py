@@ -31,7 +31,7 @@ class WaitLines:
     """The waits of one session's turn."""
 
     def __init__(self) -> None:
-        self._told = ToldRetries()
+        self._retries = ToldRetries()
 
     def note(self, frame: Frame, now: float) -> None:
         """Take in the agent's output."""
@@ -41,35 +41,37 @@ class WaitLines:
         kind = update.session_update
         if kind in acp.AGENT_RETRY_KINDS:
             word = retrying(frame.line)
-            self._told.tell(word, None, now, since=now)
+            self._retries.tell(word, None, now, since=now)
         elif kind in acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS:
-            self._told.forget_wait()
+            self._retries.forget_wait()
 
     def end(self) -> None:
         """Note the end of the turn."""
-        self._told = ToldRetries()
+        self._retries = ToldRetries()
 
     @property
     def due(self) -> float | None:
         """Return when a line is due."""
-        return self._told.due
+        return self._retries.due
 
-    def take(self, now: float) -> str:
+    def due_line(self, now: float) -> str:
         """Return the line that is due; empty if none is."""
-        word = self._told.take_due(now)
-        return sentence(word, passed_seconds=now - self._told.word_at) if word is not None else ""
+        word = self._retries.take_due(now)
+        return (
+            sentence(word, passed_seconds=now - self._retries.word_at) if word is not None else ""
+        )
 
 
 def retrying(line: bytes) -> Retrying:
     """Return the text for an `agent_retry` update."""
     params = object_of(object_of(jsonrpc.loads(line)).get("params"))
-    told = read_retry(object_of(params.get("update")))
-    error_type = told.error.type if told.error else ErrorType.UNKNOWN
+    retry = read_retry(object_of(params.get("update")))
+    error_type = retry.error.type if retry.error else ErrorType.UNKNOWN
     return Retrying(
         verdict=Verdict(type=error_type, rule="told", retryable=True),
-        attempt=told.attempt or 2,
-        max_attempts=told.max_attempts,
-        wait_seconds=told.wait_seconds,
+        attempt=retry.attempt or 2,
+        max_attempts=retry.max_attempts,
+        wait_seconds=retry.wait_seconds,
     )
 
 

@@ -16,7 +16,7 @@ from lastword.gateway.log.entries import Cursor, LogKind
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.reader import CursorError, Reset
-from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
@@ -131,7 +131,7 @@ def test_a_prompt_that_has_ended_is_waited_for_where_its_answer_is_ahead() -> No
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
     again = play.comes(A, Cursor(play.log.epoch, 1))
     assert play.prompts(again) == []
-    assert again.wanted == {1}
+    assert again.repeated == {1}
     again.answered.add(1)
     assert play.prompts(again) == []
 
@@ -160,7 +160,7 @@ def test_an_observer_neither_prompts_nor_cancels_nor_answers() -> None:
     cancel = jsonrpc.notification("session/cancel", {"sessionId": SESSION})
     assert play.says(observer, cancel) == []
     play.asks()
-    assert play.says(observer, jsonrpc.result(ask_id(KEY, 1), {})) == []
+    assert play.says(observer, jsonrpc.result(question_id(KEY, 1), {})) == []
     assert play.hub.open_questions == 1
 
 
@@ -176,9 +176,9 @@ def test_the_first_answer_counts_and_every_later_one_is_nothing() -> None:
     play = Play()
     a, b = play.comes(A), play.comes(B)
     play.asks(b'"q"')
-    (answer,) = lines(play.says(b, jsonrpc.result(ask_id(KEY, 1), {"x": 1})))
+    (answer,) = lines(play.says(b, jsonrpc.result(question_id(KEY, 1), {"x": 1})))
     assert answer == {"jsonrpc": "2.0", "id": "q", "result": {"x": 1}}
-    assert play.says(a, jsonrpc.result(ask_id(KEY, 1), {"x": 2})) == []
+    assert play.says(a, jsonrpc.result(question_id(KEY, 1), {"x": 2})) == []
     assert play.kinds() == [LogKind.ASK, LogKind.TOLD]
 
 
@@ -186,7 +186,7 @@ def test_an_answer_to_another_sessions_question_is_nothing_here() -> None:
     play = Play()
     a = play.comes()
     play.asks()
-    assert play.says(a, jsonrpc.result(ask_id(session_key("other"), 1), {})) == []
+    assert play.says(a, jsonrpc.result(question_id(session_key("other"), 1), {})) == []
     assert play.says(a, jsonrpc.result(b"1", {})) == []
 
 
@@ -305,7 +305,7 @@ def test_a_hub_on_the_log_of_another_knows_what_was_open_and_what_had_ended() ->
     assert new.hub.turn_of is None
     assert old.log.pins_of("ask:") == []
     assert new.prompts(back, b"8") == []
-    assert back.wanted == {2}
+    assert back.repeated == {2}
 
 
 def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -> None:
