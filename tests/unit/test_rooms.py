@@ -74,7 +74,20 @@ ROOMS = {
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""
 
 
-CIRCLES = {"lastword.gateway.holder": 6}
+STORES = {
+    "lastword.gateway.log.sqlite": {
+        "lastword.gateway.log.session_log",
+        "lastword.gateway.log.stored",
+    },
+    "sqlite3": {
+        "lastword.gateway.log.sqlite",
+        "lastword.gateway.log.stored",
+        "lastword.gateway.quality.outbox",
+    },
+}
+"""The store of the logs of sessions, and the files of the gateway that import it."""
+
+CIRCLES: dict[str, int] = {}
 """The rooms with a circle of more than two files, and how many files it may have: to be cut, and
 never raised."""
 
@@ -127,6 +140,20 @@ def test_a_room_of_the_gateway_imports_only_the_rooms_below_it_also_for_types(ro
         if name.split(".")[1:3] == ["gateway", room]:
             rooms = {each.split(".")[2] for each in needed if each.startswith("lastword.gateway.")}
             assert rooms <= GATEWAY_ROOMS[room] | {room}, name
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_the_gateway_knows_its_store_by_the_protocol_alone(store: str) -> None:
+    files = (ROOT / "gateway").rglob("*.py")
+    users = {module_of(file) for file in files if store in imports_of(file, typing_too=True)}
+    assert users == STORES[store]
+
+
+def test_the_hub_knows_no_store_also_for_types() -> None:
+    logs = {name for name in GRAPH["lastword.gateway.holder.hub"] if ".log." in name}
+    assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "pins", "store")}
+    source = (ROOT / "gateway" / "holder" / "hub.py").read_text(encoding="utf-8")
+    assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins_of"}
 
 
 def test_the_gateway_has_these_rooms_and_no_other_loose_file() -> None:

@@ -66,7 +66,7 @@ class Desk:
         """The agent opens one of the sessions that it was asked for, or refuses to."""
         if not self._asked:
             return
-        asked = self._openings.take(self._asked.pop(pick(len(self._asked))))
+        asked = self._openings.pop(self._asked.pop(pick(len(self._asked))))
         assert asked is not None
         if error is not None:
             asked.link.send(jsonrpc.error(asked.request_id, error))

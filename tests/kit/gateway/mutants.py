@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from lastword.client.reconnect import TRIES, Signal
-from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import MAX_SEQ, LogKind
 from lastword.gateway.viewing.compact import joined
+from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
-    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.holder.hub import Hub
+    from lastword.gateway.holder.openings import OpeningLink
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
@@ -121,7 +122,7 @@ class JoinsTheLive(Machine):
         return renderer.pulled(joined(attachment.reader.pull(), MAX_SEQ), attachment)
 
 
-class _DeafHub(Hub):
+class _DeafHub(CommittingHub):
     """Goes on where it had stopped, whatever event its viewer has had last."""
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
@@ -154,7 +155,7 @@ class OpensAgain(Machine):
 class _StubbornOpenings(Openings):
     """Answers over the link by which it was asked first."""
 
-    def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
+    def is_under_way(self, link: OpeningLink, viewer: str, request_id: bytes) -> bool:
         asked = [(each.viewer, each.request_id) for each in self._waiting.values()]
         del link
         return (viewer, request_id) in asked
@@ -187,7 +188,7 @@ class _StickyOpenings(Openings):
     """Takes an answered id for the same request over a first link, too."""
 
     def again(
-        self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+        self, link: OpeningLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
     ) -> str | None:
         known = structs.replace(viewer, is_new=False)
         return super().again(link, known, request_id, sessions)

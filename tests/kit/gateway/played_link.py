@@ -19,17 +19,18 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.effects import Greeted, NotGreeted, ToEditor, ToGateway
-from lastword.gateway.holder.connection import _is_compact, _wanted
-from lastword.gateway.holder.hub import Hub, ToAgent, ToViewer
+from lastword.gateway.holder.connection import _is_compact, _start_of
+from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Viewer
 from lastword.gateway.viewing.compact import joined
 from lastword.gateway.viewing.reader import CursorError
 from lastword.gateway.viewing.render import Renderer
+from tests.kit.gateway.committing import CommittingHub
 
 if TYPE_CHECKING:
     from lastword.gateway.connecting.effects import ConnectEffect
-    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.viewing.attachment import Attachment
 
 SESSION = "s1"
@@ -59,8 +60,8 @@ class PlayedFront:
         self.forgets_viewers = False
         self.refusal: dict[str, Any] | None = None
 
-    def _new_hub(self) -> Hub:
-        return Hub(self.log, session_id=SESSION, numbers=self._number)
+    def _new_hub(self) -> CommittingHub:
+        return CommittingHub(self.log, session_id=SESSION, numbers=self._number)
 
     def _number(self) -> int:
         self._numbers += 1
@@ -104,7 +105,7 @@ class PlayedFront:
     def _make(self, request_id: bytes) -> None:
         assert self._viewer is not None
         self.has_session = True
-        self._attachment, _ = self.hub.attach(self._viewer, None, 0)
+        self._attachment, _, _ = self.hub.attach(self._viewer, None, 0)
         place = {"epoch": self.log.epoch, "head": 0, "from": self._attachment.reader.pos + 1}
         result = {"sessionId": SESSION, "_meta": {"lastword": place}}
         self.down.append(jsonrpc.result(request_id, result))
@@ -117,10 +118,10 @@ class PlayedFront:
             return
         params = jsonrpc.params_of(frame)
         try:
-            cursor, replay = _wanted(params, loads=frame.message.method == "session/load")
+            cursor, replay = _start_of(params, loads=frame.message.method == "session/load")
             self.detach()
             compact = _is_compact(params, self._viewer)
-            self._attachment, _ = self.hub.attach(
+            self._attachment, _, _ = self.hub.attach(
                 self._viewer, cursor, 0, replay=replay, compact=compact
             )
         except CursorError:
@@ -166,7 +167,7 @@ class PlayedFront:
                 self._to_agent(json.loads(effect.line))
             elif isinstance(effect, ToViewer):
                 self.down.append(effect.line)
-            else:
+            elif not isinstance(effect, Commit):
                 self.down += self._renderer.again(effect.end, effect.attachment)
 
     def _to_agent(self, frame: dict[str, Any]) -> None:

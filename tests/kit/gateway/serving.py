@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.02
 GATEWAY = (sys.executable, "-m", "lastword", "gateway")
+LATE_GATEWAY = (sys.executable, "-m", "tests.kit.gateway.late_gateway")
+"""The same over a store that commits late."""
 
 
 def until(what: str, holds: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ from lastword.client import reconnect
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.holder.hub import Hub, ToAgent, ToViewer
+from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.log.store import MemoryLog
@@ -27,6 +27,7 @@ from lastword.gateway.viewing.event_frames import LogPlace, events_line, read_id
 from lastword.gateway.viewing.event_frames import events_of as read_events
 from lastword.gateway.viewing.reader import CursorError
 from lastword.gateway.viewing.render import Form, Renderer
+from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.desk import Desk, Door
 from tests.kit.gateway.referee import Referee
 from tests.kit.gateway.returning import CODES, Returning
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
-    from lastword.gateway.holder.hub import HubEffect
+    from lastword.gateway.holder.effects import HubEffect
+    from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.viewing.attachment import Attachment
     from lastword.gateway.viewing.reader import Pulled
@@ -73,7 +75,7 @@ class Machine:
 
     def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
         """A hub on a log."""
-        return Hub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
+        return CommittingHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
     def openings(self) -> Openings:
         """What a holder knows of those who ask for new sessions."""
@@ -257,7 +259,7 @@ class World:
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
                     seat.say_beside(effect.line)
-            else:
+            elif not isinstance(effect, Commit):
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
                     for line in self._renderer.again(effect.end, effect.attachment):
@@ -317,7 +319,7 @@ class World:
                 self.referee.goes_on(before, seat.viewer)
         seat.last_event = ""
         compact = self._dice() < 0.5
-        seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now_ms, compact=compact)
+        seat.attachment, _, _ = self._hub.attach(seat.viewer, cursor, self._now_ms, compact=compact)
         seat.door = Door(seat.say_beside)
         if place is not None:
             self._hub.go_back(seat.attachment, *place)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.log.sqlite import SqliteLog
+from tests.kit.gateway import serving
+from tests.kit.gateway.late_holder import IS_AWAY
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
@@ -113,6 +115,18 @@ def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
         sessions.unlink()
         answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
         assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_where_the_store_is_away_the_session_is_refused_as_where_the_disk_is(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "GATEWAY", serving.LATE_GATEWAY)
+    gateway = serve("healthy", variables={IS_AWAY: "1"})
+    with ViewerClient(gateway) as viewer:
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        refused = viewer.answer(viewer.request("session/new", params))
+    assert refused["error"]["data"]["agent_error"]["reason"] == "log_unwritable"
+    assert "the store is away" in gateway.stderr()
 
 
 def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve: Serve) -> None:

@@ -29,7 +29,7 @@ from lastword.gateway.api.shapes import (
     SessionState,
     ViewerCount,
 )
-from lastword.gateway.api.views import KnownOfSession, view_of, visible
+from lastword.gateway.api.views import SessionDetails, view_of, visible
 from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError
@@ -305,7 +305,7 @@ def test_a_scan_stops_where_the_numbers_begin_anew() -> None:
 
 
 def state_of(*entries: LogEntry, **known: Any) -> tuple[SessionState, int]:
-    view = view_of(log_of(*entries), KnownOfSession(id="s", **known))
+    view = view_of(log_of(*entries), SessionDetails(id="s", **known))
     return view.state, view.since_epoch_ms
 
 
@@ -331,7 +331,7 @@ def test_a_session_is_as_its_last_entries_say() -> None:
 
 def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
     log = log_of(asked_in(), failed(at=5), ended({"stopReason": "end_turn"}, number=9, at=6))
-    view = view_of(log, KnownOfSession(id="s"))
+    view = view_of(log, SessionDetails(id="s"))
     assert view.state is SessionState.IDLE
     assert view.last_failure is not None
     assert (view.last_failure.type, view.last_failure.at_epoch_ms) == ("rate_limit", 5)
@@ -342,7 +342,7 @@ def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
 
 def test_an_agent_that_could_not_take_a_session_up_has_failed_it() -> None:
     refused = {"code": 1, "message": "no", "data": {"agent_error": {"type": "agent_crash"}}}
-    view = view_of(log_of(life("holder_died", at=4)), KnownOfSession(id="s", refused=refused))
+    view = view_of(log_of(life("holder_died", at=4)), SessionDetails(id="s", refused=refused))
     assert view.state is SessionState.FAILED
     assert view.last_failure is not None
     assert view.last_failure.type == "agent_crash"
@@ -351,7 +351,7 @@ def test_an_agent_that_could_not_take_a_session_up_has_failed_it() -> None:
 def test_title_and_folder_are_shown_to_who_may_see_them() -> None:
     log = log_of(out(update(sessionUpdate="session_info_update", title=SECRET)))
     agent = {"name": "opencode", "version": 7}
-    known = KnownOfSession(id="s", cwd="/w", agent=agent, viewers=ViewerCount(1, 2))
+    known = SessionDetails(id="s", cwd="/w", agent=agent, viewers=ViewerCount(1, 2))
     view = view_of(log, known)
     assert view.agent is not None
     assert (view.agent.name, view.agent.version) == ("opencode", None)

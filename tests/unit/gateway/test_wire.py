@@ -15,7 +15,12 @@ from lastword.gateway import wire
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.reader import CursorError, cursor_of
-from lastword.gateway.viewing.request_ids import ask_id, number_of, read_ask_id, session_key
+from lastword.gateway.viewing.request_ids import (
+    number_of,
+    question_id,
+    read_question_id,
+    session_key,
+)
 from lastword.gateway.viewing.websocket_frames import text_frames
 
 
@@ -51,9 +56,9 @@ def test_elsewhere_than_on_linux_nobody_says_who_it_is(monkeypatch: pytest.Monke
 
 def test_a_questions_id_names_its_session_and_its_number() -> None:
     key = session_key("s1")
-    assert read_ask_id(ask_id(key, 12)) == (key, 12)
-    for other in (None, b"12", b'"lastword:zz:1"', b'"x"', ask_id(key, 10**16)):
-        assert read_ask_id(other) == ("", 0)
+    assert read_question_id(question_id(key, 12)) == (key, 12)
+    for other in (None, b"12", b'"lastword:zz:1"', b'"x"', question_id(key, 10**16)):
+        assert read_question_id(other) == ("", 0)
 
 
 def test_a_number_towards_the_agent_is_read_and_nothing_else_is_one() -> None:

@@ -27,6 +27,7 @@ from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.owner import LogOwnedError
+from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.posix.process import ensure_standard_streams, without_our_locale, write_message
 from lastword.record.paths import store_path
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from lastword.cli.run.options import RunOptions
     from lastword.gateway.holder.agent_process import HeldAgent
     from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.log.store import OpenLog
     from lastword.record.sink import Sink
 
 
@@ -142,8 +144,13 @@ def agent_of(
     return LinkedAgent(options, deliver, ended, record)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Hold an agent; the settings are JSON on stdin, from older fronts one argument."""
+def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
+    """Hold an agent.
+
+    Args:
+        arguments: Its settings as JSON, from older fronts; others write them to stdin.
+        open_log: Opens the log of a session.
+    """
     text = arguments[0].encode() if arguments else sys.stdin.buffer.read()
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -155,7 +162,7 @@ def main(arguments: Sequence[str]) -> int:
     settings = msgspec.structs.replace(settings, **folders)
     if settings.root:  # where the agent starts
         os.chdir(settings.root)
-    holder = Holder(settings, partial(agent_of, settings))
+    holder = Holder(settings, partial(agent_of, settings), open_log)
     try:
         asyncio.run(holder.run())
     except LogOwnedError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.api.shapes import OtherGateway
-from lastword.gateway.api.views import KnownOfSession, view_of
+from lastword.gateway.api.views import SessionDetails, view_of
 from lastword.gateway.log.owner import owner_of
 from lastword.gateway.log.stored import reading
 
@@ -35,7 +35,7 @@ def stored_view(log: StoredLog, owner: LogOwner | None = None) -> SessionView:
     cwd = _object(log.remembered("params")).get("cwd")
     return view_of(
         log,
-        KnownOfSession(
+        SessionDetails(
             id=log.remembered("id"),
             agent=_object(log.remembered("agent")),
             cwd=cwd if isinstance(cwd, str) else None,

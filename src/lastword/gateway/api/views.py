@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS = 500
 
 
-class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
+class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a session beside its entries.
 
     Attributes:
@@ -57,29 +57,29 @@ class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
     gateway: OtherGateway | None = None
 
 
-def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
+def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
     """Return the session, including what only some may see; `visible` removes that."""
     ends = [each for each in log.pins_of("end:") if each.entry.about.method == acp.PROMPT]
     failed = next((each for each in reversed(ends) if each.entry.about.failure), None)
     updates = _state_updates(log)
-    state, since = _state(log, known, ends, _by_state(updates))
+    state, since = _state(log, facts, ends, _by_state(updates))
     _, info = updates.get("session_info_update", (None, {}))
     title = info.get("title")
-    name, version = known.agent.get("name"), known.agent.get("version")
+    name, version = facts.agent.get("name"), facts.agent.get("version")
     return SessionView(
-        id=known.id,
+        id=facts.id,
         state=state,
         since_epoch_ms=since,
         agent=AgentNamed(_short(name) or "", _short(version)) if _short(name) else None,
-        viewers=known.viewers,
-        questions=len(log.pins_of("ask:")) if not known.ended_ms else 0,
+        viewers=facts.viewers,
+        questions=len(log.pins_of("ask:")) if not facts.ended_ms else 0,
         epoch=log.epoch,
         head=log.head,
         first=max(log.first, 1),
-        last_failure=_last_failure(known, failed, ends, since),
+        last_failure=_last_failure(facts, failed, ends, since),
         title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
-        cwd=known.cwd,
-        gateway=known.gateway or UNSET,
+        cwd=facts.cwd,
+        gateway=facts.gateway or UNSET,
     )
 
 
@@ -95,14 +95,14 @@ def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
 
 def _state(
     log: ReadableLog,
-    known: KnownOfSession,
+    facts: SessionDetails,
     ends: Sequence[Numbered],
     working: Numbered | None,
 ) -> tuple[SessionState, int]:
-    if known.ended_ms:
-        return SessionState.ENDED, known.ended_ms
-    if known.lost_ms:
-        return SessionState.LOST, known.lost_ms
+    if facts.ended_ms:
+        return SessionState.ENDED, facts.ended_ms
+    if facts.lost_ms:
+        return SessionState.LOST, facts.lost_ms
     asks = log.pins_of("ask:")
     if asks:
         return SessionState.WAITING_FOR_ANSWER, asks[0].entry.at_ms
@@ -110,7 +110,7 @@ def _state(
     prompts += [working] if working is not None else []
     if prompts:
         return SessionState.RUNNING, prompts[0].entry.at_ms
-    is_failed = known.refused is not None or bool(ends and ends[-1].entry.about.failure)
+    is_failed = facts.refused is not None or bool(ends and ends[-1].entry.about.failure)
     state = SessionState.FAILED if is_failed else SessionState.IDLE
     if ends:
         return state, ends[-1].entry.at_ms
@@ -135,12 +135,12 @@ def _by_state(updates: dict[str, tuple[Numbered, dict[str, Any]]]) -> Numbered |
 
 
 def _last_failure(
-    known: KnownOfSession, end: Numbered | None, ends: Sequence[Numbered], since: int
+    facts: SessionDetails, end: Numbered | None, ends: Sequence[Numbered], since: int
 ) -> LastFailure | None:
     payload = end.entry.about.failure if end is not None else None
     at_ms, seq = (end.entry.at_ms, end.seq) if end is not None else (since, 0)
-    if known.refused is not None:
-        payload = object_of(object_of(known.refused.get("data")).get("agent_error"))
+    if facts.refused is not None:
+        payload = object_of(object_of(facts.refused.get("data")).get("agent_error"))
         at_ms, seq = since, 0
     if payload is None:
         return None
@@ -154,7 +154,7 @@ def _last_failure(
         action=error.action,
         incident_id=error.incident_id,
         seq=seq,
-        recovered=known.refused is None and not ends[-1].entry.about.failure,
+        recovered=facts.refused is None and not ends[-1].entry.about.failure,
     )
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
-from lastword.gateway.viewing.request_ids import read_ask_id
+from lastword.gateway.viewing.request_ids import read_question_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ def lane_of(frame: Frame) -> str:
     """Return the name of what a frame must not overtake."""
     message = frame.message
     if message.method is None:
-        return f"answer {read_ask_id(message.request_id)[0]}"
+        return f"answer {read_question_id(message.request_id)[0]}"
     if message.session_id is not None:
         return f"session {message.session_id}"
     if message.method == "session/new":  # each may be for another holder

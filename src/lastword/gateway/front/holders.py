@@ -15,7 +15,6 @@ import secrets
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -26,6 +25,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
+from lastword.gateway.log import files
 from lastword.gateway.log.owner import LogLock, LogOwner, owner_of
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
@@ -126,14 +126,11 @@ class Holders:
 
     def log_path(self, session_id: str) -> str:
         """Return the path of a session's log."""
-        return os.path.join(self._template.log_folder, f"{wire.name_of(session_id)}.db")
+        return files.path_in(self._template.log_folder, wire.name_of(session_id))
 
     def logs(self) -> list[tuple[str, str]]:
         """Return all logs: the names of the sessions, and their paths."""
-        folder = self._template.log_folder
-        names = os.listdir(folder) if os.path.isdir(folder) else []
-        bases = (os.path.splitext(name) for name in names)
-        return [(base, os.path.join(folder, f"{base}.db")) for base, end in bases if end == ".db"]
+        return files.logs_in(self._template.log_folder)
 
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended long ago; return how many.
@@ -145,13 +142,11 @@ class Holders:
         gone = 0
         for name, path in self.logs():
             is_live = os.path.lexists(os.path.join(self.run_folder, f"{name}.session"))
-            if is_live or now - _changed_at(path) < age_seconds:
+            if is_live or now - files.changed_at(path) < age_seconds:
                 continue
             with contextlib.suppress(StoreError):  # as of a log that another gateway's agent has
                 lock = LogLock(path, LogOwner(pid=os.getpid()))
-                for companion in ("", "-wal", "-shm"):
-                    with contextlib.suppress(OSError):
-                        os.unlink(path + companion)
+                files.delete(path)
                 lock.delete()
                 gone += 1
         return gone
@@ -484,12 +479,3 @@ def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
     """Return a client's params without the viewer's secret, which a session's log would keep."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
-
-
-def _changed_at(path: str) -> float:
-    """Return when a log was last written; now, if that is unknown."""
-    times = []
-    for companion in ("", "-wal"):
-        with contextlib.suppress(OSError):
-            times.append(os.stat(path + companion).st_mtime)
-    return max(times, default=time.time())

@@ -22,6 +22,7 @@ from lastword.gateway import wire
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import view_in
+from lastword.gateway.log import files
 from lastword.gateway.log.stored import StoredLog, reading
 from lastword.gateway.viewing.reader import CursorError
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MAX_ENDED = 500
 """Ended sessions that are listed; the oldest are left out."""
 
-MAX_KEPT = 2048
+MAX_CACHED = 2048
 LOOK_SECONDS = 1.0
 """How often it is looked whether a session that nobody held is held again."""
 
@@ -91,15 +92,14 @@ class SessionSource:
 
     def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
         cached = self._cached.get(path)
-        is_written = os.path.exists(f"{path}-wal")
-        if cached is not None and cached[0] == date and not is_written:
+        if cached is not None and cached[0] == date and not files.is_written(path):
             return cached[1]
         try:
             view = view_in(path)
         except (OSError, StoreError):
             return None
         self._cached[path] = (date, view)
-        while len(self._cached) > MAX_KEPT:
+        while len(self._cached) > MAX_CACHED:
             self._cached.popitem(last=False)
         return view if view.id else None
 

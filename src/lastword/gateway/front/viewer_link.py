@@ -27,7 +27,7 @@ from lastword.gateway.front.upstream import Upstream
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.render import META
-from lastword.gateway.viewing.request_ids import read_ask_id, session_key
+from lastword.gateway.viewing.request_ids import read_question_id, session_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -440,7 +440,7 @@ class ViewerLink(ABC):
 
     def _questioner_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
-        return self._by_question.get(read_ask_id(request_id)[0])
+        return self._by_question.get(read_question_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
         real = _real(path)
@@ -561,7 +561,7 @@ class ViewerLink(ABC):
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-                self._by_question[read_ask_id(frame.message.request_id)[0]] = upstream
+                self._by_question[read_question_id(frame.message.request_id)[0]] = upstream
 
     def _answered(self, upstream: Upstream, frame: Frame) -> None:
         request = self._unanswered.get(frame.message.request_id or b"")

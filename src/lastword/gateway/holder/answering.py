@@ -18,16 +18,15 @@ from lastword.gateway.api.scan import EventQuery, Scan, as_facts
 from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
-    from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.session import HeldSession
 
 MAX_WAIT_SECONDS = 30.0
 
 
-async def _events(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
-    session = holder.sessions.get(str(facts.get("session")))
+async def _events(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    session = sessions.get(str(facts.get("session")))
     if session is None:
         return {wire.UNKNOWN: True}
     query = msgspec.convert(facts.get("query"), EventQuery)
@@ -60,20 +59,24 @@ async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> S
                 return scan
 
 
-async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
-    session = holder.sessions.get(str(facts.get("session")))
-    told = facts.get("facts")
-    if session is None or not isinstance(told, dict):
+async def _note(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    session = sessions.get(str(facts.get("session")))
+    event = facts.get("facts")
+    if session is None or not isinstance(event, dict):
         return {wire.UNKNOWN: True}
-    if not session.hub.note_bounded(
-        "client", time.time_ns() // 1_000_000, Kind.CLIENT_ERROR, **told
-    ):
+    at_ms = time.time_ns() // 1_000_000
+    effects = session.hub.note_bounded("client", at_ms, Kind.CLIENT_ERROR, **event)
+    if not effects:
         return {wire.UNKNOWN: True}
-    session.grew()
-    return {"seq": session.log.head}
+    seq = session.hub.head
+    session.carry_out(effects)
+    await session.committed(seq)
+    return {"seq": seq}
 
 
-ANSWERED: dict[str, Callable[[Holder, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+ANSWERED: dict[
+    str, Callable[[Mapping[str, HeldSession], dict[str, Any]], Awaitable[dict[str, Any]]]
+] = {
     wire.EVENTS_PAGE: _events,
     wire.NOTE: _note,
 }

@@ -10,16 +10,16 @@ import asyncio
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.holder import answering
-from lastword.gateway.holder.session import pump
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.compact import joined
 from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.render import META, Form
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment
     from lastword.gateway.viewing.reader import Pulled, Reset
 
@@ -38,6 +40,57 @@ MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
 CLOSE_SECONDS = 2.0
 NOBODY = Viewer(id="")
+
+
+class LinkHolder(Protocol):
+    """What a front's connection needs of its holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """The holder's settings."""
+        ...
+
+    @property
+    def agent(self) -> HeldAgent:
+        """The agent."""
+        ...
+
+    @property
+    def initialized(self) -> dict[str, Any]:
+        """The agent's answer to `initialize`."""
+        ...
+
+    @property
+    def quality(self) -> HolderQuality:
+        """The counts."""
+        ...
+
+    @property
+    def sessions(self) -> dict[str, HeldSession]:
+        """The sessions, by id."""
+        ...
+
+    async def ready(self) -> dict[str, Any] | None:
+        """Wait for the agent; return the error object if it refused."""
+        ...
+
+    def open_session(
+        self,
+        link: FrontLink,
+        frame: Frame,
+        params: dict[str, Any],
+        origin: HeldSession | None = None,
+    ) -> None:
+        """Ask the agent for a session."""
+        ...
+
+    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+        """Ask the agent for something that belongs to no session."""
+        ...
+
+    def stop(self) -> None:
+        """Stop, and end the agent."""
+        ...
 
 
 class AttachedSession:
@@ -58,7 +111,7 @@ class AttachedSession:
         if answer is not None:
             self._answer = (self.attachment.live_from, answer)
         self.session.add(self)
-        self._task = asyncio.create_task(pump(self))
+        self._task = asyncio.create_task(_pump(self))
 
     async def answer_if_due(self) -> None:
         """Answer the attach request once the past has been sent."""
@@ -97,7 +150,7 @@ class AttachedSession:
         await self._grown.wait()
         self._grown.clear()
 
-    def tell(self, pulled: Pulled) -> None:
+    def show(self, pulled: Pulled) -> None:
         """Write what was pulled."""
         session, attachment, link = self.session, self.attachment, self.link
         if link.form is Form.EVENTS:
@@ -129,6 +182,10 @@ class AttachedSession:
         """Write what did not come from the log."""
         self.link.write(list(frames))
 
+    def shut(self, code: int, reason: str) -> None:
+        """Close the viewer's socket."""
+        self.link.shut(code, reason)
+
     async def drain(self) -> None:
         """Wait until the front has read enough of what was written."""
         await self.link.drain()
@@ -144,7 +201,7 @@ class FrontLink:
     """One connection."""
 
     def __init__(
-        self, holder: Holder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, holder: LinkHolder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._holder = holder
         self._reader = reader
@@ -179,7 +236,7 @@ class FrontLink:
         """Serve it until it is closed."""
         try:
             while line := await self._next():
-                await self._take(line.rstrip(b"\r\n"))
+                await self._receive(line.rstrip(b"\r\n"))
         except (OSError, ValueError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -212,7 +269,7 @@ class FrontLink:
         finally:
             ready.cancel()
 
-    async def _take(self, line: bytes) -> None:
+    async def _receive(self, line: bytes) -> None:
         if line[:1] == wire.CONTROL:
             await self._control(*wire.read_control(line))
             return
@@ -257,7 +314,8 @@ class FrontLink:
             quality = self._holder.quality.report(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word in answering.ANSWERED:
-            self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])
+            answer = await answering.ANSWERED[word](self._holder.sessions, facts)
+            self.write([wire.control(word, **answer)])
             await self.drain()
         elif word == wire.LEAVE:
             code, cause = facts.get("code"), facts.get("cause")
@@ -347,7 +405,7 @@ class FrontLink:
             return
         params = jsonrpc.params_of(frame)
         try:
-            cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            cursor, replay = _start_of(params, loads=frame.message.method == acp.LOAD)
             place = self._places.pop(session_id, None)
             if cursor is None and place is not None:
                 cursor = place.cursor
@@ -357,9 +415,7 @@ class FrontLink:
             if not session.has_room(viewer):
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
-            attachment, reset = session.hub.attach(
-                viewer, cursor, _now_ms(), replay=replay, compact=compact
-            )
+            attachment, reset = session.attach(viewer, cursor, replay=replay, compact=compact)
             if place is not None and cursor is place.cursor:
                 session.hub.go_back(attachment, *place)
         except CursorError as error:
@@ -386,7 +442,7 @@ class FrontLink:
         if not session.has_room(self.viewer):
             self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
-        attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
+        attachment, _ = session.attach(self.viewer, None)
         # Its past is what the agent said before it had answered: it comes after the answer.
         self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
         attachment.live_from = 0
@@ -451,7 +507,7 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
     )
 
 
-def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
+def _start_of(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     """Return the cursor of an attach, and otherwise whether the past is wanted.
 
     Raises:
@@ -481,12 +537,12 @@ def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
     Raises:
         CursorError: The value is not a boolean.
     """
-    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
-    if not isinstance(wanted, str):
+    requested = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(requested, str):
         return not viewer.replay
-    if wanted not in {"compact", "full"}:
+    if requested not in {"compact", "full"}:
         raise CursorError('replay is "compact" or "full"')
-    return wanted == "compact"
+    return requested == "compact"
 
 
 def _placed(
@@ -507,3 +563,26 @@ def _placed(
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+async def _pump(attached: AttachedSession) -> None:
+    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
+    attachment = attached.attachment
+    while True:
+        pulled = attachment.reader.pull()
+        if pulled.is_empty:
+            await attached.answer_if_due()
+            if attached.has_finished():
+                return
+            await attached.wait()
+            continue
+        attached.session.quality.pulled(pulled, attachment.live_from)
+        if pulled.gap is not None:
+            attached.session.report_gap(attachment, pulled.gap)
+        if attachment.compact:
+            pulled = joined(pulled, attachment.live_from)
+        attached.show(pulled)
+        await attached.answer_if_due()
+        await attached.drain()
+        # A log of megabytes must not keep the others from theirs.
+        await asyncio.sleep(0)

@@ -1,16 +1,17 @@
 """The hub: turns what a session's agent and viewers send into entries of its log.
 
 Owns three rules: a prompt reaches the agent once and ends once, a question of the agent gets one
-answer, and one turn runs at a time. Sans-IO: frames and a time in, effects out. The hub sends
-viewers nothing but refusals; everything else they pull from the log (`viewing.reader`), so whatever
-is sent has been committed.
+answer, and one turn runs at a time. Sans-IO: frames and a time in, effects out; commits to the log
+are effects too, which the hub's session carries out in order. The hub sends viewers nothing but
+refusals; everything else they pull from the log (`viewing.reader`), so whatever is sent has been
+committed.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -18,21 +19,23 @@ from msgspec import UNSET
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
+from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
 from lastword.gateway.holder.presence import PresenceBounds
-from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.pins import MAX_ENDS
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.attachment import Attachment
 from lastword.gateway.viewing.reader import Reader, start
-from lastword.gateway.viewing.request_ids import number_of, read_ask_id, session_key
+from lastword.gateway.viewing.request_ids import number_of, read_question_id, session_key
 from lastword.gateway.viewing.retry_lines import WaitLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
-    from lastword.gateway.log.store import Log
+    from lastword.gateway.log.store import PulledLog
     from lastword.gateway.viewing.attachment import Viewer
     from lastword.gateway.viewing.reader import Reset
 
@@ -41,29 +44,6 @@ MAX_OPEN = 256
 
 CLIENT_METHODS_SECONDS = 30.0
 """How long an agent's request to a viewer's machine (its files, its terminals) waits for it."""
-
-
-class ToAgent(msgspec.Struct, frozen=True):
-    """Send this line to the agent. It has been committed."""
-
-    line: bytes
-
-
-class ToViewer(msgspec.Struct, frozen=True):
-    """Send this to one attachment, outside the log: a refusal is not part of the session."""
-
-    attachment: Attachment
-    line: bytes
-
-
-class Retell(msgspec.Struct, frozen=True):
-    """Send one attachment the outcome of its own request again, outside the log."""
-
-    attachment: Attachment
-    end: Numbered
-
-
-HubEffect: TypeAlias = ToAgent | ToViewer | Retell
 
 
 class OpenIn(msgspec.Struct, frozen=True):
@@ -75,12 +55,13 @@ class OpenIn(msgspec.Struct, frozen=True):
     turn: int = 0
 
 
-class OpenAsk(msgspec.Struct, frozen=True):
+class OpenQuestion(msgspec.Struct, frozen=True):
     """An open question of the agent: its own id, and since when it has been waiting."""
 
     agent_id: bytes
     method: str
     since: float
+    line: bytes
 
 
 class Hub:
@@ -88,7 +69,7 @@ class Hub:
 
     def __init__(
         self,
-        log: Log,
+        log: PulledLog,
         *,
         session_id: str,
         numbers: Callable[[], int],
@@ -98,13 +79,15 @@ class Hub:
         """Begin on a log, which may have a past.
 
         Args:
-            log: Where entries are committed.
+            log: What was committed before, and what viewers read.
             session_id: The session's id.
             numbers: Returns the next id towards the agent, shared by all sessions of one agent.
             turns: Returns the number of the next turn, likewise; without, it is counted here.
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
         """
-        self.log = log
+        self._log = log
+        self.head: int = log.head
+        """The number of the last entry, which may not have been committed yet."""
         self._key = session_key(session_id)
         self._numbers = numbers
         self._turns = turns or count(1).__next__
@@ -113,8 +96,8 @@ class Hub:
         self._open: dict[int, OpenIn] = {}
         self._by_key: dict[tuple[str, bytes], int] = {}
         self._ended: OrderedDict[tuple[str, bytes], Numbered] = OrderedDict()
-        self._asks: dict[int, OpenAsk] = {}
-        self._last_ask = 0
+        self._questions: dict[int, OpenQuestion] = {}
+        self._last_question = 0
         self._left_alone_since: float | None = 0.0
         self._is_closed = False
         self._waits = WaitLines()
@@ -123,15 +106,16 @@ class Hub:
 
     def _recall(self) -> None:
         """Restore what the log says was open, in a process that takes the session over."""
-        for kept in self.log.pins_of("open:"):
-            about = kept.entry.about
+        for pinned in self._log.pins_of("open:"):
+            about = pinned.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
         # No question had a greater number than its entry: an answer that is sent again to one of
         # the agent's before must not answer one of this agent's.
-        self._last_ask = self.log.head
-        for kept in self.log.pins_of("end:"):
-            self._ended[kept.entry.about.viewer, kept.entry.about.request] = kept
+        self._last_question = self.head
+        self._lost_questions = [pinned.entry.about.number for pinned in self._log.pins_of("ask:")]
+        for pinned in self._log.pins_of("end:"):
+            self._ended[pinned.entry.about.viewer, pinned.entry.about.request] = pinned
 
     @property
     def attached(self) -> tuple[Attachment, ...]:
@@ -148,8 +132,8 @@ class Hub:
     @property
     def last_number(self) -> int:
         """Return the greatest number towards the agent in the log."""
-        kept = [each for kind in ("open:", "end:") for each in self.log.pins_of(kind)]
-        return max((each.entry.about.number for each in kept), default=0)
+        ended = (end.entry.about.number for end in self._ended.values())
+        return max((*self._open, *ended), default=0)
 
     @property
     def open_turns(self) -> int:
@@ -159,7 +143,7 @@ class Hub:
     @property
     def open_questions(self) -> int:
         """Return how many of the agent's questions are open."""
-        return len(self._asks)
+        return len(self._questions)
 
     def has_open(self, number: int) -> bool:
         """Return whether a request with this number is waiting for the agent's answer."""
@@ -180,32 +164,33 @@ class Hub:
         *,
         replay: bool = True,
         compact: bool = False,
-    ) -> tuple[Attachment, Reset | None]:
+    ) -> tuple[Attachment, Reset | None, list[HubEffect]]:
         """Attach a viewer: from its cursor, from the oldest entry, or from now on.
 
         Raises:
             CursorError: Its cursor is not valid in this log.
         """
-        after, reset = start(self.log, cursor)
+        log = self._log
+        after, reset = start(log, cursor)
         if cursor is None and not replay:
-            after = self.log.head
+            after = log.head
         came = {"after": after, "role": viewer.role.value, "client": viewer.profile.name}
+        head = log.head
         from_cursor = cursor is not None and reset is None
         back = {"back": True} if from_cursor else {}
-        head = self.log.head
-        self.note_of(viewer, now_ms, Kind.VIEWER_CAME, **came, **back)
+        effects = self.note_of(viewer, now_ms, Kind.VIEWER_CAME, **came, **back)
         attachment = Attachment(
             viewer,
-            Reader(self.log, after),
+            Reader(log, after),
             head=head,
             from_cursor=from_cursor,
-            open_asks=frozenset(self._asks),
+            open_at_start=frozenset(self._questions),
             compact=compact,
         )
         self._attached.append(attachment)
         if viewer.controls:
             self._left_alone_since = None
-        return attachment, reset
+        return attachment, reset, effects
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
         """Go back: an attached viewer has applied no more than this, and gets the rest again.
@@ -213,45 +198,55 @@ class Hub:
         Raises:
             CursorError: Its cursor is not valid in this log.
         """
-        after, reset = start(self.log, cursor)
+        after, reset = start(self._log, cursor)
         attachment.go_back(after, 0 if reset is not None else parts)
         return reset
 
     def detach(
         self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str
-    ) -> None:
+    ) -> list[HubEffect]:
         """Detach a viewer whose socket has gone. Its requests stay open."""
         if attachment not in self._attached:
-            return
+            return []
         self._attached.remove(attachment)
         facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
-        self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
+        effects = self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
-            self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
+            unattended = [
+                _unattended(number, question, now_ms)
+                for number, question in self._questions.items()
+            ]
+            effects += self._commit(unattended)
+        return effects
 
-    def note(self, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any) -> None:
+    def _commit(self, entries: Sequence[LogEntry]) -> list[HubEffect]:
+        self.head += len(entries)
+        return [Commit(entries)] if entries else []
+
+    def note(
+        self, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any
+    ) -> list[HubEffect]:
         """Log an event of the session, or of a viewer, that no frame reports."""
         about = About(viewer=viewer, word=WORDS[kind], facts=facts)
-        self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
+        return self._commit([LogEntry(LogKind.LIFE, now_ms, b"", about)])
 
-    def note_of(self, viewer: Viewer, now_ms: int, kind: Kind, /, **facts: Any) -> None:
+    def note_of(self, viewer: Viewer, now_ms: int, kind: Kind, /, **facts: Any) -> list[HubEffect]:
         """Log an event of a viewer, unless too many of viewers with its role have been logged."""
-        self.note_bounded(viewer.role.value, now_ms, kind, viewer=viewer.id, **facts)
+        return self.note_bounded(viewer.role.value, now_ms, kind, viewer=viewer.id, **facts)
 
     def note_bounded(
         self, source: str, now_ms: int, kind: Kind, /, *, viewer: str = "", **facts: Any
-    ) -> bool:
-        """Log an event, unless its source causes too many; return whether it is logged.
+    ) -> list[HubEffect]:
+        """Log an event, unless its source causes too many: there are no effects then.
 
         Whoever comes and goes without end is not to have the log let go of what was said in it.
         """
-        left_out = self._presence.take(source, now_ms)
+        left_out = self._presence.allow(source, now_ms)
         if left_out is None:
-            return False
+            return []
         more = {"left_out": left_out} if left_out else {}
-        self.note(now_ms, kind, viewer=viewer, **facts, **more)
-        return True
+        return self.note(now_ms, kind, viewer=viewer, **facts, **more)
 
     # What viewers say.
 
@@ -280,10 +275,10 @@ class Hub:
         number = self._numbers()
         turn = self._turns() if method == acp.PROMPT else 0
         about = About(viewer=viewer.id, request=request_id, number=number, turn=turn, method=method)
-        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
+        effects = self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)])
         self._open[number] = OpenIn(viewer.id, request_id, method, turn)
         self._by_key[key] = number
-        return [ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
+        return [*effects, ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
 
     def _refusal(self, viewer: Viewer, method: str) -> dict[str, Any] | None:
         if not viewer.controls:
@@ -310,7 +305,7 @@ class Hub:
         if number in attachment.answered:
             return []
         if attachment.reader.pos < end.seq:
-            attachment.wanted.add(number)  # it is about to pull it
+            attachment.repeated.add(number)  # it is about to pull it
             return []
         return [Retell(attachment, end)]
 
@@ -329,38 +324,36 @@ class Hub:
                 return []
             line = jsonrpc.notification(method, {"requestId": number})
         about = About(viewer=viewer.id, method=method)
-        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
-        return [ToAgent(line)]
+        return [*self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)]), ToAgent(line)]
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         """Take in an answer to a question: the first one wins, and the other viewers see it."""
-        key, number = read_ask_id(frame.message.request_id)
-        ask = self._asks.get(number)
-        if ask is None or key != self._key or not attachment.viewer.controls:
+        key, number = read_question_id(frame.message.request_id)
+        question = self._questions.get(number)
+        if question is None or key != self._key or not attachment.viewer.controls:
             return []
         return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
 
     def _decide(  # noqa: PLR0913 - what stands on the entry
         self, number: int, frame: Frame, now_ms: int, *, word: str, viewer: str = "", why: str = ""
     ) -> list[HubEffect]:
-        ask = self._asks.pop(number)
+        question = self._questions.pop(number)
         facts = {"why": why} if why else {}
-        about = About(viewer=viewer, number=number, method=ask.method, word=word, facts=facts)
-        self.log.append([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
-        return [ToAgent(jsonrpc.with_id(frame, ask.agent_id))]
+        about = About(viewer=viewer, number=number, method=question.method, word=word, facts=facts)
+        effects = self._commit([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
+        return [*effects, ToAgent(jsonrpc.with_id(frame, question.agent_id))]
 
     # What the agent says.
 
     def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
-        """Take in what the agent wrote in one read, and commit it at once."""
+        """Take in what the agent wrote in one read, which is one commit."""
         entries: list[LogEntry] = []
         ended: list[int] = []
-        effects: list[HubEffect] = []
         has_spoken = False
         for frame in frames:
             message = frame.message
             if _is_text(message):
-                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line, NOTHING, True))  # noqa: FBT003
                 if not has_spoken:
                     has_spoken = True
                     self._waits.note(frame, now)
@@ -374,16 +367,15 @@ class Hub:
                 entries.append(_end(frame, number, opened, now_ms))
                 ended.append(len(entries))
             elif message.request_id is not None:
-                entries += self._asked(frame, message.request_id, now, now_ms)
+                entries += self._question(frame, message.request_id, now, now_ms)
             elif message.method == acp.CANCEL_REQUEST:
                 withdrawn = self._withdrawn(frame, now_ms)
                 if withdrawn is not None:
                     entries.append(withdrawn)
-            elif not self._is_told_by_an_end(frame):
+            elif not self._is_repeated_by_an_end(frame):
                 entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
                 self._waits.note(frame, now)
-        before = self.log.head
-        self.log.append(entries)
+        before, effects = self.head, self._commit(entries)
         for place in ended:
             self._has_ended(Numbered(before + place, entries[place - 1]))
         return effects
@@ -401,7 +393,7 @@ class Hub:
         if len(self._ended) > MAX_ENDS:
             self._ended.popitem(last=False)
 
-    def _is_told_by_an_end(self, frame: Frame) -> bool:
+    def _is_repeated_by_an_end(self, frame: Frame) -> bool:
         """Return whether this is a typed update whose payload the prompt's answer repeats."""
         update = frame.message.update
         return (
@@ -410,14 +402,15 @@ class Hub:
             and self.turn_of is not None
         )
 
-    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
-        self._last_ask += 1
+    def _question(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
+        self._last_question = number = self._last_question + 1
         method = frame.message.method or ""
-        ask = self._asks[self._last_ask] = OpenAsk(agent_id, method, now)
-        about = About(number=self._last_ask, method=method, request=agent_id)
-        asked = LogEntry(LogKind.ASK, now_ms, frame.line, about)
-        is_held = self._left_alone_since is not None
-        return [asked, _held(self._last_ask, ask, now_ms)] if is_held else [asked]
+        self._questions[number] = question = OpenQuestion(agent_id, method, now, frame.line)
+        about = About(number=number, method=method, request=agent_id)
+        entries = [LogEntry(LogKind.ASK, now_ms, frame.line, about)]
+        if self._left_alone_since is not None:
+            entries.append(_unattended(number, question, now_ms))
+        return entries
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
         params = frame.message.params
@@ -425,27 +418,29 @@ class Hub:
         if isinstance(raw, msgspec.UnsetType):
             return None
         agent_id = jsonrpc.same_id(bytes(raw))
-        for number, ask in self._asks.items():
-            if ask.agent_id == agent_id:
-                del self._asks[number]
-                about = About(number=number, method=ask.method, word="withdrawn")
+        for number, question in self._questions.items():
+            if question.agent_id == agent_id:
+                del self._questions[number]
+                about = About(number=number, method=question.method, word="withdrawn")
                 return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
         return None
 
-    def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> None:
+    def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> list[HubEffect]:
         """End everything that is open with this error object: no answers will come."""
-        self._end_open(lambda number, opened: jsonrpc.error(number, error(opened)), now_ms)
+        return self._end_open(lambda number, opened: jsonrpc.error(number, error(opened)), now_ms)
 
     def close(self, now_ms: int) -> list[HubEffect]:
         """End everything that is open as cancelled: the session is closed."""
         answers = [
-            ToAgent(refusals.cancelled_answer(ask.method, ask.agent_id))
-            for ask in self._asks.values()
+            ToAgent(refusals.cancelled_answer(question.method, question.agent_id))
+            for question in self._questions.values()
         ]
-        self._end_open(lambda number, opened: refusals.closed_answer(number, opened.method), now_ms)
-        return [*answers]
+        ends = self._end_open(
+            lambda number, opened: refusals.closed_answer(number, opened.method), now_ms
+        )
+        return [*ends, *answers]
 
-    def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> None:
+    def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> list[HubEffect]:
         """End all open requests with these answers, and withdraw the agent's questions."""
         frames = []
         for number, opened in self._open.items():
@@ -454,57 +449,54 @@ class Hub:
                 frames.append(frame)
         entries = [
             LogEntry(
-                LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost")
+                LogKind.TOLD, now_ms, b"", About(number=number, method=question.method, word="lost")
             )
-            for number, ask in self._asks.items()
+            for number, question in self._questions.items()
         ]
-        for kept in self.log.pins_of("ask:"):
-            if kept.entry.about.number not in self._asks:
-                about = About(number=kept.entry.about.number, word="lost")
-                entries.append(LogEntry(LogKind.TOLD, now_ms, b"", about))
-        self._asks.clear()
-        self.log.append(entries)
-        self.from_agent(frames, 0.0, now_ms)
+        entries += [
+            LogEntry(LogKind.TOLD, now_ms, b"", About(number=number, word="lost"))
+            for number in self._lost_questions
+        ]
+        self._questions.clear()
+        self._lost_questions.clear()
+        return [*self._commit(entries), *self.from_agent(frames, 0.0, now_ms)]
 
     # What time brings.
 
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, on the clock of `now`."""
-        due = [self._waits.due, *(self._due(ask) for ask in self._asks.values())]
+        due = [self._waits.due, *(self._due(question) for question in self._questions.values())]
         return min((at for at in due if at is not None), default=None)
 
-    def _due(self, ask: OpenAsk) -> float | None:
+    def _due(self, question: OpenQuestion) -> float | None:
         if self._left_alone_since is None:
             return None
-        since = max(ask.since, self._left_alone_since)
-        if ask.method not in acp.USER_REQUESTS:
+        since = max(question.since, self._left_alone_since)
+        if question.method not in acp.USER_REQUESTS:
             return since + CLIENT_METHODS_SECONDS
         return since + (self._unattended_seconds or 0.0)
 
     def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
         """Report a long wait, and answer the questions that waited long enough for a viewer."""
         effects: list[HubEffect] = []
-        line = self._waits.take(now)
+        line = self._waits.due_line(now)
         if line:
-            self.note(now_ms, Kind.WAITS, text=line)
-        for number, ask in list(self._asks.items()):
-            due = self._due(ask)
+            effects += self.note(now_ms, Kind.WAITS, text=line)
+        for number, question in list(self._questions.items()):
+            due = self._due(question)
             if due is None or due > now:
                 continue
-            asked = next(
-                kept.entry for kept in self.log.pins_of("ask:") if kept.entry.about.number == number
-            )
-            frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, asked.frame))
+            frame = jsonrpc.decode(refusals.answer_of_nobody(question.method, question.line))
             if isinstance(frame, jsonrpc.Frame):
-                at_once = ask.method in acp.USER_REQUESTS and not self._unattended_seconds
+                at_once = question.method in acp.USER_REQUESTS and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
 
 
-def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
+def _unattended(number: int, question: OpenQuestion, now_ms: int) -> LogEntry:
     """Note a question for which nobody is there who may answer it."""
-    about = About(number=number, method=ask.method, word=WORDS[Kind.QUESTION_HELD])
+    about = About(number=number, method=question.method, word=WORDS[Kind.QUESTION_HELD])
     return LogEntry(LogKind.LIFE, now_ms, b"", about)
 
 

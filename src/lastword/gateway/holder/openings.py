@@ -6,18 +6,30 @@ the session that the first one opened, and no second one is opened.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.viewing.attachment import Viewer
 
 UNDER_WAY = ""
 """What a request comes to that waits for the agent already."""
+
+
+class OpeningLink(Protocol):
+    """The link over which a request is answered."""
+
+    def send(self, *frames: bytes) -> None:
+        """Write frames."""
+        ...
+
+    def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
+        """Attach to the session that was opened."""
+        ...
 
 
 class Opening(msgspec.Struct):
@@ -30,7 +42,7 @@ class Opening(msgspec.Struct):
         params: the params of a request for a session; empty for other requests.
     """
 
-    link: FrontLink
+    link: OpeningLink
     viewer: str
     request_id: bytes
     params: dict[str, Any]
@@ -49,7 +61,7 @@ class Openings:
         # An id that is used again has the outcome of the later request, even of one that fails.
         self._opened.pop((opening.viewer, opening.request_id), None)
 
-    def take(self, number: int) -> Opening | None:
+    def pop(self, number: int) -> Opening | None:
         """Remove and return the request that an answer is for."""
         return self._waiting.pop(number, None)
 
@@ -59,7 +71,7 @@ class Openings:
         return bool(self._waiting)
 
     def again(
-        self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+        self, link: OpeningLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
     ) -> str | None:
         """Return the outcome of a `session/new` that its viewer may have sent before.
 
@@ -81,7 +93,7 @@ class Openings:
         session_id = self.session_of(viewer.id, request_id)
         return session_id if session_id in sessions and not viewer.is_new else None
 
-    def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
+    def is_under_way(self, link: OpeningLink, viewer: str, request_id: bytes) -> bool:
         """Return whether a viewer repeats a pending request, which this link then answers."""
         for opening in self._waiting.values():
             if (opening.viewer, opening.request_id) == (viewer, request_id):
@@ -97,7 +109,7 @@ class Openings:
         """Return the session that a request opened; empty if none."""
         return self._opened.get((viewer, request_id), "")
 
-    def take_all(self) -> list[Opening]:
+    def pop_all(self) -> list[Opening]:
         """Remove and return all that wait."""
         waiting = list(self._waiting.values())
         self._waiting.clear()

@@ -62,7 +62,7 @@ class OwnRequests:
         self._send(jsonrpc.request(b"%d" % number, method, params))
         return object_of(await future)
 
-    def takes(self, frame: Frame) -> bool:
+    def resolve(self, frame: Frame) -> bool:
         """Take an answer; return whether it is to a request of the holder."""
         raw = frame.message.request_id
         number = number_of(raw) if frame.message.method is None else 0

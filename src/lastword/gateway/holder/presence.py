@@ -20,7 +20,7 @@ class PresenceBounds:
         self._pace = RateLimiter(Rate(PER_HOUR / 3600, PER_HOUR), lambda: self._now)
         self._left_out: dict[str, int] = {}
 
-    def take(self, source: str, now_ms: int) -> int | None:
+    def allow(self, source: str, now_ms: int) -> int | None:
         """Count one entry; return how many were left out since the last, `None` to leave it out.
 
         A clock that is set back brings nobody more.

@@ -12,7 +12,6 @@ import contextlib
 import math
 import os
 import signal
-import sqlite3
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.log.owner import LogLock
+    from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
 
 MAX_EARLY = 256
@@ -71,8 +71,16 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(self, settings: HolderSettings, agent: StartAgent) -> None:
+    def __init__(self, settings: HolderSettings, agent: StartAgent, open_log: OpenLog) -> None:
+        """Put a holder together.
+
+        Args:
+            settings: Its settings.
+            agent: Makes its agent, which is started later.
+            open_log: Opens the log of a session.
+        """
         self.settings = settings
+        self.open_log: OpenLog = open_log
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(
             settings.record_folder, program=settings.command[0]
@@ -173,27 +181,26 @@ class Holder:
         """Take over a dead holder's session: end what was open, and have the agent resume it."""
         try:
             session = HeldSession.open(self, session_id, lock=self._lock)
-        except (StoreError, sqlite3.Error) as error:
+        except StoreError as error:
             self._initialize_failed = self._no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
         incident = self.record.incident()
         crash = refusals.agent_lost("Send the prompt again.", incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-        session.hub.note(now_ms(), Kind.HOLDER_DIED, **lost)
+        session.note(Kind.HOLDER_DIED, **lost)
         self.reports.add("holder", crash["data"]["agent_error"], session_id)
-        session.hub.lost_agent(lambda _: crash, now_ms())
+        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
         self._add(session)
         session.suppressed = True
         try:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
             session.failed = failed.error
-            session.hub.note(now_ms(), Kind.SESSION_NOT_RESTORED, **_why(failed.error))
+            session.note(Kind.SESSION_NOT_RESTORED, **_why(failed.error))
         else:
-            session.hub.note(now_ms(), Kind.SESSION_RESTORED, history=history)
+            session.note(Kind.SESSION_RESTORED, history=history)
         session.suppressed = False
-        session.grew()
 
     # Fronts.
 
@@ -233,15 +240,15 @@ class Holder:
             params: Its params.
             origin: The session that it forks, if any.
         """
-        self._is_taken()
+        self._rename_spare()
         request_id = frame.message.request_id or b"null"
-        known = self._openings.again(link, link.viewer, request_id, self.sessions)
-        if known is None and origin is not None:
+        outcome = self._openings.again(link, link.viewer, request_id, self.sessions)
+        if outcome is None and origin is not None:
             self._fork(link, frame, params, origin)
-        elif known is None:
-            self._ask(link, frame, params)
-        elif known != UNDER_WAY:
-            session = self.sessions[known]
+        elif outcome is None:
+            self._request(link, frame, params)
+        elif outcome != UNDER_WAY:
+            session = self.sessions[outcome]
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
 
     def _fork(
@@ -261,9 +268,9 @@ class Holder:
             for key, value in origin.recall("params").items()
             if key in {"cwd", "mcpServers"}
         }
-        self._ask(link, frame, inherited | own)
+        self._request(link, frame, inherited | own)
 
-    def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
+    def _request(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         request_id = frame.message.request_id or b"null"
         if self._status is not None:
             link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
@@ -272,18 +279,18 @@ class Holder:
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
-    def _is_taken(self) -> None:
+    def _rename_spare(self) -> None:
         """Rename the socket: this holder is no longer a spare."""
         name = os.path.basename(self.socket_path)
         if name.startswith("spare-"):
-            taken = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
+            path = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
             with contextlib.suppress(FileNotFoundError):  # it is made again
-                os.rename(self.socket_path, taken)
-            self.socket_path = taken
+                os.rename(self.socket_path, path)
+            self.socket_path = path
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
         """Ask the agent for something that belongs to no session, such as a login."""
-        self._ask(link, frame, {})
+        self._request(link, frame, {})
 
     # The agent.
 
@@ -338,7 +345,7 @@ class Holder:
     def _of_no_session(self, frame: Frame) -> None:
         message = frame.message
         if message.method is None:
-            if not self.conversation.takes(frame):
+            if not self.conversation.resolve(frame):
                 self._opened(frame)
         elif self._openings.are_waiting and message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
@@ -351,16 +358,16 @@ class Holder:
 
     def _opened(self, frame: Frame) -> None:
         """Take in the answer to a viewer's request that belongs to no session."""
-        asked = self._openings.take(number_of(frame.message.request_id))
-        if asked is None:
+        opening = self._openings.pop(number_of(frame.message.request_id))
+        if opening is None:
             return
-        self._answer_opening(asked, frame)
+        self._answer_opening(opening, frame)
         if not self._openings.are_waiting:
             self._early.clear()
 
-    def _answer_opening(self, asked: Opening, frame: Frame) -> None:
+    def _answer_opening(self, opening: Opening, frame: Frame) -> None:
         """Answer a viewer's request of no session; it may have opened one."""
-        link, request_id, params = asked.link, asked.request_id, asked.params
+        link, request_id, params = opening.link, opening.request_id, opening.params
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
         if not isinstance(session_id, str) or not session_id or not params:
@@ -369,11 +376,11 @@ class Holder:
         try:
             session = HeldSession.made(self, session_id)
             session.remember(params, object_of(result), self.settings.client)
-        except (StoreError, sqlite3.Error) as error:
+        except StoreError as error:
             link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self._add(session)
-        self._openings.opened(asked, session.id)
+        self._openings.opened(opening, session.id)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)
@@ -423,14 +430,11 @@ class Holder:
         self.conversation.lost(error)
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-            session.hub.lost_agent(lambda _: error, now_ms())
-            session.hub.note(
-                now_ms(), Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left
-            )
+            session.carry_out(session.hub.lost_agent(lambda _: error, now_ms()))
             session.failed = error  # what comes now reaches nobody
-            session.grew()
-        for asked in self._openings.take_all():
-            asked.link.send(jsonrpc.error(asked.request_id, error))
+            session.note(Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left)
+        for opening in self._openings.pop_all():
+            opening.link.send(jsonrpc.error(opening.request_id, error))
         self._initialize_failed = self._initialize_failed or error
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)
@@ -438,9 +442,9 @@ class Holder:
     def _no_log(self, error: Exception) -> dict[str, Any]:
         """Return the error object for a session whose log cannot be written."""
         sys.stderr.write(f"lastword: {error}\n")
-        told = refusals.no_log()
-        self.reports.add("request", told["data"]["agent_error"])
-        return told
+        error_object = refusals.no_log()
+        self.reports.add("request", error_object["data"]["agent_error"])
+        return error_object
 
     def stop(self) -> None:
         """Stop, and end the agent."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -19,18 +18,16 @@ from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import BY_WORD
-from lastword.gateway.holder.recording import RecordedLog
 from lastword.gateway.log.entries import LogKind
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from lastword.gateway.holder.recording import HolderRecord
-    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
-    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.viewing.reader import Pulled
 
 MAX_GONE = 1024
@@ -40,6 +37,24 @@ AGAIN = "attached again"
 """Why an attachment ends whose viewer attaches once more over the same link: it was never gone."""
 
 
+class MeasuredSession(Protocol):
+    """What is measured of a session."""
+
+    @property
+    def hub(self) -> Hub:
+        """Its hub."""
+        ...
+
+    @property
+    def log(self) -> Log:
+        """Its log."""
+        ...
+
+    def bytes_after(self, seq: int) -> float:
+        """Return the approximate size of the entries after one."""
+        ...
+
+
 class HolderQuality:
     """The counts of one holder."""
 
@@ -47,11 +62,11 @@ class HolderQuality:
         self.id: str = secrets.token_hex(8)
         self.counts: Counts = Counts()
 
-    def committed(self, size_bytes: int, entries: Sequence[LogEntry], seconds: float) -> None:
-        """Count the entries of one read, which have been committed."""
-        self.counts.add(table.ENTRIES, len(entries))
-        self.counts.add(table.WRITTEN, size_bytes)
-        self.counts.observe(table.COMMIT, seconds)
+    def committed(self, commit: Committed) -> None:
+        """Count the entries of one commit."""
+        self.counts.add(table.ENTRIES, len(commit.entries))
+        self.counts.add(table.WRITTEN, commit.size_bytes)
+        self.counts.observe(table.COMMIT, commit.seconds)
 
     def pulled(self, pulled: Pulled, live_from: int) -> None:
         """Count what a viewer is sent; up to `live_from` it is the past."""
@@ -65,7 +80,7 @@ class HolderQuality:
             if past > 0:
                 add(table.REPLAYED, min(past, len(pulled.entries)))
 
-    def report(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
+    def report(self, sessions: Iterable[MeasuredSession]) -> dict[str, Any]:
         """Return the report for a front."""
         gauges: dict[str, float] = {}
         for session in sessions:
@@ -87,7 +102,7 @@ class HolderQuality:
             os.rename(f"{path}.new", path)
 
 
-def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
+def gauges_of(session: MeasuredSession) -> Iterator[tuple[str, float]]:
     """Return the gauges of one session."""
     hub, log = session.hub, session.log
     running = "running" if hub.turn_of is not None else "idle"
@@ -101,29 +116,20 @@ def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
             yield table.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
 
 
-class CountedLog(RecordedLog):
-    """A log on disk that counts commits and measures their duration."""
+class LogCounts:
+    """The counts of one session's log, which it observes."""
 
-    def __init__(
-        self, disk: SqliteLog, agents_id: str, record: HolderRecord, quality: HolderQuality
-    ) -> None:
-        super().__init__(disk, agents_id, record)
+    def __init__(self, quality: HolderQuality) -> None:
         self._quality = quality
         self._gone: OrderedDict[str, str] = OrderedDict()
         """The codes that viewers left with."""
 
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
-        if not entries:
-            return self.head
-        before, began = self.written_bytes, time.perf_counter()
-        head = super().append(entries)
-        seconds = time.perf_counter() - began
-        self._quality.committed(self.written_bytes - before, entries, seconds)
-        for entry in entries:
+    def committed(self, commit: Committed) -> None:
+        """Count a commit, and what its entries report."""
+        self._quality.committed(commit)
+        for entry in commit.entries:
             if entry.kind is not LogKind.OUT:
                 self._count(entry)
-        return head
 
     def _count(self, entry: LogEntry) -> None:
         about, add = entry.about, self._quality.counts.add

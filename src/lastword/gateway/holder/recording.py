@@ -19,7 +19,6 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
-from lastword.gateway.log.session_log import LastingLog
 from lastword.otel.enabled import is_requested
 from lastword.posix.identity import run_id
 from lastword.record.bounds import HourlyBounds
@@ -31,7 +30,6 @@ from lastword.record.run import this_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.log.sqlite import SqliteLog
     from lastword.record.run import Row
     from lastword.record.sink import Sink
 
@@ -46,9 +44,9 @@ class HolderRecord:
         self._folder = folder
         self._program = program
         self._incidents = 0
-        wanted = bool(folder) or is_requested(os.environ)
+        is_wanted = bool(folder) or is_requested(os.environ)
         self._sink: Sink | None = None
-        self._recorder = Recorder(self.shared, HourlyBounds()) if wanted else None
+        self._recorder = Recorder(self.shared, HourlyBounds()) if is_wanted else None
 
     @property
     def store(self) -> str | None:
@@ -76,7 +74,7 @@ class HolderRecord:
 
     def holds(self, agents_id: str, name: str) -> None:
         """Note a session, by the gateway's name and the agent's id for it."""
-        self._take(
+        self._add(
             Entry(
                 kind=Kind.SESSION_HELD,
                 at_seconds=time.monotonic(),
@@ -93,13 +91,13 @@ class HolderRecord:
             if entry.kind is LogKind.IN and entry.about.method == acp.PROMPT:
                 self._recorder.keep()
             elif entry.kind is LogKind.LIFE or entry.kind is LogKind.TOLD:
-                told = recorded(entry, agents_id, time.monotonic())
-                if told is not None:
-                    self._take(told)
+                event = recorded(entry, agents_id, time.monotonic())
+                if event is not None:
+                    self._add(event)
 
-    def _take(self, entry: Entry) -> None:
+    def _add(self, entry: Entry) -> None:
         if self._recorder is not None:
-            self._recorder.record(_known(entry))
+            self._recorder.record(_without_unknown(entry))
 
     def flush(self) -> None:
         """Send what is pending, without waiting."""
@@ -129,22 +127,7 @@ class _SharedSink:
         """Do nothing: others may send more."""
 
 
-class RecordedLog(LastingLog):
-    """A log on disk whose commits are recorded."""
-
-    def __init__(self, disk: SqliteLog, agents_id: str, record: HolderRecord) -> None:
-        super().__init__(disk)
-        self._agents_id = agents_id
-        self._record = record
-
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
-        head = super().append(entries)
-        self._record.committed(self._agents_id, entries)
-        return head
-
-
-def _known(entry: Entry) -> Entry:
+def _without_unknown(entry: Entry) -> Entry:
     """Return the entry without unknown facts."""
     facts = {name: value for name, value in entry.facts.items() if value not in {None, ""}}
     return msgspec.structs.replace(entry, facts=facts)

@@ -11,27 +11,26 @@ import math
 import os
 import re
 import secrets
-import sqlite3
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
-from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
-from lastword.gateway.api.views import KnownOfSession, view_of
-from lastword.gateway.holder.hub import Hub, Retell, ToAgent
+from lastword.gateway.api.views import SessionDetails, view_of
+from lastword.gateway.holder.effects import Effects, Retell, ToAgent
+from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.own_requests import RequestFailedError
-from lastword.gateway.holder.quality import CountedLog
+from lastword.gateway.holder.quality import LogCounts
+from lastword.gateway.log import files
 from lastword.gateway.log.owner import LogLock, LogOwnedError
-from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
-from lastword.gateway.viewing.compact import joined
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
 from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 
@@ -40,12 +39,18 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.holder.connection import AttachedSession
-    from lastword.gateway.holder.hub import HubEffect
-    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.attached_viewer import AttachedViewer
+    from lastword.gateway.holder.effects import HubEffect, Message
+    from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.log.entries import Gap
+    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.log.entries import Cursor, Gap
+    from lastword.gateway.log.owner import LogOwner
+    from lastword.gateway.log.store import Committed, Log, OpenLog
+    from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment, Viewer
+    from lastword.gateway.viewing.reader import Reset
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
@@ -54,20 +59,81 @@ _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
 
+class SessionHolder(Protocol):
+    """What a session needs of its holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """The holder's settings."""
+        ...
+
+    @property
+    def open_log(self) -> OpenLog:
+        """Opens the log at a path."""
+        ...
+
+    @property
+    def owner(self) -> LogOwner:
+        """The process as the owner of its logs."""
+        ...
+
+    @property
+    def agent(self) -> HeldAgent:
+        """The agent."""
+        ...
+
+    @property
+    def conversation(self) -> OwnRequests:
+        """The holder's own requests to the agent."""
+        ...
+
+    @property
+    def initialized(self) -> dict[str, Any]:
+        """The agent's answer to `initialize`."""
+        ...
+
+    @property
+    def record(self) -> HolderRecord:
+        """The record of events."""
+        ...
+
+    @property
+    def quality(self) -> HolderQuality:
+        """The counts."""
+        ...
+
+    @property
+    def can_close(self) -> bool:
+        """Whether the agent can close a session on request."""
+        ...
+
+    def close_session(self, session: HeldSession, word: str) -> None:
+        """End a session."""
+        ...
+
+    def stir(self) -> None:
+        """Note that something has happened, which may have begun or ended a timeout."""
+        ...
+
+
 class HeldSession:
     """One session."""
 
     opened: ClassVar[list[HeldSession]] = []
     """All that this process has opened, whose files are closed at its end."""
 
-    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog, lock: LogLock) -> None:
+    def __init__(self, holder: SessionHolder, session_id: str, log: Log, lock: LogLock) -> None:
         self.id = session_id
         self._lock = lock
-        self.agents_id: str = disk.remembered("agents_id") or session_id
+        self.agents_id: str = log.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.quality: HolderQuality = holder.quality
-        self.log: CountedLog = CountedLog(disk, self.agents_id, holder.record, self.quality)
-        self.disk = disk
+        self.log: Log = log
+        record, agents_id = holder.record, self.agents_id
+        log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
+        log.observers.append(LogCounts(self.quality).committed)
+        log.observers.append(self._committed)
+        self._effects = Effects(log, self._send)
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
@@ -83,7 +149,7 @@ class HeldSession:
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
         )
-        self._attached: set[AttachedSession] = set()
+        self._attached: set[AttachedViewer] = set()
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
         self._watching: set[asyncio.Event] = set()
@@ -103,7 +169,7 @@ class HeldSession:
         HeldSession.opened.append(self)
 
     @classmethod
-    def made(cls, holder: Holder, agents_id: str) -> HeldSession:
+    def made(cls, holder: SessionHolder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
         An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
@@ -122,7 +188,7 @@ class HeldSession:
             name = f"{stem}-{secrets.token_hex(4)}"
 
     @classmethod
-    def locked(cls, holder: Holder, session_id: str) -> LogLock:
+    def locked(cls, holder: SessionHolder, session_id: str) -> LogLock:
         """Return the lock of a session's log.
 
         Raises:
@@ -133,13 +199,18 @@ class HeldSession:
         return LogLock(cls.path(holder, session_id), holder.owner)
 
     @staticmethod
-    def path(holder: Holder, session_id: str) -> str:
+    def path(holder: SessionHolder, session_id: str) -> str:
         """Where a session's log is."""
-        return os.path.join(holder.settings.log_folder, f"{wire.name_of(session_id)}.db")
+        return files.path_in(holder.settings.log_folder, wire.name_of(session_id))
 
     @classmethod
     def open(
-        cls, holder: Holder, session_id: str, agents_id: str = "", *, lock: LogLock | None = None
+        cls,
+        holder: SessionHolder,
+        session_id: str,
+        agents_id: str = "",
+        *,
+        lock: LogLock | None = None,
     ) -> HeldSession:
         """Open a session's log, creating it if needed; `lock` is its lock, if that was taken.
 
@@ -148,29 +219,27 @@ class HeldSession:
         """
         lock = lock or cls.locked(holder, session_id)
         try:
-            disk = SqliteLog(cls.path(holder, session_id))
-        except StoreError:
+            log = holder.open_log(cls.path(holder, session_id))
+        except LogUnavailableError:
             lock.release()
             raise
-        disk.remember("id", session_id)
-        disk.remember("ended", "")
+        log.remember("id", session_id)
+        log.remember("ended", "")
         if agents_id:
-            disk.remember("agents_id", agents_id)
-        session = cls(holder, session_id, disk, lock)
-        if disk.set_aside:
-            session.hub.note(_now_ms(), Kind.LOG_RESET, reason="damaged", first=disk.head + 1)
-        elif disk.reason not in {"", "new"}:
-            session.hub.note(_now_ms(), Kind.LOG_RESET, reason=disk.reason, first=disk.head + 1)
+            log.remember("agents_id", agents_id)
+        session = cls(holder, session_id, log, lock)
+        if log.reason not in {"", "new"}:
+            session.note(Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
         return session
 
     def remember(
         self, params: dict[str, Any], result: dict[str, Any], client: dict[str, Any]
     ) -> None:
         """Store what a later holder needs to resume the session, and a viewer to load it."""
-        known = {key: value for key, value in result.items() if key != "sessionId"}
-        kept = {"params": params, "result": known, "client": client, "agent": self.agent}
-        for name, value in kept.items():
-            self.disk.remember(name, jsonrpc.dumps(value).decode())
+        settled = {key: value for key, value in result.items() if key != "sessionId"}
+        facts = {"params": params, "result": settled, "client": client, "agent": self.agent}
+        for name, value in facts.items():
+            self.log.remember(name, jsonrpc.dumps(value).decode())
 
     @property
     def agent(self) -> dict[str, Any]:
@@ -181,14 +250,14 @@ class HeldSession:
 
     def recall(self, name: str) -> dict[str, Any]:
         """Return what was stored."""
-        return object_of(jsonrpc.loads(self.disk.remembered(name).encode()))
+        return object_of(jsonrpc.loads(self.log.remembered(name).encode()))
 
     def loaded(self) -> dict[str, Any]:
         """Return the result of loading it: that of opening it, with the current mode."""
         result = self.recall("result")
-        for kept in self.log.pins_of("state:"):
+        for pinned in self.log.pins_of("state:"):
             update = object_of(
-                object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params")).get("update")
+                object_of(object_of(jsonrpc.loads(pinned.entry.frame)).get("params")).get("update")
             )
             modes = object_of(result.get("modes"))
             if update.get("sessionUpdate") == acp.MODE_UPDATE and modes:
@@ -205,21 +274,21 @@ class HeldSession:
         """
         params = self.recall("params")
         names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
-        wanted = {"sessionId": self.agents_id} | {
+        resumed = {"sessionId": self.agents_id} | {
             key: params[key] for key in names if key in params
         }
         root = self._holder.settings.root
         try:  # its folders may have been moved since, or the gateway has another root
-            wanted = paths.resolved_params(wanted, root) if root else wanted
+            resumed = paths.resolved_params(resumed, root) if root else resumed
         except paths.OutsideRootError as error:
             raise RequestFailedError(refusals.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
         if dialect.always_resumes or isinstance(can.get("resume"), dict):
-            await self._holder.conversation.request(acp.RESUME, wanted)
+            await self._holder.conversation.request(acp.RESUME, resumed)
         else:
-            await self._holder.conversation.request(acp.LOAD, wanted)
+            await self._holder.conversation.request(acp.LOAD, resumed)
             if self.log.pins_of("in") and not self._has_replayed:
                 return "none"  # it has opened another session under this name
         return "full"
@@ -229,33 +298,51 @@ class HeldSession:
     def from_agent(self, frames: list[Frame]) -> None:
         """Take in the agent's output for this session from one read."""
         if self.suppressed:
-            self._has_replayed |= any(_is_said(frame) for frame in frames)
+            self._has_replayed |= any(_is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
         self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
         if self.hub.is_closed:
             self._holder.close_session(self, "closed")
 
     def carry_out(self, effects: list[HubEffect]) -> None:
-        """Carry out the hub's effects, which have been committed."""
-        for effect in effects:
-            if isinstance(effect, ToAgent):
-                self._holder.agent.send(self._towards_agent(effect.line))
-                continue
-            attached = next(
-                (each for each in self._attached if each.attachment is effect.attachment), None
-            )
-            if attached is None:
-                continue
-            if isinstance(effect, Retell):
-                attached.send(*self.renderer.again(effect.end, effect.attachment))
-            else:
-                attached.send(effect.line)
+        """Commit what the hub commits, and send each message once that is done."""
+        self._effects.carry_out(effects)
         self.grew()
+
+    def note(self, kind: Kind, /, *, viewer: str = "", **facts: Any) -> None:
+        """Log an event that no frame reports."""
+        self.carry_out(self.hub.note(_now_ms(), kind, viewer=viewer, **facts))
+
+    def _committed(self, _: Committed) -> None:
+        """Send what has waited for a commit, if the log commits later than it is written."""
+        if not self._effects.is_writing:
+            self._effects.send_waiting()
+            self.grew()
+
+    async def committed(self, seq: int) -> None:
+        """Wait until an entry has been committed."""
+        with self.watched() as grown:
+            while self.log.head < seq and not self.is_over:
+                await grown.wait()
+                grown.clear()
+
+    def _send(self, message: Message) -> None:
+        if isinstance(message, ToAgent):
+            self._holder.agent.send(self._towards_agent(message.line))
+            return
+        attachment = message.attachment
+        attached = next((each for each in self._attached if each.attachment is attachment), None)
+        if attached is None:
+            return
+        if isinstance(message, Retell):
+            attached.send(*self.renderer.again(message.end, attachment))
+        else:
+            attached.send(message.line)
 
     def _towards_agent(self, line: bytes) -> bytes:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
-    def receive(self, attached: AttachedSession, frame: Frame) -> None:
+    def receive(self, attached: AttachedViewer, frame: Frame) -> None:
         """Take in a viewer's frame."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
@@ -279,7 +366,8 @@ class HeldSession:
             return
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
-            self.hub.note(_now_ms(), Kind.LOG_RESET, reason="disk", epoch=self._epoch)
+            reset = {"reason": "disk", "epoch": self._epoch}
+            self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
         if self.log.head - self._trimmed_at >= TRIM_EVERY:
             self._trimmed_at = self.log.head
             self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
@@ -313,10 +401,11 @@ class HeldSession:
             self.carry_out(self.hub.close(at_ms))
         for attached in self._attached:  # they leave once they have it all, too late for the log
             self._detach(attached, code=4410, cause=SESSION_ENDED)
-        self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word)
-        with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
-            self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
-        self.disk.finish()
+        self._effects.carry_out(self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word))
+        # A full disk cannot store it: readers then go by the state of the file.
+        with contextlib.suppress(LogUnavailableError):
+            self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
+        self.log.finish()
         self.is_over = True
         for attached in self._attached:
             attached.finish(4410, SESSION_ENDED)
@@ -354,14 +443,13 @@ class HeldSession:
 
     def _look_at_lag(self) -> None:
         attached = [each.attachment for each in self._attached]
-        for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
-            behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
-            self.hub.note(_now_ms(), said.kind, viewer=said.viewer, **behind)
-            if said.entries:
-                self._tell_lag(said.viewer, said.entries)
-            self.grew()
+        for report in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
+            behind = {"entries": report.entries, "bytes": report.bytes} if report.entries else {}
+            self.note(report.kind, viewer=report.viewer, **behind)
+            if report.entries:
+                self._report_lag(report.viewer, report.entries)
 
-    def _tell_lag(self, viewer_id: str, behind: int) -> None:
+    def _report_lag(self, viewer_id: str, behind: int) -> None:
         """Tell a viewer now: in the log, it would reach this only after all it has not read."""
         for attached in self._attached:
             if attached.attachment.viewer.id == viewer_id:
@@ -371,23 +459,36 @@ class HeldSession:
         """Return the approximate size of the entries after one."""
         return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
 
-    def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
+    def report_gap(self, attachment: Attachment, gap: Gap) -> None:
         """Note that a viewer learns about missing entries."""
         if self.is_over:
             return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
-        self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts)
-        self.grew()
+        self.carry_out(self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts))
 
     # Who is there.
 
-    def add(self, attached: AttachedSession) -> None:
+    def attach(
+        self, viewer: Viewer, cursor: Cursor | None, *, replay: bool = True, compact: bool = False
+    ) -> tuple[Attachment, Reset | None]:
+        """Attach a viewer, which is added once it is ready to pull.
+
+        Raises:
+            CursorError: Its cursor is not valid in this log.
+        """
+        attachment, reset, effects = self.hub.attach(
+            viewer, cursor, _now_ms(), replay=replay, compact=compact
+        )
+        self._effects.carry_out(effects)
+        return attachment, reset
+
+    def add(self, attached: AttachedViewer) -> None:
         """Add a viewer that pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
         self.grew()  # by the entry that says so, which the others are else behind by
 
-    def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
+    def remove(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
         """Remove a viewer."""
         if attached in self._attached:
             self._attached.discard(attached)
@@ -397,8 +498,11 @@ class HeldSession:
                 self._detach(attached, code=code, cause=cause)
                 self.grew()
 
-    def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
-        self.hub.detach(attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause)
+    def _detach(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
+        effects = self.hub.detach(
+            attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
+        )
+        self._effects.carry_out(effects)
 
     def has_room(self, viewer: Viewer) -> bool:
         """Return whether one more viewer may come; an observer leaves for a controller."""
@@ -408,7 +512,7 @@ class HeldSession:
         if not viewer.controls or not observers:
             return False
         self.remove(observers[0], code=4429, cause="too_many_viewers")
-        observers[0].link.shut(4429, "too_many_viewers")
+        observers[0].shut(4429, "too_many_viewers")
         return True
 
     def supersede(self, viewer_id: str) -> None:
@@ -416,7 +520,7 @@ class HeldSession:
         for attached in list(self._attached):
             if attached.attachment.viewer.id == viewer_id:
                 self.remove(attached, code=4409, cause="superseded")
-                attached.link.shut(4409, "superseded")
+                attached.shut(4409, "superseded")
 
     def close(self) -> None:
         """Close the file."""
@@ -444,7 +548,7 @@ class HeldSession:
         cwd = self.recall("params").get("cwd")
         return view_of(
             self.log,
-            KnownOfSession(
+            SessionDetails(
                 id=self.id,
                 agent=self.agent,
                 cwd=cwd if isinstance(cwd, str) else None,
@@ -454,36 +558,13 @@ class HeldSession:
         )
 
 
-async def pump(attached: AttachedSession) -> None:
-    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
-    attachment = attached.attachment
-    while True:
-        pulled = attachment.reader.pull()
-        if pulled.is_empty:
-            await attached.answer_if_due()
-            if attached.has_finished():
-                return
-            await attached.wait()
-            continue
-        attached.session.quality.pulled(pulled, attachment.live_from)
-        if pulled.gap is not None:
-            attached.session.tells_gap(attachment, pulled.gap)
-        if attachment.compact:
-            pulled = joined(pulled, attachment.live_from)
-        attached.tell(pulled)
-        await attached.answer_if_due()
-        await attached.drain()
-        # A log of megabytes must not keep the others from theirs.
-        await asyncio.sleep(0)
+_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 
 
-_SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
-
-
-def _is_said(frame: Frame) -> bool:
+def _is_conversation(frame: Frame) -> bool:
     """Return whether it is part of the conversation."""
     update = frame.message.update
-    return update is not None and update.session_update in _SAID
+    return update is not None and update.session_update in _CONVERSATION
 
 
 def _now_ms() -> int:

@@ -81,20 +81,20 @@ def read_whole(
     It ends with the batch in which the next stride ends, so that viewers which lag by different
     amounts come to read the same.
     """
-    found: list[Numbered] = []
+    entries_read: list[Numbered] = []
     size = 0
     for batch in batches:
         entries, more = batch.after(after)
         size += more
-        if size <= max_bytes and len(found) + len(entries) <= max_entries:
-            found += entries
-            if found[-1].seq // STRIDE > (found[0].seq - 1) // STRIDE:
+        if size <= max_bytes and len(entries_read) + len(entries) <= max_entries:
+            entries_read += entries
+            if entries_read[-1].seq // STRIDE > (entries_read[0].seq - 1) // STRIDE:
                 break
-        elif found:
+        elif entries_read:
             break
         else:
             return _part(entries, max_entries, max_bytes)
-    return found
+    return entries_read
 
 
 def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:

@@ -70,12 +70,15 @@ class LogEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
         at_ms: its time, in milliseconds since 1970 UTC.
         frame: the bytes of the frame as it came, without its line end; empty for `life`.
         about: what is known beside the frame.
+        is_text: of `out`: it is a piece of the agent's text or thoughts, as most are. It is
+            classified where the agent's line is decoded; entries of older versions are not.
     """
 
     kind: LogKind
     at_ms: int
     frame: bytes = b""
     about: About = NOTHING
+    is_text: bool = False
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ import time
 import msgspec
 
 from lastword.errors import StoreError
+from lastword.gateway.log.files import lock_path
 from lastword.gateway.run_folder import lock_exclusively
 
 LOOKS = 10
@@ -54,7 +55,7 @@ class LogLock:
             LogOwnedError: Another process has locked it.
             StoreError: The lock file cannot be written.
         """
-        self.path: str = _path(log_path)
+        self.path: str = lock_path(log_path)
         try:
             self._number = self._locked_from(log_path)
         except OSError as error:
@@ -106,7 +107,7 @@ class LogLock:
 def owner_of(log_path: str) -> LogOwner | None:
     """Return who writes a log; `None` if nobody does."""
     try:
-        with open(_path(log_path), "rb") as file:
+        with open(lock_path(log_path), "rb") as file:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 return None
@@ -115,10 +116,6 @@ def owner_of(log_path: str) -> LogOwner | None:
         return None
     except msgspec.MsgspecError:  # it has locked it just now
         return LogOwner()
-
-
-def _path(log_path: str) -> str:
-    return f"{os.path.splitext(log_path)[0]}.lock"
 
 
 def _is_same(number: int, path: str) -> bool:

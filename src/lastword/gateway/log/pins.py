@@ -28,10 +28,10 @@ back: it must be known by then that the agent has had it."""
 class Pins:
     """The pinned entries of one log, by what they represent."""
 
-    def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
+    def __init__(self, pinned: Iterable[tuple[str, Numbered]] = ()) -> None:
         self._kinds: defaultdict[str, dict[str, Numbered]] = defaultdict(dict)
         """The keys of each kind, which is what stands before their colon; the newest last."""
-        for key, value in kept:
+        for key, value in pinned:
             self._of_kind(key)[key] = value
 
     def _of_kind(self, key: str) -> dict[str, Numbered]:
@@ -43,7 +43,7 @@ class Pins:
         """Take in entries numbered from `first`, each as `note` does."""
         changes: list[tuple[str, Numbered | None]] = []
         for seq, entry in enumerate(entries, first):
-            if not _is_bulk(entry):
+            if not entry.is_text:
                 changes += self.note(seq, entry)
         return changes
 
@@ -69,7 +69,7 @@ class Pins:
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
     ) -> None:
-        if _is_bulk(entry):
+        if entry.is_text:
             return
         frame = jsonrpc.decode(entry.frame)
         update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
@@ -91,14 +91,14 @@ class Pins:
     def _let_go_of(
         self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
     ) -> None:
-        kept = self._of_kind(prefix)
-        while len(kept) > limit:
-            self._drop(next(iter(kept)), changes)
+        pinned = self._of_kind(prefix)
+        while len(pinned) > limit:
+            self._drop(next(iter(pinned)), changes)
 
     def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
-        kept = self._of_kind(key)
-        kept.pop(key, None)
-        kept[key] = value
+        pinned = self._of_kind(key)
+        pinned.pop(key, None)
+        pinned[key] = value
         changes.append((key, value))
 
     def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -107,22 +107,14 @@ class Pins:
 
     def between(self, after: int, last: int) -> list[Numbered]:
         """Return the pinned entries of a range, in order, each once."""
-        found = {
-            kept.seq: kept
+        by_seq = {
+            each.seq: each
             for kind in self._kinds.values()
-            for kept in kind.values()
-            if after < kept.seq <= last
+            for each in kind.values()
+            if after < each.seq <= last
         }
-        return [found[seq] for seq in sorted(found)]
+        return [by_seq[seq] for seq in sorted(by_seq)]
 
     def of(self, prefix: str) -> list[Numbered]:
         """Return the pinned entries of one kind of key, in order."""
-        return sorted(self._of_kind(prefix).values(), key=lambda kept: kept.seq)
-
-
-def _is_bulk(entry: LogEntry) -> bool:
-    """Return whether a frame is bulk output, which is not state, without decoding it."""
-    frame = entry.frame
-    return entry.kind is LogKind.OUT and (
-        b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame
-    )
+        return sorted(self._of_kind(prefix).values(), key=lambda each: each.seq)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
-from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, MemoryLog
+from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.store import (
+    BATCH_BYTES,
+    BATCH_ENTRIES,
+    LogUnavailableError,
+    MemoryLog,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.log.entries import LogEntry, Numbered
-    from lastword.gateway.log.sqlite import SqliteLog
+    from lastword.gateway.log.pins import Pins
+    from lastword.gateway.log.store import Log, Observer
 
 
 class LastingLog:
@@ -21,18 +27,22 @@ class LastingLog:
     not mistake another entry for one it knew.
     """
 
-    def __init__(self, disk: SqliteLog) -> None:
+    def __init__(self, disk: Log) -> None:
         self._disk = disk
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
         """What is in the file was let go of, which a full disk cannot record."""
         self.failed: str = ""
         """Why it goes on in memory; empty while it does not."""
+        self.observers: list[Observer] = disk.observers
+        self.reason: str = disk.reason
 
-    def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:
+    def _leave_disk(self, error: LogUnavailableError) -> MemoryLog:
         """Continue in memory, with all pinned entries."""
         self.failed = str(error)
-        self._memory = MemoryLog(first=self._disk.head + 1, pins=self._disk.pins)
+        self._memory = MemoryLog(
+            first=self._disk.head + 1, pins=self._disk.pins, observers=self.observers
+        )
         return self._memory
 
     @property
@@ -62,7 +72,7 @@ class LastingLog:
     @property
     def written_bytes(self) -> int:
         """What its entries since it was opened count for in a bound, about."""
-        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        in_memory = 0 if self._memory is None else self._memory.written_bytes
         return self._disk.written_bytes + in_memory
 
     @property
@@ -75,7 +85,7 @@ class LastingLog:
         if self._memory is None:
             try:
                 return self._disk.append(entries)
-            except sqlite3.Error as error:
+            except LogUnavailableError as error:
                 return self._leave_disk(error).append(entries)
         return self._memory.append(entries)
 
@@ -86,14 +96,14 @@ class LastingLog:
         bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
         if after < self._disk.head and not self._has_left_disk:
             try:
-                found = self._disk.read(after, **bounds)
-            except sqlite3.Error as error:
+                entries = self._disk.read(after, **bounds)
+            except LogUnavailableError as error:
                 if self._memory is None:
                     self._leave_disk(error)
                 self._has_left_disk = True
             else:
-                if found:
-                    return found
+                if entries:
+                    return entries
         return self._memory.read(after, **bounds) if self._memory is not None else []
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
@@ -101,7 +111,7 @@ class LastingLog:
         if self._memory is None:
             try:
                 return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
-            except sqlite3.Error:
+            except LogUnavailableError:
                 return 0  # a full disk cannot even forget; `append` will say so
         gone = 0
         on_disk = 0 if self._has_left_disk else self._disk.size_bytes
@@ -119,6 +129,32 @@ class LastingLog:
         """The pinned entries of one kind."""
         return self._disk.pins_of(prefix) if self._memory is None else self._memory.pins_of(prefix)
 
+    @property
+    def pins(self) -> Pins:
+        """The pinned entries."""
+        return self._disk.pins if self._memory is None else self._memory.pins
+
+    def remember(self, name: str, value: str) -> None:
+        """Store a fact about the session on disk, where a later process looks for it."""
+        self._disk.remember(name, value)
+
+    def remembered(self, name: str) -> str:
+        """Return a stored fact; empty if there is none."""
+        return self._disk.remembered(name)
+
+    def finish(self) -> None:
+        """Write nothing more: another process may write the file."""
+        self._disk.finish()
+
     def close(self) -> None:
         """Close the file."""
         self._disk.close()
+
+
+def session_log(path: str) -> LastingLog:
+    """Open the log of a session on disk, creating it if needed.
+
+    Raises:
+        LogUnavailableError: It cannot be used or replaced.
+    """
+    return LastingLog(SqliteLog(path))

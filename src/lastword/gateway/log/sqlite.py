@@ -22,15 +22,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.errors import StoreError
+from lastword.gateway.log import files
 from lastword.gateway.log.batches import Batch, Tail, read_whole
 from lastword.gateway.log.entries import LogEntry, Numbered
 from lastword.gateway.log.pins import Pins
-from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, new_epoch
+from lastword.gateway.log.store import (
+    BATCH_BYTES,
+    BATCH_ENTRIES,
+    Committed,
+    LogUnavailableError,
+    new_epoch,
+)
 from lastword.record.store import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from lastword.gateway.log.store import Observer
 
 FORMAT = 1
 CHECKPOINT_BYTES = 1024 * 1024
@@ -72,25 +80,29 @@ class SqliteLog:
         """Open a log, creating it if needed. A broken file is set aside, not deleted.
 
         Raises:
-            StoreError: It cannot be used or replaced.
+            LogUnavailableError: It cannot be used or replaced.
         """
         self.path = path
         self.set_aside: str = ""
         """Where a broken file was put."""
+        self.reason: str = ""
+        """Why it has a new epoch; empty if it goes on under the one it had."""
+        self.observers: list[Observer] = []
         self._is_finished = False
         try:
             self._open()
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
             if not _is_damage(error):
-                raise StoreError(f"{path} cannot be used ({error})") from error
-            self.set_aside = _set_aside(path)
+                raise LogUnavailableError(f"{path} cannot be used ({error})") from error
+            self.set_aside = files.set_aside(path)
             try:
                 self._open()
             except sqlite3.Error as still:
-                raise StoreError(f"{path} cannot be used ({still})") from still
+                raise LogUnavailableError(f"{path} cannot be used ({still})") from still
+            self.reason = "damaged"
         except OSError as error:
             reason = (error.strerror or "failed").lower()
-            raise StoreError(f"{path} cannot be written ({reason})") from error
+            raise LogUnavailableError(f"{path} cannot be written ({reason})") from error
 
     def _open(self) -> None:
         make_private(self.path)
@@ -111,10 +123,10 @@ class SqliteLog:
             db.execute(table)
         facts = dict(db.execute("SELECT name, value FROM facts"))
         if facts.get("format", str(FORMAT)) != str(FORMAT):
-            raise StoreError(f"{self.path} was written by another version; move it away")
+            raise LogUnavailableError(f"{self.path} was written by another version; move it away")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("database disk image is malformed")
-        self.reason: str = self._why_another_epoch(facts)
+        self.reason = self._why_another_epoch(facts)
         self.epoch: str = new_epoch() if self.reason else facts["epoch"]
         self._remember(
             format=str(FORMAT), epoch=self.epoch, boot=boot_id(), inode=self._inode(), clean="0"
@@ -154,13 +166,27 @@ class SqliteLog:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
 
     def remember(self, name: str, value: str) -> None:
-        """Store a fact about the session beside its entries."""
-        self._remember(**{f"session.{name}": value})
+        """Store a fact about the session beside its entries.
+
+        Raises:
+            LogUnavailableError: It is not stored.
+        """
+        try:
+            self._remember(**{f"session.{name}": value})
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
 
     def remembered(self, name: str) -> str:
-        """Return a stored fact; empty if there is none."""
-        found = self._db.execute("SELECT value FROM facts WHERE name=?", (f"session.{name}",))
-        row = found.fetchone()
+        """Return a stored fact; empty if there is none.
+
+        Raises:
+            LogUnavailableError: The file cannot be read.
+        """
+        key = (f"session.{name}",)
+        try:
+            row = self._db.execute("SELECT value FROM facts WHERE name=?", key).fetchone()
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
         return row[0] if row else ""
 
     @property
@@ -197,32 +223,38 @@ class SqliteLog:
         """Commit entries.
 
         Raises:
-            sqlite3.Error: They are not committed; the disk is full, or can be written no more.
+            LogUnavailableError: They are not committed; the disk is full, or can be written no
+                more.
         """
         if not entries:
             return self._head
+        began = time.perf_counter()
         first = self._head + 1
         changes = self._pins.note_all(first, entries)
         batch = Batch.of(first, entries)
         size = batch.size
         last = self._head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
-        if changes:
-            self._db.execute("BEGIN IMMEDIATE")
         try:
+            if changes:
+                self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
             if changes:
                 self._write_pins(changes)
                 self._db.execute("COMMIT")
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            raise
+            raise LogUnavailableError(str(error)) from error
         self._head = last
         self._bytes += size
         self._written += size
         self._checkpoints.written(size)
         self._tail.add(batch)
+        if self.observers:
+            committed = Committed(entries, size, time.perf_counter() - began)
+            for observer in self.observers:
+                observer(committed)
         return last
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -230,27 +262,43 @@ class SqliteLog:
         self._db.executemany(
             "INSERT OR REPLACE INTO pins VALUES (?, ?, ?)",
             [
-                (name, kept.seq, _encoder.encode(kept.entry))
-                for name, kept in final.items()
-                if kept is not None
+                (name, pinned.seq, _encoder.encode(pinned.entry))
+                for name, pinned in final.items()
+                if pinned is not None
             ],
         )
-        gone = [(name,) for name, kept in final.items() if kept is None]
+        gone = [(name,) for name, pinned in final.items() if pinned is None]
         self._db.executemany("DELETE FROM pins WHERE name=?", gone)
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
-        kept = self._tail.after(after)
-        if kept is not None:
-            return read_whole(kept, after, max_entries, max_bytes)
-        return read_batches(
-            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
-        )
+        """Return the oldest entries after a number; a batch that cannot be read counts as missing.
+
+        Raises:
+            LogUnavailableError: The file cannot be read.
+        """
+        recent = self._tail.after(after)
+        if recent is not None:
+            return read_whole(recent, after, max_entries, max_bytes)
+        bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
+        try:
+            return read_batches(self._db, after, **bounds, recent=self._recent)
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Let the oldest go, whole batches of them; the newest batch stays."""
+        """Drop the oldest entries in whole batches; the newest batch stays.
+
+        Raises:
+            LogUnavailableError: The disk is full, or can be written no more.
+        """
+        try:
+            return self._trim(limit_bytes, before_ms)
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
+
+    def _trim(self, limit_bytes: int, before_ms: int) -> int:
         first = self._first
         rows = self._db.execute("SELECT first, last, until_ms, bytes FROM batches ORDER BY first")
         gone_bytes = 0
@@ -351,7 +399,7 @@ class _Checkpoints:
         self._path = path
         self._since = 0
         self._lock = threading.Lock()
-        self._wanted = threading.Event()
+        self._due = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -365,16 +413,16 @@ class _Checkpoints:
         with self._lock:
             self._since += size
             if self._since > CHECKPOINT_BYTES:
-                self._wanted.set()
-        if self._thread is None and self._wanted.is_set():
+                self._due.set()
+        if self._thread is None and self._due.is_set():
             self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
         db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(db):
-            while self._wanted.wait() and not self._closed:
-                self._wanted.clear()
+            while self._due.wait() and not self._closed:
+                self._due.clear()
                 before = self._since
                 try:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -385,11 +433,11 @@ class _Checkpoints:
                     # whose log is behind has its agent wait.
                     self._since -= before
                     if self._since > CHECKPOINT_BYTES:
-                        self._wanted.set()
+                        self._due.set()
 
     def close(self) -> None:
         self._closed = True
-        self._wanted.set()
+        self._due.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -400,12 +448,3 @@ def _is_damage(error: Exception) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-def _set_aside(path: str) -> str:
-    """Move a broken file aside; return its new path."""
-    aside = f"{path}.broken-{int(time.time())}"
-    for companion in ("", "-wal", "-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(path + companion, aside + companion)
-    return aside

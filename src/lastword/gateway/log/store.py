@@ -1,16 +1,21 @@
-"""A session's log: five functions, and the log in memory.
+"""A session's log: its functions, its one exception, and the log in memory.
 
 Owns the contract of every log: sequence numbers are dense and begin with 1, an entry is committed
-once `append` has returned, and entries are only ever missing from the beginning. `sqlite`
-keeps logs on disk.
+once `head` has reached its number, and entries are only ever missing from the beginning. Each
+commit is reported to the observers. `sqlite` keeps logs on disk.
 """
 
 from __future__ import annotations
 
 import secrets
+import time
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import msgspec
+
+from lastword.errors import StoreError
 from lastword.gateway.log.entries import Numbered
 from lastword.gateway.log.pins import Pins
 
@@ -22,6 +27,27 @@ if TYPE_CHECKING:
 BATCH_ENTRIES = 1024
 BATCH_BYTES = 256 * 1024
 """What one read gives at most; a single larger entry is given alone."""
+
+
+class LogUnavailableError(StoreError):
+    """A log cannot be used, or can be written no more."""
+
+
+class Committed(msgspec.Struct, frozen=True, gc=False):
+    """The report of one commit.
+
+    Attributes:
+        entries: what was committed.
+        size_bytes: its size, for limits.
+        seconds: how long it took.
+    """
+
+    entries: Sequence[LogEntry]
+    size_bytes: int
+    seconds: float
+
+
+Observer: TypeAlias = Callable[[Committed], None]
 
 
 class ReadableLog(Protocol):
@@ -53,20 +79,81 @@ class ReadableLog(Protocol):
         ...
 
 
-class Log(ReadableLog, Protocol):
-    """A session's log, for its only writer."""
+class PulledLog(ReadableLog, Protocol):
+    """What viewers pull from: entries, and what stands for those that were trimmed."""
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """Return the pinned entries of a range of numbers, in order."""
+        ...
+
+
+class Log(PulledLog, Protocol):
+    """A session's log, for its only writer.
+
+    Any function that writes or reads what is not in memory may raise `LogUnavailableError`.
+    """
+
+    @property
+    def observers(self) -> list[Observer]:
+        """The functions that are called after each commit, in order."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it was opened under a new epoch: `new`, `damaged`, …; empty if it was not."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the kept entries, for limits."""
+        ...
+
+    @property
+    def written_bytes(self) -> int:
+        """The same of everything it has had since it was opened, trimmed or not."""
+        ...
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much awaits the disk that reading from the agent should pause."""
+        ...
+
+    @property
+    def pins(self) -> Pins:
+        """The pinned entries, for a log that continues this one."""
+        ...
 
     def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries; return the new head. Entries are not committed until it returns."""
+        """Write entries; return the number of the last one.
+
+        They are committed once `head` has reached it. A log on disk commits before it returns; one
+        that commits later calls its observers then.
+        """
         ...
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Drop the oldest entries, beyond a size or an age; return how many."""
         ...
 
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        """Return the pinned entries of a range of numbers, in order."""
+    def remember(self, name: str, value: str) -> None:
+        """Store a fact about the session beside its entries."""
         ...
+
+    def remembered(self, name: str) -> str:
+        """Return a stored fact; empty if there is none."""
+        ...
+
+    def finish(self) -> None:
+        """Commit what is pending, and write nothing more: another process may write it then."""
+        ...
+
+    def close(self) -> None:
+        """Finish, and read no more."""
+        ...
+
+
+OpenLog: TypeAlias = Callable[[str], Log]
+"""Opens the log at a path, creating it if needed; raises `LogUnavailableError`."""
 
 
 def new_epoch() -> str:
@@ -77,13 +164,30 @@ def new_epoch() -> str:
 class MemoryLog:
     """A log that ends with its process."""
 
-    def __init__(self, *, epoch: str = "", first: int = 1, pins: Pins | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        epoch: str = "",
+        first: int = 1,
+        pins: Pins | None = None,
+        observers: list[Observer] | None = None,
+    ) -> None:
         """Begin an empty log whose first entry will have the number `first`, with these pins."""
         self.epoch: str = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
         self._first = first
         self._bytes = 0
         self._pins = pins if pins is not None else Pins()
+        self.observers: list[Observer] = observers if observers is not None else []
+        self.reason: str = "new"
+        self.written_bytes: int = 0
+        self.is_behind: bool = False
+        self._facts: dict[str, str] = {}
+
+    @property
+    def pins(self) -> Pins:
+        """The pinned entries."""
+        return self._pins
 
     @property
     def size_bytes(self) -> int:
@@ -102,26 +206,33 @@ class MemoryLog:
 
     def append(self, entries: Sequence[LogEntry]) -> int:
         """Commit entries."""
+        began, size = time.perf_counter(), 0
         for entry in entries:
             self._entries.append(entry)
-            self._bytes += entry.size
+            size += entry.size
             self._pins.note(self.head, entry)
+        self._bytes += size
+        self.written_bytes += size
+        if entries and self.observers:
+            committed = Committed(entries, size, time.perf_counter() - began)
+            for observer in self.observers:
+                observer(committed)
         return self.head
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number."""
-        found: list[Numbered] = []
+        entries: list[Numbered] = []
         size = 0
         start = max(after + 1, self._first)
         for seq in range(start, min(start + max_entries, self.head + 1)):
             entry = self._entries[seq - self._first]
             size += entry.size
-            if found and size > max_bytes:
+            if entries and size > max_bytes:
                 break
-            found.append(Numbered(seq, entry))
-        return found
+            entries.append(Numbered(seq, entry))
+        return entries
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Drop the oldest entries; the newest stays."""
@@ -141,3 +252,17 @@ class MemoryLog:
     def pins_of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind."""
         return self._pins.of(prefix)
+
+    def remember(self, name: str, value: str) -> None:
+        """Store a fact about the session."""
+        self._facts[name] = value
+
+    def remembered(self, name: str) -> str:
+        """Return a stored fact; empty if there is none."""
+        return self._facts.get(name, "")
+
+    def finish(self) -> None:
+        """Do nothing: nobody else can write it."""
+
+    def close(self) -> None:
+        """Do nothing: it has no file."""

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from lastword.errors import StoreError
+from lastword.gateway.log.files import JOURNAL
 from lastword.gateway.log.sqlite import BUSY_SECONDS, FORMAT, pins_in, read_batches
-from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES
+from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, LogUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,21 +75,21 @@ def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
 
     Raises:
         FileNotFoundError: There is none.
-        StoreError: It cannot be read.
+        LogUnavailableError: It cannot be read.
     """
     for attempt in range(1, TRIES + 1):
         before = _state_of(path)
         try:
             with contextlib.closing(_opened(path, is_closed=before[1] is None)) as db:
-                found = read(StoredLog(db))
+                result = read(StoredLog(db))
         except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError) as error:
             os.stat(path)  # it may have been deleted just now
             if attempt == TRIES:
-                raise StoreError("the session's log cannot be read") from error
+                raise LogUnavailableError("the session's log cannot be read") from error
             continue
         if before[1] is not None or _state_of(path) == before:
-            return found
-    raise StoreError("the session's log is being written")
+            return result
+    raise LogUnavailableError("the session's log is being written")
 
 
 def _opened(path: str, *, is_closed: bool) -> sqlite3.Connection:
@@ -100,7 +100,7 @@ def _opened(path: str, *, is_closed: bool) -> sqlite3.Connection:
 def _state_of(path: str) -> tuple[tuple[int, int], tuple[int, int] | None]:
     """Return the date and size of the file and of its write-ahead log."""
     with contextlib.suppress(FileNotFoundError):
-        return _date_of(path), _date_of(f"{path}-wal")
+        return _date_of(path), _date_of(path + JOURNAL)
     return _date_of(path), None
 
 

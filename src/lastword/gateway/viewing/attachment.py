@@ -61,11 +61,11 @@ class Attachment:
         reader: its position in the log.
         live_from: the log's head when it attached; entries up to there are the past.
         from_cursor: it came with a cursor, so it knows what it said itself.
-        open_asks: the numbers of the questions that were open when it attached; only those of the
-            past are asked again.
-        asked: the numbers of the questions that it has open.
+        open_at_start: the numbers of the questions that were open when it attached; only those
+            of the past are asked again.
+        questions: the numbers of the questions that it has open.
         answered: the numbers of its own requests whose answers it has received.
-        wanted: the numbers of requests that it repeated, whose answers are ahead of its position.
+        repeated: the numbers of requests that it repeated, whose answers are ahead of its position.
         owed: its own answers that are in a gap, to be sent after the gap.
         compact: the pieces of a past message are joined.
         again_until: it has gone back; entries up to here are sent for a second time.
@@ -75,16 +75,16 @@ class Attachment:
     __slots__ = (
         "again_until",
         "answered",
-        "asked",
         "compact",
         "from_cursor",
         "live_from",
-        "open_asks",
+        "open_at_start",
         "owed",
         "parts",
+        "questions",
         "reader",
+        "repeated",
         "viewer",
-        "wanted",
     )
 
     def __init__(  # noqa: PLR0913 - what it begins with
@@ -94,17 +94,17 @@ class Attachment:
         *,
         head: int,
         from_cursor: bool,
-        open_asks: frozenset[int] = frozenset(),
+        open_at_start: frozenset[int] = frozenset(),
         compact: bool = False,
     ) -> None:
         self.viewer: Viewer = viewer
         self.reader: Reader = reader
         self.live_from: int = head
         self.from_cursor: bool = from_cursor
-        self.open_asks: frozenset[int] = open_asks
-        self.asked: set[int] = set()
+        self.open_at_start: frozenset[int] = open_at_start
+        self.questions: set[int] = set()
         self.answered: set[int] = set()
-        self.wanted: set[int] = set()
+        self.repeated: set[int] = set()
         self.owed: list[Numbered] = []
         self.compact: bool = compact
         self.again_until: int = 0
@@ -128,9 +128,9 @@ class Attachment:
             # A fork's came on the connection's own stream, which has no places to go back to.
             return end.seq <= self.again_until and about.method != acp.FORK
         is_past = end.seq <= self.live_from
-        return not is_past or number in self.wanted
+        return not is_past or number in self.repeated
 
-    def take_owed(self) -> list[Numbered]:
+    def pop_owed(self) -> list[Numbered]:
         """Remove and return the owed answers, which are sent now."""
         owed, self.owed = self.owed, []
         return owed

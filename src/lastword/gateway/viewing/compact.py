@@ -58,7 +58,7 @@ class _Run:
         """Of the pieces behind the first."""
         self._size = len(first.entry.frame)
 
-    def takes(self, numbered: Numbered) -> bool:
+    def joins(self, numbered: Numbered) -> bool:
         """Add the next piece; return whether it was one."""
         if self._mould is None or numbered.entry.kind is not LogKind.OUT:
             return False
@@ -78,7 +78,7 @@ class _Run:
         first = self._first.entry.frame
         begun = first[: len(first) - len(self._mould.after)]
         frame = b"".join([begun, *self._texts, self._mould.after])
-        return Numbered(last.seq, LogEntry(LogKind.OUT, last.entry.at_ms, frame, last.entry.about))
+        return Numbered(last.seq, msgspec.structs.replace(last.entry, frame=frame))
 
 
 def joined(pulled: Pulled, until: int) -> Pulled:
@@ -99,7 +99,7 @@ def joined(pulled: Pulled, until: int) -> Pulled:
     told: list[Numbered] = []
     run = _Run(past[0])
     for numbered in past[1:]:
-        if not run.takes(numbered):
+        if not run.joins(numbered):
             told.append(run.joined())
             run = _Run(numbered)
     told += (run.joined(), *entries[len(past) :])
@@ -110,7 +110,7 @@ def joined(pulled: Pulled, until: int) -> Pulled:
 
 def _mould(entry: LogEntry) -> _Mould | None:
     """Return a piece's frame without its text; `None` if the entry is not a piece."""
-    if entry.kind is not LogKind.OUT or _MARK not in entry.frame:
+    if entry.kind is not LogKind.OUT or not (entry.is_text or _MARK in entry.frame):
         return None
     frame = jsonrpc.decode(entry.frame)
     if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.UPDATE or frame.shallow:
@@ -119,8 +119,8 @@ def _mould(entry: LogEntry) -> _Mould | None:
     if update is None or update.session_update not in _PIECES or update.content is UNSET:
         return None
     content = bytes(update.content)
-    found = _TEXT.fullmatch(content)
+    match = _TEXT.fullmatch(content)
     at = entry.frame.find(content)
-    if found is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
+    if match is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
         return None
-    return _Mould(entry.frame[: at + found.start("text")], entry.frame[at + found.end("text") :])
+    return _Mould(entry.frame[: at + match.start("text")], entry.frame[at + match.end("text") :])

@@ -17,7 +17,7 @@ from lastword.gateway.log.store import BATCH_BYTES
 
 if TYPE_CHECKING:
     from lastword.gateway.log.entries import Numbered
-    from lastword.gateway.log.store import Log, ReadableLog
+    from lastword.gateway.log.store import PulledLog, ReadableLog
 
 
 class CursorError(ValueError):
@@ -59,7 +59,7 @@ NOTHING_NEW = Pulled()
 class Reader:
     """A position in a log, which moves as the log is read."""
 
-    def __init__(self, log: Log, after: int) -> None:
+    def __init__(self, log: PulledLog, after: int) -> None:
         """Begin after an entry: 0 for all that is kept, `log.head` for nothing of the past."""
         self._log = log
         self.pos: int = after

@@ -24,7 +24,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
 from lastword.gateway.log.entries import LogKind, Numbered
-from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
 from lastword.gateway.viewing.websocket_frames import text_frames
 
@@ -46,9 +46,12 @@ META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
 
 
-def _is_asked_for(frame: bytes) -> bool:
-    """Return whether a frame has a kind of update that clients must ask for."""
-    return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+def _is_opt_in(entry: LogEntry) -> bool:
+    """Return whether an entry may have a kind of update that clients must ask for."""
+    frame = entry.frame
+    return not entry.is_text and (
+        b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+    )
 
 
 class Form(StrEnum):
@@ -127,7 +130,7 @@ class Renderer:
         answer yet, and sends its request again.
         """
         at = pulled.passed
-        frames = self._told_of_gap(pulled, attachment)
+        frames = self._gap_frames(pulled, attachment)
         for numbered in pulled.entries:
             shown = self._entry(numbered, attachment)
             frames += _placed(shown, numbered.seq, attachment)
@@ -137,7 +140,7 @@ class Renderer:
             frames.append(Placed(last, 0, self.position(last)))
         return frames
 
-    def _told_of_gap(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+    def _gap_frames(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
         """Return the gap, what replaces it, and the viewer's own answers within it.
 
         With each answer the viewer is past it: a stream that breaks after one has had it.
@@ -154,10 +157,10 @@ class Renderer:
             return frames
         if attachment.viewer.replay:
             frames.append(Placed(0, 0, self.position(pulled.passed)))
-        for numbered in attachment.take_owed():
-            told = self._frames(numbered, attachment)
-            frames += [Placed(0, 0, frame) for frame in told[:-1]]
-            frames += [Placed(numbered.seq, 0, frame) for frame in told[-1:]]
+        for numbered in attachment.pop_owed():
+            own_frames = self._frames(numbered, attachment)
+            frames += [Placed(0, 0, frame) for frame in own_frames[:-1]]
+            frames += [Placed(numbered.seq, 0, frame) for frame in own_frames[-1:]]
         return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
 
     def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
@@ -189,7 +192,7 @@ class Renderer:
         stretch = self._stretches.get(ends)
         if stretch is None:
             is_for_all = all(
-                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame) for _, entry in entries
+                entry.kind is LogKind.OUT and not _is_opt_in(entry) for _, entry in entries
             )
             stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
             if len(self._stretches) > RECENT_STRETCHES:
@@ -197,10 +200,10 @@ class Renderer:
         return stretch
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
-        told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
+        gap_facts = {"from": gap.first, "to": gap.last, "reason": gap.reason}
         if attachment.viewer.replay:
-            return [jsonrpc.notification(GAP, {"sessionId": self._session_id} | told)]
-        update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": told}}}
+            return [jsonrpc.notification(GAP, {"sessionId": self._session_id} | gap_facts)]
+        update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": gap_facts}}}
         return [ladder.session_update(self._session_id, update)]
 
     def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
@@ -264,7 +267,7 @@ class Renderer:
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
-        if not _is_asked_for(entry.frame):
+        if not _is_opt_in(entry):
             return [entry.frame]
         kind = _kind(entry.frame)
         is_shown = True
@@ -284,30 +287,30 @@ class Renderer:
             return [ladder.notice(self._session_id, severity="warning", title=title)]
         if not profile.air:
             return []
-        told = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
-        update = {"sessionUpdate": "session_info_update", "_meta": told}
+        warning = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
+        update = {"sessionUpdate": "session_info_update", "_meta": warning}
         return [ladder.session_update(self._session_id, update)]
 
-    def _ask(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _question(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
-        if seq <= attachment.live_from and number not in attachment.open_asks:
+        if seq <= attachment.live_from and number not in attachment.open_at_start:
             return []  # it has been answered
         frame = jsonrpc.decode(entry.frame)
         if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
             return []
-        attachment.asked.add(number)
-        return [jsonrpc.with_id(frame, ask_id(self._key, number))]
+        attachment.questions.add(number)
+        return [jsonrpc.with_id(frame, question_id(self._key, number))]
 
-    def _told(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _outcome(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
         # With a cursor, what was asked before it stands open at the viewer.
-        is_known = number in attachment.asked or attachment.from_cursor
-        if not is_known and seq > attachment.again_until:
+        has_it_open = number in attachment.questions or attachment.from_cursor
+        if not has_it_open and seq > attachment.again_until:
             return []
-        attachment.asked.discard(number)
+        attachment.questions.discard(number)
         if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
             return []  # it has just answered; of the past it is shown the question again
-        params = {"requestId": Raw(ask_id(self._key, number))}
+        params = {"requestId": Raw(question_id(self._key, number))}
         return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
 
     def _in(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
@@ -338,12 +341,12 @@ class Renderer:
             return []
         frames = self._failure_of_another(entry, attachment) if about.failure else []
         if attachment.viewer.replay:
-            told = {"viewer": about.viewer, "error": about.failure}
+            outcome = {"viewer": about.viewer, "error": about.failure}
             result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
             stop_reason = result.get("stopReason")
-            params = {"sessionId": self._session_id, "stopReason": stop_reason} | told
-            known = {key: value for key, value in params.items() if value is not None}
-            frames.append(jsonrpc.notification(ENDED, known))
+            params = {"sessionId": self._session_id, "stopReason": stop_reason} | outcome
+            given = {key: value for key, value in params.items() if value is not None}
+            frames.append(jsonrpc.notification(ENDED, given))
         return frames
 
     def _ended_away(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
@@ -357,14 +360,14 @@ class Renderer:
         if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
             return []
         result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
-        told = {
+        outcome = {
             "viewer": about.viewer,
             "request": Raw(about.request),
             "stopReason": result.get("stopReason"),
             "error": about.failure,
         }
-        known = {key: value for key, value in told.items() if value is not None}
-        return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | known)]
+        given = {key: value for key, value in outcome.items() if value is not None}
+        return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | given)]
 
     def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
@@ -383,8 +386,8 @@ class Renderer:
             sent=SentError(_without_ours(jsonrpc.loads(frame.message.error)), Redactor()),
             had_output=error.retry_safety is not RetrySafety.AUTO,
         )
-        told = ladder.frames_for(ending, rung=rung, client=profile, dialect=profile.dialect)
-        return [out.frame for out in told]
+        frames = ladder.frames_for(ending, rung=rung, client=profile, dialect=profile.dialect)
+        return [out.frame for out in frames]
 
     def _failure_of_another(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         """Return how another viewer's turn failed, once and as a notice."""
@@ -402,8 +405,8 @@ class Renderer:
     def _by_thought(attachment: Attachment) -> bool:
         """Return whether this viewer could be shown a wait only as a thought."""
         profile = attachment.viewer.profile
-        told = profile.retry or profile.notices or profile.air
-        return not told and not profile.dialect.turn_ends_by_state
+        has_other_way = profile.retry or profile.notices or profile.air
+        return not has_other_way and not profile.dialect.turn_ends_by_state
 
     def _session_ended(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         """Return the session's end for a viewer without positions, unless it lies in the past."""
@@ -422,8 +425,8 @@ class Renderer:
         if not attachment.viewer.replay:
             return self._session_ended(seq, entry, attachment)
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
-        told = {"viewer": about.viewer} if about.viewer else {}
-        return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]
+        viewer = {"viewer": about.viewer} if about.viewer else {}
+        return [jsonrpc.notification(LIFE, params | viewer | {"facts": about.facts})]
 
 
 def with_session(line: bytes, session_id: str) -> bytes:
@@ -482,10 +485,10 @@ def _with_ours(line: bytes, **numbers: int) -> bytes:
         ours = raw_members(meta.get(META))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         message = _decoded(line)
-        said = object_of(message.get("params"))
-        others = object_of(said.get("_meta"))
+        params_decoded = object_of(message.get("params"))
+        others = object_of(params_decoded.get("_meta"))
         numbered = others | {META: object_of(others.get(META)) | numbers}
-        return jsonrpc.dumps(message | {"params": said | {"_meta": numbered}})
+        return jsonrpc.dumps(message | {"params": params_decoded | {"_meta": numbered}})
     ours.update((name, Raw(b"%d" % number)) for name, number in numbers.items())
     meta[META] = Raw(msgspec.json.encode(ours))
     params["_meta"] = Raw(msgspec.json.encode(meta))
@@ -495,8 +498,8 @@ def _with_ours(line: bytes, **numbers: int) -> bytes:
 
 _RENDERED = {
     LogKind.OUT: Renderer._out,  # noqa: SLF001 - the class's own table
-    LogKind.ASK: Renderer._ask,  # noqa: SLF001
-    LogKind.TOLD: Renderer._told,  # noqa: SLF001
+    LogKind.ASK: Renderer._question,  # noqa: SLF001
+    LogKind.TOLD: Renderer._outcome,  # noqa: SLF001
     LogKind.IN: Renderer._in,  # noqa: SLF001
     LogKind.END: Renderer._end,  # noqa: SLF001
     LogKind.LIFE: Renderer._life,  # noqa: SLF001

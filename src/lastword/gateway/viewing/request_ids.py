@@ -20,15 +20,15 @@ def session_key(session_id: str) -> str:
     return name_of(session_id)[:_SESSION_CHARS]
 
 
-def ask_id(key: str, number: int) -> bytes:
+def question_id(key: str, number: int) -> bytes:
     """Return a question's id, as JSON text."""
     return f'"lastword:{key}:{number}"'.encode()
 
 
-def read_ask_id(request_id: bytes | None) -> tuple[str, int]:
+def read_question_id(request_id: bytes | None) -> tuple[str, int]:
     """Return the session's key and the question's number; an empty key for any other id."""
-    found = _ID.fullmatch(request_id or b"")
-    return (found[1].decode(), int(found[2])) if found else ("", 0)
+    match = _ID.fullmatch(request_id or b"")
+    return (match[1].decode(), int(match[2])) if match else ("", 0)
 
 
 def number_of(request_id: bytes | None) -> int:

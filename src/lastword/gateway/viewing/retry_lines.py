@@ -53,7 +53,7 @@ class WaitLines:
         """Return when a line is due."""
         return self._reported.due
 
-    def take(self, now: float) -> str:
+    def due_line(self, now: float) -> str:
         """Return the line that is due; empty if none is."""
         retry = self._reported.pop_due(now)
         if retry is None:
@@ -64,13 +64,13 @@ class WaitLines:
 def retrying(line: bytes) -> Retrying:
     """Return the text for an `agent_retry` update."""
     params = object_of(object_of(jsonrpc.loads(line)).get("params"))
-    told = read_retry(object_of(params.get("update")))
-    error_type = told.error.type if told.error else ErrorType.UNKNOWN
+    retry = read_retry(object_of(params.get("update")))
+    error_type = retry.error.type if retry.error else ErrorType.UNKNOWN
     return Retrying(
         verdict=Verdict(type=error_type, rule="told", retryable=True),
-        attempt=told.attempt or 2,
-        max_attempts=told.max_attempts,
-        wait_seconds=told.wait_seconds,
+        attempt=retry.attempt or 2,
+        max_attempts=retry.max_attempts,
+        wait_seconds=retry.wait_seconds,
     )
 
 

@@ -117,9 +117,9 @@ def test_whatever_guests_do_an_owner_gets_in_and_the_bounds_hold(
 def test_entries_about_viewers_are_bounded_by_role_and_those_left_out_are_counted() -> None:
     bounds = PresenceBounds()
     at = 1_000_000
-    assert [bounds.take("observer", at) for _ in range(PER_HOUR)] == [0] * PER_HOUR
-    assert [bounds.take("observer", at) for _ in range(7)] == [None] * 7
-    assert bounds.take("controller", at) == 0  # of whom an observer hides nothing
-    assert bounds.take("observer", at - 500_000) is None  # a clock that is set back
-    assert bounds.take("observer", at + 60_000) == 8
-    assert bounds.take("observer", at + 60_000) == 0
+    assert [bounds.allow("observer", at) for _ in range(PER_HOUR)] == [0] * PER_HOUR
+    assert [bounds.allow("observer", at) for _ in range(7)] == [None] * 7
+    assert bounds.allow("controller", at) == 0  # of whom an observer hides nothing
+    assert bounds.allow("observer", at - 500_000) is None  # a clock that is set back
+    assert bounds.allow("observer", at + 60_000) == 8
+    assert bounds.allow("observer", at + 60_000) == 0

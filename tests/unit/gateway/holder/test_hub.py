@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.gateway.holder.hub import MAX_OPEN, Hub, Retell, ToAgent, ToViewer
+from lastword.gateway.holder.effects import Commit, Effects, Retell, ToAgent, ToViewer
+from lastword.gateway.holder.hub import MAX_OPEN, Hub
 from lastword.gateway.log.entries import Cursor, LogKind
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.reader import CursorError, Reset
-from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS
-from tests.kit.gateway.entries_made import SESSION, frame_of, update_line
+from tests.kit.gateway.committing import CommittingHub
+from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
 
 if TYPE_CHECKING:
-    from lastword.gateway.holder.hub import HubEffect
+    from collections.abc import Sequence
+
+    from lastword.gateway.holder.effects import HubEffect
+    from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.viewing.attachment import Attachment
 
 KEY = session_key(SESSION)
@@ -28,13 +34,30 @@ LOST = lambda _: ERROR  # noqa: E731 - as short as it is
 A, B = Viewer(id="a"), Viewer(id="b")
 
 
+class SlowLog(MemoryLog):
+    """A log that commits what was written when it is told to, one call's entries at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: deque[Sequence[LogEntry]] = deque()
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        self._written.append(entries)
+        return self.head + sum(len(each) for each in self._written)
+
+    def acknowledge(self) -> None:
+        super().append(self._written.popleft())
+
+
 class Play:
     """A hub and what came of it."""
 
     def __init__(self, log: MemoryLog | None = None, **options: Any) -> None:
         self.log = log or MemoryLog()
         numbers = itertools.count(1)
-        self.hub = Hub(self.log, session_id=SESSION, numbers=lambda: next(numbers), **options)
+        self.hub = CommittingHub(
+            self.log, session_id=SESSION, numbers=lambda: next(numbers), **options
+        )
 
     def comes(self, viewer: Viewer = A, cursor: Cursor | None = None) -> Attachment:
         return self.hub.attach(viewer, cursor, 0)[0]
@@ -108,7 +131,7 @@ def test_a_prompt_that_has_ended_is_waited_for_where_its_answer_is_ahead() -> No
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
     again = play.comes(A, Cursor(play.log.epoch, 1))
     assert play.prompts(again) == []
-    assert again.wanted == {1}
+    assert again.repeated == {1}
     again.answered.add(1)
     assert play.prompts(again) == []
 
@@ -137,7 +160,7 @@ def test_an_observer_neither_prompts_nor_cancels_nor_answers() -> None:
     cancel = jsonrpc.notification("session/cancel", {"sessionId": SESSION})
     assert play.says(observer, cancel) == []
     play.asks()
-    assert play.says(observer, jsonrpc.result(ask_id(KEY, 1), {})) == []
+    assert play.says(observer, jsonrpc.result(question_id(KEY, 1), {})) == []
     assert play.hub.open_questions == 1
 
 
@@ -153,9 +176,9 @@ def test_the_first_answer_counts_and_every_later_one_is_nothing() -> None:
     play = Play()
     a, b = play.comes(A), play.comes(B)
     play.asks(b'"q"')
-    (answer,) = lines(play.says(b, jsonrpc.result(ask_id(KEY, 1), {"x": 1})))
+    (answer,) = lines(play.says(b, jsonrpc.result(question_id(KEY, 1), {"x": 1})))
     assert answer == {"jsonrpc": "2.0", "id": "q", "result": {"x": 1}}
-    assert play.says(a, jsonrpc.result(ask_id(KEY, 1), {"x": 2})) == []
+    assert play.says(a, jsonrpc.result(question_id(KEY, 1), {"x": 2})) == []
     assert play.kinds() == [LogKind.ASK, LogKind.TOLD]
 
 
@@ -163,7 +186,7 @@ def test_an_answer_to_another_sessions_question_is_nothing_here() -> None:
     play = Play()
     a = play.comes()
     play.asks()
-    assert play.says(a, jsonrpc.result(ask_id(session_key("other"), 1), {})) == []
+    assert play.says(a, jsonrpc.result(question_id(session_key("other"), 1), {})) == []
     assert play.says(a, jsonrpc.result(b"1", {})) == []
 
 
@@ -282,7 +305,7 @@ def test_a_hub_on_the_log_of_another_knows_what_was_open_and_what_had_ended() ->
     assert new.hub.turn_of is None
     assert old.log.pins_of("ask:") == []
     assert new.prompts(back, b"8") == []
-    assert back.wanted == {2}
+    assert back.repeated == {2}
 
 
 def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -> None:
@@ -300,14 +323,14 @@ def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -
 def test_a_cursor_of_another_epoch_begins_with_the_oldest_and_one_beyond_is_refused() -> None:
     play = Play()
     play.agent(update_line("plan"))
-    attachment, reset = play.hub.attach(A, Cursor("another", 1), 0)
+    attachment, reset, _ = play.hub.attach(A, Cursor("another", 1), 0)
     assert reset is Reset.EPOCH
     assert attachment.reader.pos == 0
     assert not attachment.from_cursor
     with pytest.raises(CursorError):
         play.hub.attach(A, Cursor(play.log.epoch, 99), 0)
     assert len(play.hub.attached) == 1
-    now, _ = play.hub.attach(B, None, 0, replay=False)
+    now, _, _ = play.hub.attach(B, None, 0, replay=False)
     assert now.reader.pos == now.live_from
 
 
@@ -438,3 +461,39 @@ def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
     assert play.hub.open_turns == 1
     play.hub.lost_agent(LOST, 0)
     assert play.hub.open_turns == 0
+
+
+def test_a_commit_is_an_effect_that_comes_before_what_depends_on_it() -> None:
+    log = MemoryLog()
+    hub = Hub(log, session_id=SESSION, numbers=itertools.count(1).__next__)
+    attachment, _, effects = hub.attach(A, None, 0)
+    assert [type(each) for each in effects] == [Commit]
+    prompt = jsonrpc.request(b"7", "session/prompt", {"sessionId": SESSION, "prompt": []})
+    effects = hub.receive(attachment, frame_of(prompt), 0)
+    assert [type(each) for each in effects] == [Commit, ToAgent]
+    effects = hub.from_agent(
+        [frame_of(jsonrpc.result(b"1", {})), frame_of(update_line("plan"))], 0, 0
+    )
+    assert [type(each) for each in effects] == [Commit]
+    effects = hub.detach(attachment, 0.0, 0, code=1006, cause="cut")
+    assert [type(each) for each in effects] == [Commit]
+    assert hub.from_agent([], 0.0, 0) == hub.detach(attachment, 0.0, 0, code=1006, cause="") == []
+    assert (hub.head, log.head) == (5, 0)
+
+
+def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
+    sent: list[object] = []
+    log = SlowLog()
+    effects = Effects(log, sent.append)
+    line = [ToAgent(b"%d" % number) for number in range(5)]
+    entry = said(1)
+    effects.carry_out([line[0]])
+    effects.carry_out([Commit([entry]), line[1], Commit([entry]), line[2]])
+    effects.carry_out([line[3]])
+    assert sent == [line[0]]
+    log.acknowledge()
+    effects.send_waiting()
+    assert sent == line[:2]
+    log.acknowledge()
+    effects.carry_out([line[4]])
+    assert sent == line

@@ -19,10 +19,10 @@ def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_
     assert not openings.is_under_way(OTHER, "a", b"2")
     assert not openings.is_under_way(OTHER, "b", b"1")
     assert openings.is_under_way(OTHER, "a", b"1")
-    taken = openings.take(7)
+    taken = openings.pop(7)
     assert taken is not None
     assert taken.link is OTHER
-    assert openings.take(7) is None
+    assert openings.pop(7) is None
     assert openings.session_of("a", b"1") == ""
     openings.opened(taken, "s")
     assert openings.session_of("a", b"1") == "s"
@@ -31,8 +31,8 @@ def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_
 def test_all_that_wait_are_given_once() -> None:
     openings = Openings()
     openings.add(7, Opening(ONE, "a", b"1", {}))
-    assert [each.request_id for each in openings.take_all()] == [b"1"]
-    assert openings.take_all() == []
+    assert [each.request_id for each in openings.pop_all()] == [b"1"]
+    assert openings.pop_all() == []
 
 
 def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_there() -> None:
@@ -43,7 +43,7 @@ def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_ther
     openings.add(7, opening)
     assert openings.again(OTHER, viewer, b"1", {}) == UNDER_WAY
     assert opening.link is OTHER
-    openings.take(7)
+    openings.pop(7)
     openings.opened(opening, "s")
     assert openings.again(ONE, viewer, b"1", {"s"}) == "s"
     assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
@@ -55,7 +55,7 @@ def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None
     openings = Openings()
     for number in (7, 8):
         openings.add(number, Opening(ONE, "a", b"1", {"cwd": "/"}))
-        taken = openings.take(number)
+        taken = openings.pop(number)
         assert taken is not None
         if number == 7:
             openings.opened(taken, "s")

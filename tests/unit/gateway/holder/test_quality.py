@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.holder import quality as held
-from lastword.gateway.holder.quality import CountedLog, HolderQuality
-from lastword.gateway.holder.recording import HolderRecord
+from lastword.gateway.holder.quality import HolderQuality, LogCounts
 from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
-from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.session_log import session_log
 from lastword.gateway.quality import table
 from lastword.gateway.viewing.reader import Pulled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from lastword.gateway.log.store import Log
 
 
 @pytest.fixture
@@ -25,9 +26,9 @@ def quality() -> HolderQuality:
 
 
 @pytest.fixture
-def log(tmp_path: Path, quality: HolderQuality) -> Iterator[CountedLog]:
-    disk, record = SqliteLog(str(tmp_path / "log.db")), HolderRecord("", program="agent")
-    log = CountedLog(disk, "the session", record, quality)
+def log(tmp_path: Path, quality: HolderQuality) -> Iterator[Log]:
+    log = session_log(str(tmp_path / "log.db"))
+    log.observers.append(LogCounts(quality).committed)
     yield log
     log.close()
 
@@ -41,7 +42,7 @@ def counted(quality: HolderQuality, metric: table.Metric, *labels: str) -> float
 
 
 def test_commits_are_counted_with_their_entries_their_bytes_and_their_time(
-    log: CountedLog, quality: HolderQuality
+    log: Log, quality: HolderQuality
 ) -> None:
     entry = LogEntry(LogKind.OUT, 0, b"x" * 100)
     assert log.append([entry, entry]) == 2
@@ -54,7 +55,7 @@ def test_commits_are_counted_with_their_entries_their_bytes_and_their_time(
 
 
 def test_turns_failures_and_questions_are_counted_by_how_they_ended(
-    log: CountedLog, quality: HolderQuality
+    log: Log, quality: HolderQuality
 ) -> None:
     def end(failure: dict[str, object] | None, method: str = "session/prompt") -> LogEntry:
         return LogEntry(LogKind.END, 0, b"{}", About(method=method, failure=failure))
@@ -71,7 +72,7 @@ def test_turns_failures_and_questions_are_counted_by_how_they_ended(
 
 
 def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
-    log: CountedLog, quality: HolderQuality
+    log: Log, quality: HolderQuality
 ) -> None:
     log.append([life("viewer_came", "a"), life("viewer_came", "b")])
     log.append([life("viewer_left", "a", code=1006, cause="cut")])
@@ -86,7 +87,7 @@ def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
 
 
 def test_viewers_that_never_come_back_are_forgotten_beyond_a_number(
-    log: CountedLog, quality: HolderQuality, monkeypatch: pytest.MonkeyPatch
+    log: Log, quality: HolderQuality, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(held, "MAX_GONE", 20)
     log.append([life("viewer_left", f"v{number}", code=1006) for number in range(40)])

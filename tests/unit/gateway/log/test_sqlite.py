@@ -118,7 +118,7 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str)
     again = opened(path)
     assert again.set_aside
     assert os.path.exists(again.set_aside)
-    assert (again.head, again.reason) == (0, "new")
+    assert (again.head, again.reason) == (0, "damaged")
     assert again.epoch != epoch
     assert again.append([out()]) == 1
     again.close()

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.log.entries import Cursor
-from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.log.store import MemoryLog
+from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
 from tests.kit.gateway.entries_made import ask, end, out, said
+from tests.kit.gateway.late_log import LateLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from lastword.gateway.log.store import Log
+    from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.log.store import Committed, Log
 
-KINDS = ("memory", "sqlite", "lasting", "half")
+KINDS = ("memory", "sqlite", "lasting", "half", "late")
 
 
 @pytest.fixture(params=KINDS)
@@ -31,15 +33,33 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     disk = SqliteLog(str(tmp_path / "log.db"))
     if request.param == "half":
         disk._db.execute("PRAGMA query_only=ON")  # the first entry goes to memory
-    yield disk if request.param == "sqlite" else LastingLog(disk)
+    lasting = LastingLog(disk)
+    late = LateLog(lasting, WRITTEN.append)
+    yield {"sqlite": disk, "late": late}.get(request.param, lasting)
+    WRITTEN.clear()
     disk.close()
+
+
+WRITTEN: list[Callable[[], None]] = []
+"""The commits that a late log is still to make."""
+
+
+def commit(log: Log, entries: Sequence[LogEntry]) -> int:
+    """Write entries and see them committed, and not before."""
+    before = log.head
+    last = log.append(entries)
+    if WRITTEN:
+        assert (log.head, log.read(before)) == (before, [])
+        WRITTEN.pop()()
+    assert log.head == last == before + len(entries)
+    return last
 
 
 def test_numbers_are_dense_and_begin_with_1(log: Log) -> None:
     assert (log.head, log.first, log.read(0)) == (0, 1, [])
-    assert log.append([out(), out()]) == 2
-    assert log.append([]) == 2
-    assert log.append([out("plan")]) == 3
+    assert commit(log, [out(), out()]) == 2
+    assert commit(log, []) == 2
+    assert commit(log, [out("plan")]) == 3
     assert (log.first, log.head) == (1, 3)
     assert [seq for seq, _ in log.read(0)] == [1, 2, 3]
     assert [seq for seq, _ in log.read(2)] == [3]
@@ -48,22 +68,22 @@ def test_numbers_are_dense_and_begin_with_1(log: Log) -> None:
 
 def test_what_is_read_is_what_was_appended(log: Log) -> None:
     entries = [out(text="é\u2028"), said(1), end(1, failure={"type": "timeout"}), ask(1)]
-    log.append(entries)
+    commit(log, entries)
     assert [entry for _, entry in log.read(0)] == entries
 
 
 def test_a_read_is_bounded_by_entries_and_by_bytes_but_for_one(log: Log) -> None:
-    log.append([out(text="x" * 1000) for _ in range(10)])
+    commit(log, [out(text="x" * 1000) for _ in range(10)])
     assert len(log.read(0, max_entries=3)) == 3
     assert len(log.read(3, max_bytes=2500)) == 2
     assert len(log.read(0, max_bytes=1)) == 1
     for _ in range(1200):
-        log.append([out()])
+        commit(log, [out()])
     assert 500 <= len(log.read(10)) <= 1024
 
 
 def test_a_part_of_a_large_batch_is_read_within_the_bounds(log: Log) -> None:
-    log.append([out(text="x" * 1000) for _ in range(10)])
+    commit(log, [out(text="x" * 1000) for _ in range(10)])
     assert [seq for seq, _ in log.read(2, max_entries=3)] == [3, 4, 5]
     assert [seq for seq, _ in log.read(2, max_bytes=2500)] == [3, 4]
     assert [seq for seq, _ in log.read(9, max_bytes=1)] == [10]
@@ -72,33 +92,33 @@ def test_a_part_of_a_large_batch_is_read_within_the_bounds(log: Log) -> None:
 def test_the_oldest_go_beyond_a_size_and_the_newest_stays(log: Log) -> None:
     entry = out(text="x" * 1000)
     for _ in range(10):
-        log.append([entry])
+        commit(log, [entry])
     assert log.trim(limit_bytes=10 * entry.size) == 0
     assert log.trim(limit_bytes=3 * entry.size) == 7
     assert (log.first, log.head) == (8, 10)
     assert [seq for seq, _ in log.read(0)] == [8, 9, 10]
-    assert log.append([out()]) == 11
+    assert commit(log, [out()]) == 11
 
 
 def test_the_oldest_go_beyond_an_age(log: Log) -> None:
     for at_ms in (1, 2, 3, 10):
-        log.append([out(at_ms=at_ms)])
+        commit(log, [out(at_ms=at_ms)])
     assert log.trim(limit_bytes=10**9, before_ms=3) == 2
     assert log.first == 3
 
 
 def test_a_clock_that_is_set_back_changes_no_number_and_no_order(log: Log) -> None:
     for at_ms in (1_000_000, 5, 6):
-        log.append([out(at_ms=at_ms)])
+        commit(log, [out(at_ms=at_ms)])
     assert [seq for seq, _ in log.read(0)] == [1, 2, 3]
     assert log.trim(limit_bytes=10**9, before_ms=100) == 0  # the oldest is young
     assert log.first == 1
 
 
 def test_what_is_pinned_outlives_the_trimming(log: Log) -> None:
-    log.append([out("plan"), ask(1)])
+    commit(log, [out("plan"), ask(1)])
     for _ in range(20):
-        log.append([out(text="x" * 1000)])
+        commit(log, [out(text="x" * 1000)])
     log.trim(limit_bytes=3000)
     assert log.first > 3
     assert [seq for seq, _ in log.pinned(0, log.first - 1)] == [1, 2]
@@ -108,21 +128,21 @@ def test_what_is_pinned_outlives_the_trimming(log: Log) -> None:
 
 def test_a_reader_gets_everything_once_and_in_order_then_nothing(log: Log) -> None:
     for _ in range(30):
-        log.append([out(text="x" * 20_000), out()])
+        commit(log, [out(text="x" * 20_000), out()])
     reader, seen = Reader(log, 0), []
     assert reader.lag == 60
     while not (pulled := reader.pull()).is_empty:
         seen += [seq for seq, _ in pulled.entries]
     assert seen == list(range(1, 61))
     assert reader.lag == 0
-    log.append([out()])
+    commit(log, [out()])
     assert [seq for seq, _ in reader.pull().entries] == [61]
 
 
 def trimmed(log: Log, pinned: int, size: int) -> None:
-    log.append([out("tool_call", toolCallId=f"t{n}", x="x" * size) for n in range(pinned)])
-    log.append([out(text="y" * 1000)])
-    log.append([out()])
+    commit(log, [out("tool_call", toolCallId=f"t{n}", x="x" * size) for n in range(pinned)])
+    commit(log, [out(text="y" * 1000)])
+    commit(log, [out()])
     log.trim(limit_bytes=100)
 
 
@@ -153,13 +173,84 @@ def test_a_gap_with_much_that_stands_for_it_is_told_in_parts_and_passed_by_the_l
 def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldest(
     log: Log,
 ) -> None:
-    log.append([out(), out()])
+    commit(log, [out(), out()])
     assert start(log, None) == (0, None)
     assert start(log, Cursor(log.epoch, 1)) == (1, None)
     assert start(log, Cursor(log.epoch, 2)) == (2, None)
     assert start(log, Cursor("another", 999)) == (0, Reset.EPOCH)
     with pytest.raises(CursorError, match="last entry is 2"):
         start(log, Cursor(log.epoch, 3))
+
+
+def test_each_commit_is_reported_to_every_observer_in_order(log: Log) -> None:
+    reports: list[tuple[str, Committed]] = []
+    log.observers.append(lambda each: reports.append(("first", each)))
+    log.observers.append(lambda each: reports.append(("second", each)))
+    entries = [out(text="x" * 1000), said(1)]
+    commit(log, entries)
+    commit(log, [])
+    commit(log, [out()])
+    assert [name for name, _ in reports] == ["first", "second"] * 2
+    first = reports[0][1]
+    assert list(first.entries) == entries
+    assert first.size_bytes == sum(entry.size for entry in entries)
+    assert first.seconds >= 0
+    assert log.size_bytes == log.written_bytes == sum(each.size_bytes for _, each in reports) // 2
+    assert not log.is_behind
+
+
+def test_what_is_trimmed_has_been_written_all_the_same(log: Log) -> None:
+    for _ in range(3):
+        commit(log, [out(text="x" * 1000)])
+    written = log.written_bytes
+    log.trim(limit_bytes=1)
+    assert log.size_bytes < log.written_bytes == written
+
+
+def test_a_new_log_has_facts_pins_and_an_end(tmp_path: Path) -> None:
+    for log in (MemoryLog(), session_log(str(tmp_path / "log.db"))):
+        assert log.reason == "new"
+        log.remember("id", "s1")
+        log.remember("id", "s2")
+        assert (log.remembered("id"), log.remembered("never")) == ("s2", "")
+        log.append([ask(1)])
+        assert [seq for seq, _ in log.pins.of("ask:")] == [1]
+        log.finish()
+        log.finish()
+        assert [seq for seq, _ in log.read(0)] == [1]
+        log.close()
+
+
+def test_a_log_that_can_store_nothing_raises_one_exception(tmp_path: Path) -> None:
+    disk = SqliteLog(str(tmp_path / "log.db"))
+    disk.append([out(text="x" * 1000)])
+    disk.append([out(text="x" * 1000)])
+    log = LastingLog(disk)
+    disk._db.execute("PRAGMA query_only=ON")
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        disk.append([out()])
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        disk.trim(limit_bytes=1)
+    with pytest.raises(LogUnavailableError, match="readonly"):
+        log.remember("id", "s1")
+    disk.finish()
+    disk._db.close()
+    with pytest.raises(LogUnavailableError, match="closed"):
+        log.remembered("id")
+
+
+def test_a_late_log_commits_what_was_written_before_it_ends() -> None:
+    log = LateLog(MemoryLog(), WRITTEN.append)
+    reports: list[int] = []
+    log.observers.append(lambda commit: reports.append(len(commit.entries)))
+    assert log.append([out(), out()]) == 2
+    assert log.append([out()]) == 3
+    assert (log.head, reports) == (0, [])
+    log.close()
+    assert (log.head, reports) == (3, [2, 1])
+    while WRITTEN:
+        WRITTEN.pop()()
+    assert log.head == 3
 
 
 def test_two_logs_have_two_epochs(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from lastword.gateway.viewing import render
 from lastword.gateway.viewing.attachment import Attachment, Role, Viewer
 from lastword.gateway.viewing.reader import Pulled, Reader
 from lastword.gateway.viewing.render import Form, Renderer, with_session
-from lastword.gateway.viewing.request_ids import ask_id, session_key
+from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS
 from lastword.gateway.viewing.websocket_frames import text_frames
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
@@ -189,7 +189,7 @@ def test_an_answer_of_the_past_is_told_where_it_was_asked_for_again_alone() -> N
     log = MemoryLog()
     log.append(entries)
     attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=2, from_cursor=True)
-    attachment.wanted.add(1)
+    attachment.repeated.add(1)
     renderer = Renderer(SESSION)
     assert len(renderer.pulled(attachment.reader.pull(), attachment)) == 1
     assert not attachment.waits_for(log.read(1)[0])
@@ -214,7 +214,7 @@ def test_what_else_viewers_ask_for_is_not_shown() -> None:
 
 def test_a_question_has_the_same_id_for_every_controller_and_is_not_for_observers() -> None:
     (frame,) = seen([ask(3)])
-    assert frame["id"] == ask_id(session_key(SESSION), 3).decode().strip('"')
+    assert frame["id"] == question_id(session_key(SESSION), 3).decode().strip('"')
     assert seen([ask(3)], role=Role.OBSERVER) == []
 
 

@@ -1,0 +1,64 @@
+"""The files of a session's log: their names in one place.
+
+Owns which files belong to a log, and where they are. What is in them is `sqlite`'s and `owner`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+ENDING = ".db"
+JOURNAL = "-wal"
+"""The end of the name of the write-ahead log, which is there while somebody writes the log."""
+
+COMPANIONS = ("", JOURNAL, "-shm")
+"""What is appended to the path of a log for each of its files."""
+
+
+def path_in(folder: str, name: str) -> str:
+    """Return the path of a log in a folder of logs; `name` names its session."""
+    return os.path.join(folder, f"{name}{ENDING}")
+
+
+def logs_in(folder: str) -> list[tuple[str, str]]:
+    """Return all logs of a folder: the names of their sessions, and their paths."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    bases = (os.path.splitext(name) for name in names)
+    return [(base, path_in(folder, base)) for base, end in bases if end == ENDING]
+
+
+def lock_path(path: str) -> str:
+    """Return the path of the lock file beside a log."""
+    return f"{os.path.splitext(path)[0]}.lock"
+
+
+def is_written(path: str) -> bool:
+    """Return whether a log has commits that are not in its file yet."""
+    return os.path.exists(path + JOURNAL)
+
+
+def changed_at(path: str) -> float:
+    """Return when a log was last written; now, if that is unknown."""
+    times = []
+    for companion in ("", JOURNAL):
+        with contextlib.suppress(OSError):
+            times.append(os.stat(path + companion).st_mtime)
+    return max(times, default=time.time())
+
+
+def delete(path: str) -> None:
+    """Delete a log's files, except its lock."""
+    for companion in COMPANIONS:
+        with contextlib.suppress(OSError):
+            os.unlink(path + companion)
+
+
+def set_aside(path: str) -> str:
+    """Move a broken log aside; return its new path."""
+    aside = f"{path}.broken-{int(time.time())}"
+    for companion in COMPANIONS:
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + companion, aside + companion)
+    return aside
