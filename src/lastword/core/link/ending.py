@@ -139,8 +139,7 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     verdict = cause.verdict
     within = cause.cause.attempts if isinstance(cause.cause, AgentError) else None
     tried = tries.FailedAttempt(verdict=verdict, tries=within or turn.tries, wait_seconds=wait)
-    if not turn.wait(tried, link.now + wait):
-        return []
+    turn.wait(tried, link.now + wait)
     by_prompts_alone = all(attempt.tries == 1 for attempt in turn.tried)
     retry = Retrying(
         verdict=verdict,
@@ -191,8 +190,8 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += _fail(link, turn) if fails else _confirm_cancelled(link, turn)
         elif turn.state in AT_WORK:
-            due = link.now + link.options.cancel_grace_seconds
-            stopped = turn.stop(event, verdict, due) or stopped
+            turn.stop(event, verdict, link.now + link.options.cancel_grace_seconds)
+            stopped = True
     if not stopped:
         return effects
     entry = entries.record(

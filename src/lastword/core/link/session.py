@@ -178,13 +178,11 @@ class Turn:
         self.step(Event.CANCEL)
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
-    def stop(self, event: Event, verdict: Verdict, due: float) -> bool:
-        """Give up on the turn; return whether to tell the agent, which has until `due`."""
-        if self.step(event) is not Move.STOP:
-            return False
+    def stop(self, event: Event, verdict: Verdict, due: float) -> None:
+        """Give up on a turn at work; the agent, which is told to stop, has until `due`."""
+        self.step(event)
         self.evidence.note(Signal.STOPPED, verdict)
         self.stop_due = due
-        return True
 
     def time_out(self) -> Move:
         """Return what to do now that a deadline has passed: of the agent's grace, or of a wait."""
@@ -265,13 +263,11 @@ class Turn:
         """How many requests to the provider are known of: a failure that lasts is the last one."""
         return self.retries + (1 if self.retry_is_certain else 0)
 
-    def wait(self, tried: FailedAttempt, until: float) -> bool:
-        """Wait until the prompt is sent again, if the turn's state allows another try."""
-        if self.step(Event.RETRY) is not Move.WAIT:
-            return False
+    def wait(self, tried: FailedAttempt, until: float) -> None:
+        """Let a turn at work wait until its prompt is sent again."""
+        self.step(Event.RETRY)
         self.tried = (*self.tried, tried)
         self.again_at = until
-        return True
 
     def stop_waiting(self) -> None:
         """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""

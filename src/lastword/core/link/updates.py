@@ -203,8 +203,6 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
         or link.withheld_error is not None
     ):
         return None
-    if link.withheld_error is not None:
-        return None
     for turn in session.turns:
         if turn.withheld is not None or turn.state is State.SENT:
             return None
