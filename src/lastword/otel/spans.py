@@ -31,7 +31,7 @@ MAX_TURNS = 256
 
 UNKNOWN_TOOL = "other"
 
-EVENTS = {
+EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.FIRST_OUTPUT: (),
     Kind.ASKED: ("what",),
     Kind.USER_ANSWERED: ("outcome",),
@@ -43,7 +43,7 @@ EVENTS = {
 }
 """The kinds that become events of a turn's span, each with its facts."""
 
-COUNTED = gateway_spans.COUNTED | {
+COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = gateway_spans.COUNTED | {
     Kind.ERROR: (names.ERRORS, ("type", "origin", "phase", "reason"), {}),
     Kind.AGENT_RESTARTED: (names.RESTARTS, (), {}),
     Kind.RETRY: (names.RETRIES, ("type",), {}),

@@ -80,7 +80,7 @@ class FrameQueue(FrameWriter):
     def pause(self, *, paused: bool) -> None:
         """Keep everything until the client reads again; what it does not read counts as pending."""
         self.paused = paused
-        self.pending_bytes = sum(map(len, self._ready)) if paused else 0
+        self.pending_bytes: int = sum(map(len, self._ready)) if paused else 0
 
     def next_block(self) -> bytes | None:
         """Return what the client is to read next; `None` if there is nothing, or it does not."""

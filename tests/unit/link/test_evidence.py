@@ -11,7 +11,7 @@ from lastword.core.classify import Verdict, classify_rpc_error, classify_text, o
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link.connection import Options
 from lastword.core.link.decision import RULES
-from lastword.core.link.evidence import MAX_LOG_BYTES, SILENT, Signal, TurnEvidence
+from lastword.core.link.evidence import MAX_LOG_BYTES, SILENT, FailureSign, TurnEvidence
 from lastword.core.link.handshake import AgentProfile
 from lastword.core.link.session import Session
 from lastword.core.link.state import Link
@@ -70,8 +70,8 @@ def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
     known.announced, known.hint, known.log = slots["announced"], slots["hint"], slots["log"]
     silent = slots["claim"] == "silent"
     claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
-    signs = {Signal.STOPPED: slots["stopped"], Signal.LOST: slots["lost"], Signal.CLAIM: claim}
-    for sign, verdict in (signs | {Signal.MARGIN: slots["margin"]}).items():
+    signs = {FailureSign.STOPPED: slots["stopped"], FailureSign.LOST: slots["lost"], FailureSign.CLAIM: claim}
+    for sign, verdict in (signs | {FailureSign.MARGIN: slots["margin"]}).items():
         if verdict is not None:
             known.note(sign, verdict)
     if slots["answer"] is not None:
@@ -123,8 +123,8 @@ def test_the_latest_margin_stands_unless_it_says_less() -> None:
     known = TurnEvidence(0)
     seen = []
     for sign in (UNKNOWN, INTERNAL, UNKNOWN, auth, network, INTERNAL, UNKNOWN):
-        known.note(Signal.MARGIN, sign)
-        seen.append(known.signs[Signal.MARGIN])
+        known.note(FailureSign.MARGIN, sign)
+        seen.append(known.signs[FailureSign.MARGIN])
     assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
 
 

@@ -15,7 +15,7 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError
 from lastword.core.link import late
-from lastword.core.link.evidence import SILENT, Signal, TurnEvidence, certainty
+from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certainty
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
@@ -131,7 +131,7 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
 
     If its time ran out during retries, the failure that they were for is the cause.
     """
-    verdict = snapshot.evidence.signs.get(Signal.STOPPED)
+    verdict = snapshot.evidence.signs.get(FailureSign.STOPPED)
     pending = _with_wait_left(snapshot)
     if verdict is not None and pending is not None and verdict.reason in _WATCHDOG:
         return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
@@ -140,7 +140,7 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
 
 def lost(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent's process ended."""
-    return snapshot.evidence.signs.get(Signal.LOST)
+    return snapshot.evidence.signs.get(FailureSign.LOST)
 
 
 def answer(snapshot: TurnSnapshot) -> Verdict | None:
@@ -151,7 +151,7 @@ def answer(snapshot: TurnSnapshot) -> Verdict | None:
 
 def margin(snapshot: TurnSnapshot) -> Verdict | None:
     """The agent reported the failure elsewhere than in its answer."""
-    return _beside(snapshot, snapshot.evidence.signs.get(Signal.MARGIN))
+    return _beside(snapshot, snapshot.evidence.signs.get(FailureSign.MARGIN))
 
 
 def hint(snapshot: TurnSnapshot) -> Verdict | None:
@@ -179,7 +179,7 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     The message has the form of an error, or begins like this agent's; and the turn supports it.
     """
     evidence = snapshot.evidence
-    in_margin = Signal.MARGIN in evidence.signs
+    in_margin = FailureSign.MARGIN in evidence.signs
     alone = not snapshot.facts.tool_called and evidence.messages == 1
     named = evidence.hinted or evidence.suspected or in_margin
     spoken_for = named or evidence.refused or evidence.output_tokens == 0
@@ -237,7 +237,7 @@ def stderr(snapshot: TurnSnapshot) -> Verdict | None:
 
 def claim(snapshot: TurnSnapshot) -> Verdict | None:
     """Only the form of the answer says anything."""
-    return snapshot.evidence.signs.get(Signal.CLAIM)
+    return snapshot.evidence.signs.get(FailureSign.CLAIM)
 
 
 def _beside(snapshot: TurnSnapshot, verdict: Verdict | None) -> Verdict | None:
@@ -277,7 +277,7 @@ RULES: tuple[Callable[[TurnSnapshot], AgentError | Verdict | None], ...] = (
 def contradicts_success(snapshot: TurnSnapshot) -> bool:
     """Return whether something contradicts the turn's claim of success."""
     evidence = snapshot.evidence
-    if evidence.announced is not None or Signal.MARGIN in evidence.signs:
+    if evidence.announced is not None or FailureSign.MARGIN in evidence.signs:
         return True
     if _ended_on_hint(snapshot):
         return True

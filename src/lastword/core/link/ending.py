@@ -27,7 +27,7 @@ from lastword.core.failure.taxonomy import AgentError, Phase
 from lastword.core.link import decision, entries, failures, requests, resend
 from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
-from lastword.core.link.evidence import Signal
+from lastword.core.link.evidence import FailureSign
 from lastword.core.link.retries import reporting
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.link.turn import AT_WORK, Event, Move, State
@@ -186,7 +186,7 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
         if turn.withheld is not None:
             # The agent has answered, and will not again: there is nothing to wait for.
             turn.pop_withheld()
-            turn.evidence.note(Signal.STOPPED, verdict)
+            turn.evidence.note(FailureSign.STOPPED, verdict)
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += _fail(link, turn) if fails else _confirm_cancelled(link, turn)
         elif turn.state in AT_WORK:
@@ -277,7 +277,7 @@ def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
             continue
         for turn in list(session.turns):
             if turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
-                turn.evidence.note(Signal.LOST, verdict)
+                turn.evidence.note(FailureSign.LOST, verdict)
                 effects += try_again(link, turn)
     return effects
 
@@ -286,7 +286,7 @@ def _lose(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
     move = turn.step(Event.AGENT_LOST)
     if move is Move.CONFIRM:
         return _confirm_cancelled(link, turn)
-    turn.evidence.note(Signal.LOST, verdict)
+    turn.evidence.note(FailureSign.LOST, verdict)
     return _fail(link, turn) if move is Move.FAIL else []
 
 
@@ -296,7 +296,7 @@ def refuse_prompt(link: Link, session: Session, frame: Frame, verdict: Verdict) 
     turn = link.turn_of(session, request_id)
     turn.add_prompt(request_id)
     turn.step(Event.AGENT_LOST)
-    turn.evidence.note(Signal.STOPPED, verdict)
+    turn.evidence.note(FailureSign.STOPPED, verdict)
     entry = entries.prompt(link, turn, frame)
     return [*entry, *_fail(link, turn, phase=Phase.BEFORE_REQUEST)]
 
@@ -361,7 +361,7 @@ def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]
     """Answer a turn with its failure, typed. The turn's state has been stepped already."""
     session, facts, failed = turn.session, turn.facts, turn.evidence.answer
     error, rule = _cause_of(link, turn, phase)
-    stopped = Signal.STOPPED in turn.evidence.signs
+    stopped = FailureSign.STOPPED in turn.evidence.signs
     ended = ladder.Ending(
         error=error,
         session_id=session.session_id,

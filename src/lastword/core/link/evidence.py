@@ -38,7 +38,7 @@ COARSE = frozenset(
 """What a source that sees a status alone makes of one of the others."""
 
 
-class Signal(Enum):
+class FailureSign(Enum):
     """A sign of failure that is a verdict and nothing else."""
 
     STOPPED = auto()
@@ -51,7 +51,8 @@ class Signal(Enum):
     CLAIM = auto()
     """What an answer is by its form alone: one that shows nothing, or has no stop reason."""
 
-    __hash__ = object.__hash__
+    if not TYPE_CHECKING:  # pragma: no branch
+        __hash__ = object.__hash__
 
 
 class FailedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +105,7 @@ class TurnEvidence(msgspec.Struct):
     announced: AgentError | None = None
     passed: bool = False
     answer: FailedAnswer | None = None
-    signs: dict[Signal, Verdict] = {}
+    signs: dict[FailureSign, Verdict] = {}
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
@@ -133,10 +134,14 @@ class TurnEvidence(msgspec.Struct):
         self.announced = self.announced or error
         self.passed = self.passed or passed
 
-    def note(self, sign: Signal, verdict: Verdict) -> None:
+    def note(self, sign: FailureSign, verdict: Verdict) -> None:
         """Take in a sign; the latest of a kind stands, unless it says less than the one before."""
         before = self.signs.get(sign)
-        if sign is not Signal.MARGIN or before is None or certainty(verdict) >= certainty(before):
+        if (
+            sign is not FailureSign.MARGIN
+            or before is None
+            or certainty(verdict) >= certainty(before)
+        ):
             self.signs[sign] = verdict
 
     def add_answer(
@@ -220,7 +225,7 @@ class TurnEvidence(msgspec.Struct):
         The provider's words may say that a quota is used up although the status says too many
         requests.
         """
-        named = self.announced is not None or Signal.MARGIN in self.signs
+        named = self.announced is not None or FailureSign.MARGIN in self.signs
         return not named and self.hint is not None and self.hint.type in COARSE
 
 

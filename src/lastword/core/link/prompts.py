@@ -15,7 +15,7 @@ from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import decision, ending, entries, failures, late, resend
 from lastword.core.link.effects import Answer, Effect, Send, Side
-from lastword.core.link.evidence import SILENT, Signal
+from lastword.core.link.evidence import SILENT, FailureSign
 from lastword.core.link.retries import notices
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, State
@@ -241,7 +241,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
             if reads:
                 turn.evidence.announce(None, passed=True)
             else:
-                turn.evidence.note(Signal.MARGIN, sign.verdict)
+                turn.evidence.note(FailureSign.MARGIN, sign.verdict)
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
@@ -260,14 +260,14 @@ def _note_sign(turn: Turn, frame: Frame) -> bool:
     sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
     if sign is None or sign.will_retry:
         return False
-    turn.evidence.note(Signal.MARGIN, sign.verdict)
+    turn.evidence.note(FailureSign.MARGIN, sign.verdict)
     return True
 
 
 def _claim_as_silent(turn: Turn) -> None:
     unexplained = decision.unexplained()
     silent = msgspec.structs.replace(unexplained, reason=SILENT)
-    turn.evidence.note(Signal.CLAIM, silent)
+    turn.evidence.note(FailureSign.CLAIM, silent)
 
 
 def _may_learn_more(link: Link, turn: Turn) -> bool:
@@ -326,7 +326,7 @@ def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
     if verdict.type is ErrorType.UNKNOWN:
         if stop_reason is None:
             claimed = failures.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
-            turn.evidence.note(Signal.CLAIM, claimed)
+            turn.evidence.note(FailureSign.CLAIM, claimed)
             return
         if stop_reason != acp.STOP_ERROR:
             verdict = msgspec.structs.replace(verdict, reason="unknown_stop_reason")

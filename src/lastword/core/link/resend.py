@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure import retry_policy
 from lastword.core.failure.taxonomy import AgentError, Phase, RetrySafety
-from lastword.core.link.evidence import Signal
+from lastword.core.link.evidence import FailureSign
 from lastword.core.link.turn import AT_WORK
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _may(turn: Turn, cause: AgentError | Verdict) -> bool:
     facts = turn.facts
     if turn.resendable is None or turn.state not in AT_WORK or turn.overlapped:
         return False
-    if Signal.STOPPED in turn.evidence.signs or turn.evidence.passed:
+    if FailureSign.STOPPED in turn.evidence.signs or turn.evidence.passed:
         return False
     if facts.shown or facts.retry_safety(retryable=True) is not RetrySafety.AUTO:
         return False

@@ -13,7 +13,7 @@ import msgspec
 
 from lastword.core.link.choices import Choices
 from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
-from lastword.core.link.evidence import Signal, TurnEvidence
+from lastword.core.link.evidence import FailureSign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
@@ -181,7 +181,7 @@ class Turn:
     def stop(self, event: Event, verdict: Verdict, due: float) -> None:
         """Give up on a turn at work; the agent, which is told to stop, has until `due`."""
         self.step(event)
-        self.evidence.note(Signal.STOPPED, verdict)
+        self.evidence.note(FailureSign.STOPPED, verdict)
         self.stop_due = due
 
     def time_out(self) -> Move:

@@ -6,7 +6,7 @@ Owns the messages. Each says what to do.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.client.link_words import BY_NAME
 from lastword.core.failure.error_object import error_object
@@ -16,6 +16,9 @@ from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from lastword.gateway.log.owner import LogOwner
+
+Refusal: TypeAlias = "partial[dict[str, Any]]"
+"""A refusal: called, it gives the error object."""
 
 RESERVED: dict[str, Any] = {
     "code": acp.METHOD_NOT_FOUND,
@@ -62,46 +65,46 @@ def _failed(
     return error_object(error)
 
 
-observes = partial(_refused, "observer")
+observes: Refusal = partial(_refused, "observer")
 """Refuse an observer what only a controller may do."""
 
-one_session = partial(_refused, "one_session")
+one_session: Refusal = partial(_refused, "one_session")
 """Refuse the bearer of a token for one session what concerns others, or the whole agent."""
 
-too_many_sessions = partial(_refused, "too_many_sessions")
+too_many_sessions: Refusal = partial(_refused, "too_many_sessions")
 """Refuse another session in an agent that has as many as it may have."""
 
-turn_open = partial(_refused, "turn_open")
+turn_open: Refusal = partial(_refused, "turn_open")
 """Refuse a prompt while another viewer's turn is running."""
 
-too_many_viewers = partial(_refused, "too_many_viewers")
+too_many_viewers: Refusal = partial(_refused, "too_many_viewers")
 """Refuse a viewer of a session that has as many as it may have."""
 
-too_fast = partial(
+too_fast: Refusal = partial(
     _refused,
     "too_many_requests",
     "Requests of this kind come too fast over this connection. Wait a moment.",
 )
 """Refuse a request of a kind that comes too often."""
 
-too_much_waits = partial(
+too_much_waits: Refusal = partial(
     _refused,
     "too_many_requests",
     "Too much from this connection is waiting for its agents. Send it again later.",
 )
 """Refuse a viewer from whom too much waits for agents."""
 
-agent_not_running = partial(
+agent_not_running: Refusal = partial(
     _refused,
     "observer",
     "No agent is running for this session. It is available again once a controller opens it.",
 )
 """Refuse an observer a session whose agent would have to be started."""
 
-no_log = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
+no_log: Refusal = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
 """Refuse because a session's log cannot be written, so its operator has to act."""
 
-holder_lost = partial(
+holder_lost: Refusal = partial(
     _failed,
     ErrorType.AGENT_CRASH,
     "holder_died",
@@ -110,7 +113,7 @@ holder_lost = partial(
 )
 """Refuse what was sent to a holder that ended at that moment."""
 
-holder_silent = partial(
+holder_silent: Refusal = partial(
     _failed,
     ErrorType.TIMEOUT,
     "holder_silent",
