@@ -137,11 +137,8 @@ class TurnEvidence(msgspec.Struct):
     def note(self, sign: FailureSign, verdict: Verdict) -> None:
         """Take in a sign; the latest of a kind stands, unless it says less than the one before."""
         before = self.signs.get(sign)
-        if (
-            sign is not FailureSign.MARGIN
-            or before is None
-            or certainty(verdict) >= certainty(before)
-        ):
+        less = before is not None and certainty(verdict) < certainty(before)
+        if sign is not FailureSign.MARGIN or not less:
             self.signs[sign] = verdict
 
     def add_answer(
