@@ -70,8 +70,13 @@ def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
     known.announced, known.hint, known.log = slots["announced"], slots["hint"], slots["log"]
     silent = slots["claim"] == "silent"
     claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
-    signs = {FailureSign.STOPPED: slots["stopped"], FailureSign.LOST: slots["lost"], FailureSign.CLAIM: claim}
-    for sign, verdict in (signs | {FailureSign.MARGIN: slots["margin"]}).items():
+    signs = {
+        FailureSign.STOPPED: slots["stopped"],
+        FailureSign.LOST: slots["lost"],
+        FailureSign.MARGIN: slots["margin"],
+        FailureSign.CLAIM: claim,
+    }
+    for sign, verdict in signs.items():
         if verdict is not None:
             known.note(sign, verdict)
     if slots["answer"] is not None:
