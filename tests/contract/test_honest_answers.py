@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit.honest_answers import honest_answers
-from tests.unit.link.test_hints_prose_by_form import AGENTS, passes
+from tests.unit.link.test_decision_prose_by_form import AGENTS, passes
 
 
 @pytest.mark.parametrize("name", AGENTS)

@@ -3,7 +3,7 @@
 Owns the decision; the patterns are in `prose_forms`. How the errors of single agents begin is in
 `quirks.prose`, and read by `agents`. A form does not prove that a turn failed: an honest answer may
 be an error's text, word for word, because somebody asked for one. It is therefore one sign of two;
-the other comes from the turn (`core.link.evidence`).
+the other comes from the turn (`core.link.decision`).
 """
 
 from __future__ import annotations
