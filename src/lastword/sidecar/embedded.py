@@ -200,8 +200,9 @@ class EmbeddedSidecar(Sidecar):
 
     @property
     def pid(self) -> int:
-        """Return the agent's process id; 0 for none."""
-        return self._child.agent.pid if self._child.agent is not None else 0
+        """Return the agent's process id; 0 for none that runs."""
+        agent = self._child.agent
+        return agent.pid if agent is not None and agent.exit is None else 0
 
     def start(self) -> None:
         """Begin to relay."""

@@ -90,8 +90,7 @@ def test_a_crash_is_news_to_a_window_that_did_not_prompt(browser: Browser, tmp_p
         one.see("The turn failed: The agent crashed.")
         assert one.do("count", "#toasts .toast") == 0  # it has the card, and asked for it
         (holder,) = (each for each in gateway.holders() if each["sessions"])
-        os.kill(holder["agent_pid"], signal.SIGKILL)
-        watcher.see("The agent's process ended (SIGKILL). The gateway starts it again.")
+        assert not holder["agent_pid"]  # it starts again with the next prompt
         assert (one.do("errors"), watcher.do("errors")) == ([], [])
     finally:
         one.do("close")

@@ -126,7 +126,7 @@ def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_p
         other.see("This link has been followed already")
         other.do("close")
         assert served.stop()[0] == 0
-        tab.see("does not run any more")
+        tab.see("is no longer running")
     tab.do("close")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli import record_access
-from lastword.record.spans import TOLD_EVERY, trends_of
+from lastword.record.spans import PROGRESS_EVERY, trends_of
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, now_ms, write
 
@@ -87,7 +87,7 @@ def test_a_command_on_the_record_that_is_stopped_says_so_with_status_130(
 
 
 def test_sums_over_many_turns_say_how_far_they_are(tmp_path: Path) -> None:
-    path = write(tmp_path, a_book(2 * TOLD_EVERY, began_ms=now_ms() - 3_600_000))
+    path = write(tmp_path, a_book(2 * PROGRESS_EVERY, began_ms=now_ms() - 3_600_000))
     told: list[str] = []
     trends_of(str(path), 1, now_ms() + 1, told.append)
     assert [words.partition(" since ")[0] for words in told] == ["200 turns", "400 turns"]

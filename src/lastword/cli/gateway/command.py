@@ -247,7 +247,8 @@ def _status(arguments: Sequence[str]) -> int:
             page.line("agents: none is running; the first session starts one")
     for holder in agents:
         agent, pid = holder.get("agent_pid"), holder.get("pid")
-        page.line(f"agent: process {agent}, kept by process {pid}")
+        process = f"process {agent}" if agent else "starts with the next prompt"
+        page.line(f"agent: {process}, kept by process {pid}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
