@@ -21,7 +21,6 @@ PLAYED_TWICE = {
     "test_ends",
     "test_events",
     "test_lost_holders",
-    "test_one_frame",
     "test_viewers",
 }
 """The files whose tests are also played over a store that commits late; with
