@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, ending
+from lastword.core.link import agent_side, ending, failures
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send
 from lastword.core.link.state import OpenRequest
@@ -233,7 +233,7 @@ class TakesAnyId(Reads):
         if not isinstance(message, jsonrpc.Malformed):
             return super().receive(side, message, now)
         asked = self.link.from_client
-        broken = ending.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
+        broken = failures.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
         found = [known for known in list(asked) if b'"id":' + known in message.line]
         return [
             effect
@@ -260,7 +260,7 @@ class HasNoRoom(Altered):
         self, effects: list[Effect], side: Side | None = None, message: Any = None
     ) -> list[Effect]:
         if side is Side.CLIENT and not effects:
-            full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+            full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
             return ending.refuse_prompt(self.link, self.link.session("s1"), message, full)
         return effects
 
