@@ -25,9 +25,10 @@ import msgspec
 
 from lastword.kit.peer import MARK, PeerEvent, StrictClient
 from lastword.kit.provider.dialects import TEXT
+from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import API_KEY, Target
-from tests.interop.agents_registry import AGENTS
+from tests.interop.agents_further import EVERY
 from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Failure(msgspec.Struct, frozen=True):
         types: what it may rightly be called.
         retry_after_seconds: what the provider asks for, where it does.
         recovers: the turn goes well in the end.
+        response: what every call gets, in place of the scenario's.
     """
 
     key: str
@@ -71,9 +73,15 @@ class Failure(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
     retry_after_seconds: int = 1
     recovers: bool = False
+    response: ProviderFailure | None = None
 
 
 _LOST = ("network", "provider_unavailable")
+_UNUSABLE = (*_LOST, "protocol_error")
+_PAGE = (
+    b"<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head>\n"
+    b"<body><h1>Sign in to the network</h1></body></html>\n"
+)
 FAILURES = {
     failure.key: failure
     for failure in (
@@ -87,6 +95,14 @@ FAILURES = {
         Failure("refused", "connection refused", None, ("network",)),
         Failure("cut_before_text", "cut before any output", _S.CUT_BEFORE_TEXT, _LOST),
         Failure("cut", "cut after some text", _S.CUT, _LOST),
+        Failure("empty", "an empty answer", _S.EMPTY, _UNUSABLE),
+        Failure(
+            "page",
+            "200, a page of HTML",
+            _S.HEALTHY,
+            _UNUSABLE,
+            response=ProviderFailure(200, _PAGE, "text/html"),
+        ),
         Failure("hang", "hang", _S.HANG, ("timeout", "agent_stalled", "network")),
         Failure("fails_after_tool", "429 after a tool call", _S.FAILS_AFTER_TOOL, ("rate_limit",)),
         Failure(
@@ -244,7 +260,7 @@ DEFAULT = How()
 
 def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
     """Run one turn, the agent's home in a folder, and return what its client was told."""
-    failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
+    failure, program = FAILURES[cell.failure], EVERY[cell.agent]
     place = folder / str(cell)
     home, cwd, state = place / "home", place / "work", place / "state"
     for each in (home, cwd, state):
@@ -252,7 +268,9 @@ def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
     with ExitStack() as stack:
         provider = stack.enter_context(
             Provider(
-                failure.scenario or _S.HEALTHY, retry_after_seconds=failure.retry_after_seconds
+                failure.scenario or _S.HEALTHY,
+                retry_after_seconds=failure.retry_after_seconds,
+                failure=failure.response,
             )
         )
         root = provider.url if failure.scenario else f"http://127.0.0.1:{_deaf_port(stack)}"
@@ -323,7 +341,7 @@ _INFO = {"name": "lastword-table", "version": "1"}
 def _lastword(cell: Cell) -> list[str]:
     if cell.mode is Mode.BEHIND:
         return [sys.executable, "-m", "lastword"]
-    words = ",".join(AGENTS[cell.agent].words)
+    words = ",".join(EVERY[cell.agent].words)
     return [sys.executable, "-m", "tests.interop.agents_unknown", words]
 
 

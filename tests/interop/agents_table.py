@@ -37,6 +37,7 @@ from tests.interop.agents_cells import (
     Seen,
     play,
 )
+from tests.interop.agents_further import EVERY, FURTHER, STARTED_OTHERWISE
 from tests.interop.agents_registry import AGENTS
 from tests.kit import children
 from tests.kit.places import PROTOCOL
@@ -174,7 +175,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def matrix(seen: dict[Cell, Seen], mode: Mode) -> str:
     """Failures by agents: how soon the right type was told."""
-    agents = [key for key in AGENTS if any(cell.agent == key for cell in seen)]
+    agents = [key for key in EVERY if any(cell.agent == key for cell in seen)]
     rows = [
         _row(["the provider", "rightly called", *agents]),
         "|---" * (len(agents) + 2) + "|",
@@ -264,7 +265,7 @@ _COLUMNS = (
 
 def section(agent: str, seen: dict[Cell, Seen], behind: Mode) -> str:
     """An agent's rows."""
-    program = AGENTS[agent]
+    program = EVERY[agent]
     some = [one for cell, one in seen.items() if cell.agent == agent]
     lines = [f"### {agent}\n", f"`{program.package}` {some[-1].version}\n"]
     lines += [_row(_COLUMNS), "|---" * len(_COLUMNS) + "|"]
@@ -331,7 +332,7 @@ def load(path: Path) -> dict[Cell, Seen]:
 
 def save(path: Path, seen: dict[Cell, Seen]) -> None:
     """Keep what was seen, in the table's order."""
-    order = {key: number for number, key in enumerate((*AGENTS, *FAILURES))}
+    order = {key: number for number, key in enumerate((*EVERY, *FAILURES))}
     rows = sorted(seen.values(), key=lambda one: (order[one.agent], order[one.failure], one.mode))
     path.write_bytes(msgspec.json.format(msgspec.json.encode(rows)))
 
@@ -365,14 +366,16 @@ def _wanted(arguments: argparse.Namespace) -> list[Cell]:
 
 def _install(agents: Iterable[str]) -> None:
     """Install what is needed while there is a network."""
-    for agent in agents:
-        AGENTS[agent].command(Path())
+    with tempfile.TemporaryDirectory() as folder:
+        for agent in agents:
+            EVERY[agent].command(Path(folder) / agent / "work")
 
 
 def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[Seen]:
     how = How(
         waits=arguments.seconds,
         options=tuple(arguments.options.split()),
+        until_told=arguments.until_told,
         keep=arguments.keep and Path(arguments.keep),
     )
     with (
@@ -396,11 +399,14 @@ def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[S
 def main() -> int:
     """Play and tell."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--agents", nargs="+", choices=AGENTS)
+    parser.add_argument("--agents", nargs="+", choices=EVERY)
     parser.add_argument("--failures", nargs="+", choices=FAILURES)
     parser.add_argument("--modes", nargs="+", choices=[mode.value for mode in Mode])
     parser.add_argument("--unknown", action="store_true", help="as agents never seen")
     parser.add_argument("--seconds", type=float, help="how long the client waits")
+    parser.add_argument(
+        "--until-told", action="store_true", help="a retry of the right type ends a cell"
+    )
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--options", help="further options of lastword run, one text")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the JSON of what was seen")
