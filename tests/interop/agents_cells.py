@@ -283,12 +283,13 @@ def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
             environment |= {"LASTWORD_STATE_DIR": str(state), "PYTHONPATH": _python_path()}
         talk = Talk(command, environment)
         stack.callback(talk.close)
-        talk.play(str(cwd), how.waits, failure.types if how.until_told else ())
+        enough = failure.types if how.until_told and not failure.recovers else ()
+        talk.play(str(cwd), how.waits, enough)
         failed_at = provider.failed_at
         zero = talk.prompted_at if failed_at is None else failed_at - talk.started_at
         seen = _seen(cell, talk, zero, how.waits, provider)
     # The record is whole once the process has ended.
-    seen = msgspec.structs.replace(seen, version=program.version(), sources=tuple(_sources(state)))
+    seen = msgspec.structs.replace(seen, version=program.version(), sources=record_sources(state))
     if how.keep is not None:
         _keep(how.keep / str(cell), talk, zero, home, seen)
     return seen
@@ -429,6 +430,11 @@ def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:
     moments = (event.at for event in turn if _OWN_RETRY.search(event.raw))
     first = next(moments, None)
     return None if first is None else round(first - zero, 2)
+
+
+def record_sources(state: Path) -> tuple[str, ...]:
+    """Return what the record in a folder names as the sources of retries and errors."""
+    return tuple(_sources(state))
 
 
 def _sources(state: Path) -> Iterator[str]:

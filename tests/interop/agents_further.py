@@ -85,9 +85,7 @@ FURTHER = {
                 },
                 {"FACTORY_API_KEY": "fk-loopback"},
             ),
-            _further(
-                f"{_DROID}/bin/droid", "exec", "--output-format", "acp", "-m", "custom:fake"
-            ),
+            _further(f"{_DROID}/bin/droid", "exec", "--output-format", "acp", "-m", "custom:fake"),
             npm_version(_FURTHER, _DROID),
         ),
         AgentProgram(

@@ -37,7 +37,7 @@ from tests.interop.agents_cells import (
     Seen,
     play,
 )
-from tests.interop.agents_further import EVERY, FURTHER, STARTED_OTHERWISE
+from tests.interop.agents_further import EVERY
 from tests.interop.agents_registry import AGENTS
 from tests.kit import children
 from tests.kit.places import PROTOCOL

@@ -2,7 +2,8 @@
 
 Owns: `node_modules` (from the lock file, by npm), virtual environments from hashed requirements
 (`.kimi`, `.vibe`, `.hermes`, `.fast`), and two more `node_modules`, in `agents` and
-`further_agents`, which only the agents' table needs. Does not own: how the agents are configured (`real_agents`).
+`further_agents`, which only the agents' table needs. Does not own: how the agents are configured
+(`real_agents`).
 """
 
 from __future__ import annotations
