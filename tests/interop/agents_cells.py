@@ -78,6 +78,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 _LOST = ("network", "provider_unavailable")
 _UNUSABLE = (*_LOST, "protocol_error")
+_NO_SUCH_MODEL = (
+    b'{"type": "error", "error": {"type": "not_found_error", "code": "model_not_found", "message": '
+    b'"The model `fake-model` does not exist or you do not have access to it."}}'
+)
 _PAGE = (
     b"<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head>\n"
     b"<body><h1>Sign in to the network</h1></body></html>\n"
@@ -95,6 +99,13 @@ FAILURES = {
         Failure("refused", "connection refused", None, ("network",)),
         Failure("cut_before_text", "cut before any output", _S.CUT_BEFORE_TEXT, _LOST),
         Failure("cut", "cut after some text", _S.CUT, _LOST),
+        Failure(
+            "missing",
+            "404, no such model",
+            _S.HEALTHY,
+            ("model_not_found",),
+            response=ProviderFailure(404, _NO_SUCH_MODEL),
+        ),
         Failure("empty", "an empty answer", _S.EMPTY, _UNUSABLE),
         Failure(
             "page",

@@ -93,6 +93,7 @@ ROWS = (
         name="vibe",
         part="vibe",
         words={"IncompleteProviderStream": ("network", "truncated_stream")},
+        sentences={("stream chunk improperly formatted.",): ("protocol_error", "not_http")},
         codes={
             -31001: ("rate_limit", None, None),
             -31002: ("invalid_request", "agent_configuration", "agent"),
@@ -104,8 +105,9 @@ ROWS = (
             -31008: ("invalid_request", "image_unsupported", None),
         },
         evidence=(
-            "`@mistralai/mistral-vibe` in its answer to `initialize`; -31001 and -31002 in runs, "
-            "the rest in vibe/acp/exceptions.py (mistralai/mistral-vibe at 343cbd49165a)"
+            "`@mistralai/mistral-vibe` in its answer to `initialize`; -31001, -31002 and "
+            "the sentence, for a page in place of an answer, in runs; the rest in "
+            "vibe/acp/exceptions.py (mistralai/mistral-vibe at 343cbd49165a)"
         ),
         version="mistral-vibe 3.0.2",
     ),
