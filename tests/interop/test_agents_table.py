@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from tests.interop import toolchain
@@ -16,10 +17,13 @@ from tests.interop.agents_table import (
     BEGINS,
     DOCUMENT,
     ENDS,
+    OF_FURTHER,
+    OF_STARTED,
     OF_UNKNOWN,
     Counts,
     counts,
     put_into,
+    section_of_others,
     section_of_unknown,
 )
 from tests.interop.selection import selected_cells
@@ -43,9 +47,21 @@ AS_UNKNOWN = {
 }
 """Of these nothing tells but files of their own, read by form alone."""
 
+STARTED = {
+    "claude-npx": ("rate_limited_untimed",),
+    "claude-node": ("unauthorized",),
+    "opencode-npx": ("cut",),
+    "opencode-node": ("rate_limited_untimed",),
+}
+"""By `npx` and `node` they tell the same as by their names."""
+
 CELLS = [
     Cell(agent, failure, mode)
-    for mode, agents in ((Mode.BEHIND, IN_SECONDS), (Mode.UNKNOWN, AS_UNKNOWN))
+    for mode, agents in (
+        (Mode.BEHIND, IN_SECONDS),
+        (Mode.UNKNOWN, AS_UNKNOWN),
+        (Mode.BEHIND, STARTED),
+    )
     for agent, failures in agents.items()
     for failure in failures
 ]
@@ -57,6 +73,7 @@ def lived(
 ) -> Iterator[Callable[[Cell], Seen]]:
     """What came of a cell; the selected ones are played a few at a time, each once."""
     toolchain.require_node()
+    toolchain.require_more_agents()  # the newer Node of `node SCRIPT`
     toolchain.require_kimi()
     folder = tmp_path_factory.mktemp("agents")
     wanted = selected_cells(request, "lived")
@@ -108,7 +125,16 @@ def test_what_is_counted_over_failing_turns() -> None:
             seen("recovers", End.ANSWER, seconds=5.0, has_text=True),
         ]
     ) == Counts(
-        turns=6, soon=1, later=2, at_end=1, silent=1, prose=1, unanswered=1, untyped=1, wrong=1
+        turns=6,
+        soon=1,
+        later=2,
+        at_end=1,
+        ever=2,
+        silent=1,
+        prose=1,
+        unanswered=1,
+        untyped=1,
+        wrong=1,
     )
 
 
@@ -145,6 +171,16 @@ def test_the_unknown_have_a_section_of_their_own() -> None:
         put_into(whole, "other", OF_UNKNOWN) == f"{OF_UNKNOWN[0]}\nother\n{OF_UNKNOWN[1]}\nbefore\n"
     )
     assert OF_UNKNOWN[0] in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_agents_without_a_row_and_other_starts_have_sections_of_their_own() -> None:
+    one = msgspec.structs.replace(seen("hang", End.NONE), agent="droid", version="9.9")
+    text = section_of_others({one.cell: one}, further=True, until_told=True)
+    assert "`droid` 9.9" in text
+    assert "| hang |" in text
+    assert "--started" in section_of_others({one.cell: one}, further=False, until_told=False)
+    document = DOCUMENT.read_text(encoding="utf-8")
+    assert [marks for marks in (OF_FURTHER, OF_STARTED) if marks[0] not in document] == []
 
 
 def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:
