@@ -36,7 +36,7 @@ WORKERS = 2
 SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
 IN_SECONDS = {
     "claude": ("unauthorized", "rate_limited_untimed", "bad_gateway", "context_overflow"),
-    "opencode": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow"),
+    "opencode": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow", "empty"),
     "kimi": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow"),
 }
 """Agents that are installed for other tests, and failures that are told of within seconds."""

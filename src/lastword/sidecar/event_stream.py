@@ -1,8 +1,9 @@
-"""The event stream that opencode serves: one request, nothing awaited, one kind of event read.
+"""The event stream that opencode serves: one request, nothing awaited, two kinds of event read.
 
 Owns a connection to the agent's own port, and the necessary parts of HTTP/1.1 and server-sent
-events. The stream contains the conversation: only a line about a retry is decoded, and nothing is
-stored. A stream that is malformed, too fast or ended is closed; only its hints are lost.
+events. The stream contains the conversation: only a line about a retry, or one that describes an
+answer without an end, is decoded, and no text is stored. A stream that is malformed, too fast or
+ended is closed; only its hints are lost.
 """
 
 from __future__ import annotations
@@ -26,7 +27,18 @@ PATH = "/global/event"
 """The events of every folder with sessions; `/event` reports only the server's own folder
 (observed with opencode 1.18.33)."""
 
-MARKS = (b'"session.status"', b'"retry"')
+MARKS = (
+    (b'"session.status"', b'"retry"'),
+    (b'"message.updated"', b'"finish"', b'"unknown"'),
+)
+"""What the lines that are decoded contain."""
+
+EMPTY_ANSWERS = 2
+"""So many empty answers to one prompt make a hint, and then each doubling of their number: on a
+provider that answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, for
+ever, and says nothing else about it."""
+
+MAX_PROMPTS = 64
 READ_BYTES = 64 * 1024
 MAX_HEAD_BYTES = 16 * 1024
 MAX_LINE_BYTES = 256 * 1024
@@ -47,7 +59,10 @@ _UNDER_WAY = {0, errno.EINPROGRESS, errno.EWOULDBLOCK}
 class EventStream:
     """A connection that reports retries."""
 
-    __slots__ = ("_answered", "_body", "_lines", "_read", "_since", "_socket", "fd", "poll_events")
+    __slots__ = (
+        *("_answered", "_body", "_empty", "_lines", "_read", "_since", "_socket"),
+        *("fd", "poll_events"),
+    )
 
     def __init__(self, port: int, now: float) -> None:
         """Begin to connect. Raises OSError if that fails at once."""
@@ -61,6 +76,7 @@ class EventStream:
         """What has arrived of the response's head; `None` once it is complete."""
         self._body: Chunks | None = None
         self._lines = EventLines()
+        self._empty = EmptyAnswers()
         failed = self._socket.connect_ex((LOOPBACK, port))
         if failed not in _UNDER_WAY:
             self.close()
@@ -138,9 +154,52 @@ class EventStream:
 
     def _hints(self, now: float) -> Iterator[Hint]:
         for line in self._lines.marked():
-            hint = _hint(line, now)
+            event = _event(line)
+            hint = _hint(event, now) or self._empty.hint(event, now)
             if hint is not None:
                 yield hint
+
+
+class EmptyAnswers:
+    """The empty answers to each prompt, which the agent asks for again without a word."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[str, tuple[str, int]] = {}
+        """The last empty answer's id, and how many there were, by the prompt's id."""
+
+    def hint(self, event: Any, now: float) -> Hint | None:
+        """Return what an event says about an answer that ended without text or reason."""
+        properties = _member(event, "properties")
+        info, session = _member(properties, "info"), _member(properties, "sessionID")
+        prompt, answer = _member(info, "parentID"), _member(info, "id")
+        tokens = _member(info, "tokens")
+        is_empty = (
+            _member(info, "finish") == "unknown"
+            and _member(tokens, "output") == 0
+            and _member(tokens, "reasoning") == 0
+            and all(isinstance(each, str) for each in (session, prompt, answer))
+        )
+        last, count = self._counts.get(prompt, ("", 0)) if is_empty else ("", 0)
+        if not is_empty or answer == last:  # each is described twice
+            return None
+        count += 1
+        if len(self._counts) >= MAX_PROMPTS and prompt not in self._counts:
+            self._counts.clear()
+        self._counts[prompt] = answer, count
+        if count < EMPTY_ANSWERS or count & (count - 1):
+            return None
+        from lastword.core.classify import classify  # noqa: PLC0415
+
+        return Hint(
+            source=HintSource.EVENTS,
+            verdict=classify({"message": "The model provider sent an empty response."}),
+            at_seconds=now,
+            session_id=session,
+            attempt=count + 1,
+            goes_on=True,
+        )
 
 
 class Chunks:
@@ -199,8 +258,12 @@ class EventLines:
             self._skips = False
         whole, ended, last = (self._part + data).rpartition(b"\n")
         # Most blocks have no marked line, which one search shows without splitting them.
-        if ended and all(mark in whole for mark in MARKS):
-            self._marked += [line for line in whole.split(b"\n") if _is_marked(line)]
+        if ended and _is_marked(whole):
+            self._marked += [
+                line
+                for line in whole.split(b"\n")
+                if len(line) <= MAX_LINE_BYTES and _is_marked(line)
+            ]
         self._part = last
         if len(last) > MAX_LINE_BYTES:
             self._part, self._skips = b"", True
@@ -211,12 +274,12 @@ class EventLines:
         return lines
 
 
-def _is_marked(line: bytes) -> bool:
-    return len(line) <= MAX_LINE_BYTES and all(mark in line for mark in MARKS)
+def _is_marked(data: bytes) -> bool:
+    return any(all(mark in data for mark in marks) for marks in MARKS)
 
 
-def _hint(line: bytes, now: float) -> Hint | None:
-    """Return what an event says about a retry."""
+def _event(line: bytes) -> Any:
+    """Return the event in a line, `None` if there is none."""
     name, _, data = line.partition(b":")
     if name != b"data":
         return None
@@ -224,7 +287,11 @@ def _hint(line: bytes, now: float) -> Hint | None:
         event = msgspec.json.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    event = _member(event, "payload") or event
+    return _member(event, "payload") or event
+
+
+def _hint(event: Any, now: float) -> Hint | None:
+    """Return what an event says about a retry."""
     properties = _member(event, "properties")
     status = _member(properties, "status")
     if _member(event, "type") != "session.status" or _member(status, "type") != "retry":

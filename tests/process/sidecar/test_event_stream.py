@@ -14,7 +14,7 @@ import pytest
 
 from lastword.posix import listeners
 from lastword.sidecar import event_stream
-from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EventLines
+from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EmptyAnswers, EventLines
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY
 from tests.process.sidecar.stored_files import all_stored_text
@@ -115,7 +115,13 @@ for frame in sys.stdin:
                 send(b"x" * 100_000)
         status = {"type": "retry", "attempt": 1, "message": text, "next": (time.time() + 30) * 1000}
         retry = event("session.status", sessionID="s1", status=status)
-        if mode == "pieces":
+        if mode == "empty-answers":
+            for number in range(5):
+                info = {"id": f"m{number}", "parentID": "p1", "finish": "unknown",
+                        "tokens": {"output": 0, "reasoning": 0}}
+                for _ in "12":
+                    send(event("message.updated", sessionID="s1", info=info))
+        elif mode == "pieces":
             for start in range(0, len(retry), 7):
                 send(retry[start : start + 7])
         else:
@@ -172,6 +178,36 @@ def test_a_retry_is_told_as_it_is_announced(
     assert 0 < told["wait_seconds"] <= 30
     client.go_on()
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_empty_answers_are_told_as_retries_each_time_that_they_have_doubled(
+    opencode: Callable[..., SidecarClient],
+) -> None:
+    client = opencode("empty-answers")
+    prompt = client.prompt()
+    told = client.expect(_is_retry)["params"]["update"]
+    assert (told["attempt"], told["error"]["type"]) == (3, "protocol_error")
+    told = client.expect(lambda frame: _is_retry(frame) and frame["params"]["update"] != told)
+    assert told["params"]["update"]["attempt"] == 5
+    client.go_on()
+    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "protocol_error"
+
+
+def test_one_empty_answer_or_one_with_words_is_nothing() -> None:
+    empty = EmptyAnswers()
+    info = {"id": "m1", "parentID": "p1", "finish": "unknown"}
+
+    def hint(number: int, prompt: str, output: int = 0) -> object:
+        tokens = {"output": output, "reasoning": 0}
+        more = {"id": f"m{number}", "parentID": prompt, "tokens": tokens}
+        return empty.hint({"properties": {"sessionID": "s1", "info": info | more}}, 1.0)
+
+    assert hint(1, "p1") is None
+    assert hint(1, "p1") is None
+    assert hint(2, "p1", output=9) is None
+    assert [hint(1, f"p{number}") for number in range(2, 100)] == [None] * 98
+    assert hint(2, "p99") is not None
+    assert empty.hint({"properties": {"info": info}}, 1.0) is None
 
 
 @pytest.mark.parametrize(
