@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lastword.core.link.connection import Options, Side
+from lastword.core.link.connection import LinkOptions, Side
 from lastword.core.link.effects import Answer
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import (
@@ -281,7 +281,7 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Options(**options)  # type: ignore[arg-type]
+        LinkOptions(**options)  # type: ignore[arg-type]
 
 
 def test_while_the_link_stands_still_no_clock_runs() -> None:

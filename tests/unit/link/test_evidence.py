@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.classify import Verdict, classify_rpc_error, classify_text, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
-from lastword.core.link.connection import Options
+from lastword.core.link.connection import LinkOptions
 from lastword.core.link.decision import RULES
 from lastword.core.link.evidence import MAX_LOG_BYTES, SILENT, FailureSign, TurnEvidence
 from lastword.core.link.handshake import AgentProfile
@@ -62,7 +62,7 @@ TYPES = {
 
 def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
     """The cause of a failure of which this much is known."""
-    link = Link(Options())
+    link = Link(LinkOptions())
     link.agent = AgentProfile(name="codex-acp")
     link.stderr.receive(b"ERROR insufficient_quota, long before the turn\n")
     turn = link.new_turn(Session("s"))

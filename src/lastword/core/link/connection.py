@@ -39,7 +39,7 @@ from lastword.core.link import (
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.link.retries import reporting
 from lastword.core.link.state import Link, Presence
 from lastword.core.link.turn import Event, State
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
 
-__all__ = ["Connection", "Options", "Side"]
+__all__ = ["Connection", "LinkOptions", "Side"]
 
 
 class Connection:
@@ -63,8 +63,8 @@ class Connection:
 
     __slots__ = ("_due", "_due_computed", "_horizon", "link")
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.link: Link = Link(options or Options())
+    def __init__(self, options: LinkOptions | None = None) -> None:
+        self.link: Link = Link(options or LinkOptions())
         """What is known, for those who wrap this. Whoever needs it at a moment asks `at`."""
         self._horizon = clocks.horizon_seconds(self.link.options)
         self._due: float | None = None

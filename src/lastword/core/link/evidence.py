@@ -74,7 +74,7 @@ class FailedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnEvidence(msgspec.Struct):
-    """What is known of one turn's failure, filled by whoever learns it.
+    """The evidence of one turn's failure.
 
     Attributes:
         stderr_mark: how much was on stderr before the turn.

@@ -25,6 +25,3 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
 
-
-Options = LinkOptions
-"""The name by which the core refers to them."""

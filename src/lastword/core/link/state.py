@@ -19,7 +19,7 @@ from lastword.core.protocol import jsonrpc
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.decision import Decision, TurnSnapshot
-    from lastword.core.link.options import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.link.retries.hints import Hint
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
@@ -119,8 +119,8 @@ class Link:
         "withheld_error",
     )
 
-    def __init__(self, options: Options) -> None:
-        self.options: Options = options
+    def __init__(self, options: LinkOptions) -> None:
+        self.options: LinkOptions = options
         self.now: float = 0.0
         self.client: ClientProfile = ClientProfile()
         self.agent: AgentProfile = AgentProfile()
@@ -214,7 +214,7 @@ class Link:
         self.initialized = True
 
     def lose_agent(self, verdict: Verdict) -> None:
-        """Note that there is no agent, and why: requests for it are refused, and none is late."""
+        """Note why there is no agent: requests are refused, and no late answer is expected."""
         self.agent_gone = verdict
         for session in self.sessions.values():
             session.resolve_all()
@@ -376,7 +376,7 @@ class Link:
 
     def decide(self, turn: Turn) -> Decision:
         """Return why the turn failed."""
-        return turn.decide(self.agent.name, self.stderr, self.now)
+        return turn.decide(self.snapshot(turn))
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""

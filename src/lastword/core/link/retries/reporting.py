@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
+HEARD = AT_WORK | {State.STOPPING}
+"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
@@ -307,9 +309,6 @@ def _entry(link: Link, turn: Turn, retry: Retrying, source: HintSource | None) -
 
 # --- which turn a hint belongs to --------------------------------------------------------------
 
-
-HEARD = AT_WORK | {State.STOPPING}
-"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
 
 def turn_of(link: Link, hint: Hint) -> Turn | None:
