@@ -2,7 +2,7 @@
 
     python -m tests.long.fuzz_frames -max_total_time=60 [CORPUS_FOLDER]
 
-LinkOptions are libFuzzer's. What may never happen: an exception, a line that changes by how the bytes
+Options are libFuzzer's. What may never happen: an exception, a line that changes by how the bytes
 were cut, a block that is read otherwise than its lines, or a frame of ours that is no frame.
 """
 

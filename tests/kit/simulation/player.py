@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core import classify
+from lastword.core.failure.attribution import Attribution
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import Restart
 from lastword.core.link.ends import Ends, FrameSink
@@ -266,6 +267,7 @@ class Player:
         hint = Hint(
             source=HintSource[source],
             verdict=HINTED[what],
+            attribution=Attribution.STRONG if source in {"STDERR", "LOG"} else Attribution.PROVEN,
             at_seconds=self.now - age,
             session_id=session,
             attempt=attempt,

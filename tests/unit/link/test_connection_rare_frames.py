@@ -304,13 +304,6 @@ def test_while_the_link_stands_still_no_clock_runs() -> None:
     assert len(wire.answers()) == 1
 
 
-def test_what_an_agent_told_its_own_log_counts_as_evidence_and_not_as_a_flood() -> None:
-    wire = in_turn(stderr_limit_bytes=10)
-    wire.core.receive_log(b"429 Too Many Requests", 0.0)
-    assert wire.core.stderr_tail() == "429 Too Many Requests"
-    assert wire.core.connection.link.stderr.since_frame == 0
-
-
 def test_an_agent_has_a_name_once_it_has_said_hello() -> None:
     wire = Wire()
     assert wire.core.agent_name is None

@@ -333,7 +333,7 @@ def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
 
 def test_a_silent_success_is_tried_again_where_its_stderr_names_what_passes() -> None:
     wire = linked()
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.agent(result())
     assert wire.answers() == []
     wire.time(10)
@@ -678,7 +678,7 @@ def test_a_wait_that_is_given_up_is_no_try() -> None:
 
 def vague(wire: Wire) -> None:
     """The agent answers with a failure that says nothing, and on stderr with what it was."""
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.agent(error(message="Internal error"))
 
 
@@ -693,7 +693,7 @@ def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
 def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str, Any]) -> None:
     wire = linked()
     wire.agent(error(message="Internal error"))
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.client(how)
     (answer,) = wire.answers()
     wire.time(100)

@@ -157,7 +157,7 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
     link.to_client.clear()
     link.agent(chunk())
     link.agent(b"no frame")
-    link.core.receive_log(b"a word\n", link.now)
+    link.stderr(b"a word\n")
     link.stderr(b"another\n")
     assert link.core.stderr_tail().split() == ["a", "word", "another"]
     assert link.core.agent_name == ""

@@ -96,6 +96,12 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     return verdict if spoken_for or _happened(parts, verdict) else None
 
 
+def is_all_error(text: str) -> bool:
+    """Return whether there is no more to a message than an error: no explanation, no report."""
+    parts = _split(text.strip())
+    return parts is not None and not _is_answer(parts)
+
+
 def _split(text: str) -> _Parts | None:
     """Return the message in its parts, or `None` if it has more words than an error."""
     words, body = text, ""

@@ -10,7 +10,7 @@ Every shell drives it with this loop, each in its own way of waiting:
         carry out every effect, in order, before anything else is taken in
 
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
-`now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_log`,
+`now` always comes from the same clock. `receive_oversized`, `receive_stderr`,
 `receive_hint`, `receive_report`, `client_detached` and `client_attached` take in other events in
 the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
 the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
@@ -126,19 +126,12 @@ class Connection:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """Take in what the agent wrote to stderr."""
         link = self.at(now)
-        link.stderr.receive(data, now, looked_at=reporting.is_of_several(link))
+        link.stderr.receive(data, now, own=reporting.is_of_one_call(link))
         limit = link.options.stderr_limit_bytes
         if limit <= 0 or link.stderr.since_frame <= limit:
             return []
         link.stderr.count_anew()
         return self._stop_all(failures.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
-
-    def receive_log(self, data: bytes, now: float) -> None:
-        """Take in what the agent wrote to its own log: evidence, like stderr."""
-        link = self.at(now)
-        link.stderr.receive_log(data)
-        for turn in link.open_turns():
-            turn.evidence.add_log(data)
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """Take in what another source says about the failed model call of an open turn."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.link.handshake import AgentProfile, ClientProfile
+from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
 from lastword.core.link.stderr import StderrRecord
 from lastword.core.protocol import jsonrpc
@@ -382,9 +383,9 @@ class Link:
         """Return all that is known of the turn now."""
         return turn.snapshot(self.agent.name, self.stderr, self.now)
 
-    def withhold_retry(self, turn: Turn, hint: Hint) -> None:
-        """Withhold a retry without a cause for a moment: the wait sets a near deadline."""
-        turn.reported.withhold(hint, self.now)
+    def withhold_retry(self, turn: Turn, hint: Hint, seconds: float = WITHHELD_SECONDS) -> None:
+        """Withhold a retry for a moment: the wait sets a near deadline."""
+        turn.reported.withhold(hint, self.now, seconds)
         self.wakes_soon = True
 
     def pop_wake(self) -> bool:
