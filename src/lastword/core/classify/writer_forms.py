@@ -53,9 +53,9 @@ _BESIDE = _any(r"""
     feedback changelog release[ ]notes side[ -]?chain sub-?agents? sub-?tasks?
     tests? testing test_\w+ spec fixtures? assertion\w*
     npm pip github gitlab bitbucket slack jira linear notion discord figma stripe twilio sendgrid
-    shopify salesforce kubernetes k8s kubelet terraform (?:oauth|identity|credential|cloud)[ ]provider
-    saml sso ldap payment database postgres mysql redis mongo\w* kafka s3 ec2 lambda dynamodb sqs sns
-    route53 docker containerd weather maps calendar gmail drive
+    shopify salesforce kubernetes k8s kubelet terraform saml sso ldap payment database postgres
+    (?:oauth|identity|credential|cloud)[ ]provider mysql redis mongo\w* kafka s3 ec2 lambda
+    dynamodb sqs sns route53 docker containerd weather maps calendar gmail drive
 """).replace("[ ]", " ")
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
@@ -65,6 +65,9 @@ LOGGER = re.compile(
     r"[\"']([^\"']{1,80})[\"']"
 )
 """The writer that a JSON log line names."""
+
+LOGGED = re.compile(r"[\"'](?:msg|message|event|text)[\"']\s*:\s*[\"']([^\"'{<]{1,200})")
+"""What a JSON log line says."""
 
 TEST_REPORT = re.compile(
     r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
@@ -138,11 +141,11 @@ _MODEL_HOSTS = _any(r"""
     ai\.google\.dev (?:[\w-]+-)?aiplatform\.googleapis\.com cloudcode-pa\.googleapis\.com
     aistudio\.google\.com bedrock[\w.-]*\.amazonaws\.com openrouter\.ai mistral\.ai groq\.com
     deepseek\.com x\.ai grok\.com cohere\.(?:ai|com) together\.(?:ai|xyz) fireworks\.ai
-    perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai moonshot\.(?:ai|cn)
-    kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai volces\.com
+    perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
+    moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai volces\.com
     minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
-    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com huggingface\.co ollama\.com opencode\.ai
-    cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co cursor\.(?:sh|com)
+    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com huggingface\.co
+    ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co cursor\.(?:sh|com)
     augmentcode\.com
 """)
 MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
@@ -171,8 +174,8 @@ MODEL_CALL = re.compile(
     r"|failed|backend|endpoint)"
     rf"|models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded|overloaded"
     r"|invocation)"
-    rf"|(?:provider|upstream|inference) (?:api )?(?:{_CALLS}|returned|responded|rate[ -]limit(?:ed)?"
-    r"|overloaded|unavailable|timed? ?out|failed)"
+    rf"|(?:provider|upstream|inference) (?:api )?(?:{_CALLS}|returned|responded"
+    r"|rate[ -]limit(?:ed)?|overloaded|unavailable|timed? ?out|failed)"
     r"|(?:chat|text|message)[ -]completions?|completions? (?:request|call|api|failed|error|stream)"
     r"|generate[_ ]?content|model_?error|model_?provider|provider_?error|llm_?error|api_?error"
     rf"|(?:{_BRANDS}) (?:{_CALLS}|model|messages|returned|failed|rate|quota|usage|overloaded|is)"

@@ -51,16 +51,17 @@ def attribution_of(record: str) -> Attribution:
 def is_foreign(record: str) -> bool:
     """Return whether another program wrote this record, or it is about another server."""
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
-    # What a body or a URL holds is somebody's own text.
-    head = re.split(r"[{<]|https?://", first, maxsplit=1)[0] if first[:1] != "{" else ""
-    logger = forms.LOGGER.search(first)
-    if (
-        forms.PROGRAM_PREFIX.match(first)
-        or forms.TEST_REPORT.match(record)
-        or forms.BESIDE.search(head)
-    ):
+    if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
         return True
-    if logger is not None and forms.BESIDE.search(re.sub(r"[._/:]", " ", logger[1])):
+    if first[:1] == "{":
+        words = (
+            found[1] for form in (forms.LOGGER, forms.LOGGED) for found in form.finditer(first)
+        )
+        about = " ".join(words)
+    else:
+        # What a body or a URL holds is somebody's own text.
+        about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]
+    if forms.BESIDE.search(re.sub(r"[._/]", " ", about)):
         return True
     return _names_other_host(record)
 
