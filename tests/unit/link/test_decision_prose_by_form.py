@@ -11,7 +11,9 @@ from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
 from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
 
-TOLD = "Error: 401 Incorrect API key provided: sk-abc***. Check it at https://platform.openai.com/keys"
+TOLD = (
+    "Error: 401 Incorrect API key provided: sk-abc***. Check it at https://platform.openai.com/keys"
+)
 BARE = "401 Unauthorized"
 THOUGHT = update(
     sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "Let me see."}

@@ -142,11 +142,11 @@ _MODEL_HOSTS = _any(r"""
     aistudio\.google\.com bedrock[\w.-]*\.amazonaws\.com openrouter\.ai mistral\.ai groq\.com
     deepseek\.com x\.ai grok\.com cohere\.(?:ai|com) together\.(?:ai|xyz) fireworks\.ai
     perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
-    moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai volces\.com
-    minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
+    moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai
+    volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
     hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com huggingface\.co
-    ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co cursor\.(?:sh|com)
-    augmentcode\.com
+    ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co
+    cursor\.(?:sh|com) augmentcode\.com
 """)
 MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
 LOOPBACK = re.compile(

@@ -54,10 +54,8 @@ def is_foreign(record: str) -> bool:
     if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
         return True
     if first[:1] == "{":
-        words = (
-            found[1] for form in (forms.LOGGER, forms.LOGGED) for found in form.finditer(first)
-        )
-        about = " ".join(words)
+        matches = (*forms.LOGGER.finditer(first), *forms.LOGGED.finditer(first))
+        about = " ".join(match[1] for match in matches)
     else:
         # What a body or a URL holds is somebody's own text.
         about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]

@@ -59,13 +59,21 @@ _PAYLOAD = b'"agent_error"'
 _RETRY_WORD = b"etry"
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
-_RETRY_TEXT_CHARS = 160
+_RETRY_TEXT_CHARS = 240
+_RETRY_WORDS = ("etry", "connect", "again")
 _RETRY_BEGINS = (
     r"(?i)\W{0,4}(?:retrying|reconnecting)(?:\.{1,3}|\u2026|:)?"
     r"(?: (?:the|request|connection|model|call|api|to|provider|stream)){0,4}[ (\[,:-]{1,4}"
     r"(?:(?:attempt|try|retry) #?)?\d{1,4} ?(?:/|of) ?\d{1,4}\b[\]),. ]{0,3}"
     r"(?:(?:waiting|in|after|wait) [\d.]{1,8} ?[a-z]{0,8})?[\]).\u2026 ]{0,6}"
 )
+_RETRY_SENTENCE = (
+    r"(?i)\W{0,4}(?:(?:info|warn(?:ing)?|error|note)\W{1,3})?[^\n]{0,120}?"
+    r"\b(?:fail(?:ed|ure)|error|timed out|overloaded|limit(?:ed)?|refused|reset|lost|\d{3})\b"
+    r"[^\n]{0,120}?\b(?:retrying|reconnecting|trying again|will retry)\b[^\n]{0,60}"
+)
+"""A failure and that it is tried again, in one line."""
+
 _RETRY_ENDS = (
     r"(?i)\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
     r"(?:, \w{1,12})?[.!\u2026]{0,3}"
@@ -171,8 +179,9 @@ def is_retry_by_form(text: str, *, begun: bool) -> bool:
 
     A message that a retry is over counts only after one has begun.
     """
-    if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
+    if len(text) > _RETRY_TEXT_CHARS or not any(word in text for word in _RETRY_WORDS):
         return False
     stripped = text.strip()
     ends = begun and re.fullmatch(_RETRY_ENDS, stripped) is not None
-    return ends or re.fullmatch(_RETRY_BEGINS, stripped) is not None
+    forms = (_RETRY_BEGINS, _RETRY_SENTENCE)
+    return ends or any(re.fullmatch(form, stripped) is not None for form in forms)

@@ -202,15 +202,21 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     in_margin = FailureSign.MARGIN in evidence.signs
-    known = evidence.hinted or evidence.suspected or in_margin
-    spoken_for = known or evidence.refused or evidence.output_tokens == 0
-    text = _whole_message(snapshot, known=known)
+    named = evidence.hinted or evidence.suspected or in_margin
+    after_retries = evidence.retry_texts == evidence.chunks - 1 > 0
+    spoken_for = named or after_retries or evidence.refused or evidence.output_tokens == 0
+    text = evidence.text or ""
+    if not text and (evidence.suspected or in_margin or after_retries):
+        # The agent itself says that the turn has failed, or that it tried again: the last piece of
+        # the message may be the reason.
+        text = content_text(snapshot.content)
     repeated = _repeats_hint(evidence, text)
     if repeated is not None:
         return repeated
     alone = not facts.tool_called and not facts.thought and evidence.messages == 1
     alone = alone and not _may_be_answer(snapshot)
-    for words in dict.fromkeys((text, _last_piece(snapshot) if known else "")):
+    # Some agents put a remark of their own before it, in the same message.
+    for words in dict.fromkeys((text, content_text(snapshot.content) if named else "")):
         opening = _of_agents_opening(snapshot, words)
         if opening is not None and (alone or spoken_for):
             return opening
@@ -222,25 +228,6 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     if not alone or not late.writers.has_form(text):
         return None
     return late.prose.error_by_form(text)
-
-
-def _whole_message(snapshot: TurnSnapshot, *, known: bool) -> str:
-    """Return the text to read: the message, or its last piece if that may be an error by itself.
-
-    It may if the agent itself says that the turn has failed, or if all pieces before it were about
-    retries.
-    """
-    evidence = snapshot.evidence
-    if evidence.text:
-        return evidence.text
-    failed = evidence.suspected or FailureSign.MARGIN in evidence.signs
-    if failed or (known and evidence.chunks and evidence.retry_texts >= evidence.chunks - 1):
-        return _last_piece(snapshot)
-    return ""
-
-
-def _last_piece(snapshot: TurnSnapshot) -> str:
-    return content_text(snapshot.content)
 
 
 def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:

@@ -192,7 +192,7 @@ class TurnEvidence(msgspec.Struct):
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
         """Take in a failed call from a source; the newest stands unless it says less.
 
-        One that cannot be attributed to this turn is no evidence of it.
+        One that cannot be attributed to this turn says nothing of it.
         """
         if not EFFECTS[hint.attribution].names_cause:
             return

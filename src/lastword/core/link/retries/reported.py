@@ -35,7 +35,7 @@ writes it 0.06 s before it says that it tries again), and it is looked at before
 
 UNCONFIRMED_SECONDS = 1.0
 """How long a failure that only its form attributes to the model call is withheld: it is reported
-once the turn has been silent for so long, or a second sign of it comes."""
+after as long a silence, or with a second sign of it."""
 
 
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
