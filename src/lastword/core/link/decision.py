@@ -125,12 +125,13 @@ def _with_quotation(snapshot: TurnSnapshot, verdict: Verdict) -> Verdict:
 
     The words decide neither its type nor what to do: they may be another program's.
     """
-    if verdict.type not in UNDECIDED or verdict.detail:
+    if verdict.type not in UNDECIDED:
         return verdict
     quoted = late.writers.quotation(snapshot.stderr.own_tail(snapshot.evidence.stderr_mark))
     if not quoted:
         return verdict
-    return msgspec.structs.replace(verdict, detail=f"On stderr at that time: {quoted}")
+    words = (verdict.detail, f"On stderr at that time: {quoted}")
+    return msgspec.structs.replace(verdict, detail="\n".join(filter(None, words)))
 
 
 def unexplained() -> Verdict:
