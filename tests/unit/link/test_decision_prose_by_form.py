@@ -94,6 +94,7 @@ def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
     wire.client(prompt(2, text="Now"))
     wire.agent(chunk(TOLD))
     wire.agent(result(2))
+    wire.time(wire.now + 1)
     assert wire.answers(2) == [result(2)]
 
 
@@ -170,6 +171,7 @@ def passes(answer: str, question: str, name: str) -> bool:
     wire = asked(question, name)
     wire.agent(chunk(answer))
     wire.agent(result())
+    wire.time(wire.now + 1)
     return wire.answers() == [result()]
 
 

@@ -49,7 +49,8 @@ _BESIDE = _any(r"""
     language[ -]server rust-analyzer gopls pylsp tsserver jdtls clangd eslint formatter linter
     tools? tool[ -]call bash shell terminal command subprocess child[ ]process dependency
     dependencies packages? registry repositor(?:y|ies) indexer web[ -]?search web[ -]?fetch browser
-    crawler scraper image[ ]generation transcription speech tts notification crash[ ]report(?:er)?
+    crawler scraper image[ ]generation transcription speech tts notification
+    metadata crash[ ]report(?:er)?
     feedback changelog release[ ]notes side[ -]?chain sub-?agents? sub-?tasks?
     tests? testing test_\w+ spec fixtures? assertion\w*
     npm pip github gitlab bitbucket slack jira linear notion discord figma stripe twilio sendgrid

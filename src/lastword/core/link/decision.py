@@ -204,27 +204,22 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     evidence, facts = snapshot.evidence, snapshot.facts
     in_margin = FailureSign.MARGIN in evidence.signs
     named = evidence.hinted or evidence.suspected or in_margin
-    after_retries = evidence.retry_texts == evidence.chunks - 1 > 0
+    after_retries = evidence.chunks > evidence.retry_texts > 0
     spoken_for = named or after_retries or evidence.refused or evidence.output_tokens == 0
-    text = evidence.text or ""
-    if not text and (evidence.suspected or in_margin or after_retries):
-        # The agent itself says that the turn has failed, or that it tried again: the last piece of
-        # the message may be the reason.
-        text = content_text(snapshot.content)
+    # Of a message in several pieces, the last may be the reason if the turn suggests a failure.
+    text = evidence.text or (content_text(snapshot.content) if named or after_retries else "")
     repeated = _repeats_hint(evidence, text)
     if repeated is not None:
         return repeated
     alone = not facts.tool_called and not facts.thought and evidence.messages == 1
     alone = alone and not _may_be_answer(snapshot)
-    # Some agents put a remark of their own before it, in the same message.
-    for words in dict.fromkeys((text, content_text(snapshot.content) if named else "")):
-        opening = _of_agents_opening(snapshot, words)
-        if opening is not None and (alone or spoken_for):
-            return opening
+    opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
+    if opening is not None:
+        return opening
     if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
         return None
     verdict = late.prose.error_by_form(text, spoken_for=True)
-    if verdict is None or spoken_for or _same_on_stderr(snapshot, verdict):
+    if verdict is None or spoken_for or _on_stderr(snapshot) is not None:
         return verdict
     if not alone or not late.writers.has_form(text):
         return None
@@ -239,10 +234,12 @@ def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
     return call if same else None
 
 
-def _same_on_stderr(snapshot: TurnSnapshot, verdict: Verdict) -> bool:
-    """Return whether stderr reports a failed model call of the same type."""
-    beside = _on_stderr(snapshot)
-    return beside is not None and beside.type is verdict.type
+def may_be_error_text(snapshot: TurnSnapshot) -> bool:
+    """Return whether the last piece of the message is an error by its form, and nothing else."""
+    text = content_text(snapshot.content)
+    if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
+        return False
+    return late.prose.error_by_form(text, spoken_for=True) is not None
 
 
 def _may_be_answer(snapshot: TurnSnapshot) -> bool:
