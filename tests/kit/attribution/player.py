@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.classify import classify, classify_exit
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.failure.wording import WHAT, WHAT_BY_REASON
 from lastword.core.link.connection import Side
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.sidecar.log_lines import read_own_line
-from tests.kit.attribution.rows import ERROR, EXIT, HINT, LINE, LOG, RESULT, STDERR, UPDATE
+from tests.kit.attribution.rows import ERROR, EXIT, HINT, LINE, RESULT, STDERR, UPDATE
 from tests.kit.wire import INITIALIZE, Wire, prompt
 
 if TYPE_CHECKING:
@@ -107,8 +108,6 @@ def _happen(wire: Wire, event: Event, ids: dict[str, int], sent: list[dict[str, 
     value = event.value
     if event.kind == STDERR:
         wire.stderr(value.encode())
-    elif event.kind == LOG:
-        wire.core.receive_log(value.encode(), wire.now)
     elif event.kind == LINE:
         _read_log(wire, value)
     elif event.kind == HINT:
@@ -145,6 +144,7 @@ def _read_log(wire: Wire, text: str) -> None:
         hint = Hint(
             source=HintSource.LOG,
             verdict=call.verdict,
+            attribution=Attribution.STRONG,
             at_seconds=wire.now,
             attempt=call.attempt,
             max_attempts=call.max_attempts,
@@ -158,6 +158,7 @@ def _hint(wire: Wire, value: dict[str, Any]) -> None:
     members = dict(value)
     verdict = classify(members.pop("error"))
     at = START + members.pop("at_seconds") if "at_seconds" in members else wire.now
+    members = {"attribution": Attribution.PROVEN} | members
     hint = Hint(source=HintSource.JOURNAL, verdict=verdict, at_seconds=at, **members)
     wire.carry_out(wire.core.receive_hint(hint, wire.now))
 
@@ -175,9 +176,7 @@ def _outcome(wire: Wire, ids: dict[str, int], sent: list[dict[str, Any]]) -> Out
     prompts = Counter(
         frame["params"]["sessionId"] for frame in asked if frame.get("method") == "session/prompt"
     )
-    recorded = [
-        {"recorded": entry.facts} for entry in wire.entries if entry.kind.value == "retry"
-    ]
+    recorded = [{"recorded": entry.facts} for entry in wire.entries if entry.kind.value == "retry"]
     return Outcome(answers, [*added, *recorded], prompts)
 
 
@@ -229,7 +228,12 @@ def accuses(frame: dict[str, Any]) -> bool:
     if "recorded" in frame:
         return True
     update = frame.get("params", {}).get("update", {})
-    if update.get("sessionUpdate") in {"agent_retry", "_agent_retry", "agent_error", "_agent_error"}:
+    if update.get("sessionUpdate") in {
+        "agent_retry",
+        "_agent_retry",
+        "agent_error",
+        "_agent_error",
+    }:
         return True
     words = json.dumps(update, ensure_ascii=False)
     return update.get("sessionUpdate") == "agent_thought_chunk" or any(
