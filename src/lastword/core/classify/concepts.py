@@ -17,22 +17,31 @@ from lastword.core.failure.taxonomy import ErrorType
 
 MAX_DISTANCE_CHARS = 48
 MAX_HITS = 64
+_FIRST_UNSPACED = "\u1100"
+"""The first letter of the alphabets that are not written in words with spaces between them."""
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """Two sets of words that count if one of each stands close by, and nothing of `unless` does."""
+    """Two sets of words that count if one of each stands close by, and nothing of `unless` does.
+
+    Without happenings, one of the things is enough.
+    """
 
     type: ErrorType
     things: str
     happenings: str
-    unless: tuple[str, ...]
+    unless: tuple[str, ...] = ()
 
 
 @cache
 def _pattern(block: str) -> re.Pattern[str]:
     """Compile on first use: few failures come this far, and all the patterns together cost 5 ms."""
     words = [re.escape(line.strip()) for line in block.split(",")]
-    return re.compile(rf"\b(?:{'|'.join(words)})")
+    if block.isascii():
+        return re.compile(rf"\b(?:{'|'.join(words)})")
+    # Chinese, Japanese and Korean put no space before a word.
+    bounded = (word if word[0] >= _FIRST_UNSPACED else rf"\b{word}" for word in words)
+    return re.compile("|".join(bounded))
 
 
 def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Concept:
@@ -368,10 +377,12 @@ SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRA
 
 
 def read_concept(
-    folded: str, kinds: frozenset[ErrorType] | None = None
+    folded: str,
+    kinds: frozenset[ErrorType] | None = None,
+    concepts: tuple[Concept, ...] = CONCEPTS,
 ) -> tuple[ErrorType, str] | None:
     """Return the first concept that the text holds, with the two words that show it."""
-    for concept in CONCEPTS:
+    for concept in concepts:
         if kinds is None or concept.type in kinds:
             pair = _closest(folded, concept)
             if pair is not None and not _stands_in(concept.unless, folded):
@@ -388,6 +399,8 @@ def _closest(folded: str, concept: Concept) -> str | None:
     things = [(m.start(), m.group()) for m in _first(concept.things, folded)]
     if not things:
         return None
+    if not concept.happenings:
+        return things[0][1]
     starts = [start for start, _ in things]
     for happening in _first(concept.happenings, folded):
         at = bisect_left(starts, happening.start())

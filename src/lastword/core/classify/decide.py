@@ -48,6 +48,7 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.weak_words,
     rules.class_name,
     rules.status,
+    rules.other_language,
     rules.weak_message,
     rules.concept,
     rules.mentioned,

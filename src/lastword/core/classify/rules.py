@@ -12,6 +12,7 @@ from functools import cache
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
+from lastword.core.classify.languages import read_latin, read_other_alphabet
 from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
     exit_code_in,
@@ -45,6 +46,9 @@ _MODEL_DENIED = (
     r"(?! with the specified)"
 )
 _BRACKETED = r"\[([a-z]+(?:_[a-z]+)*_error)\]"
+
+MIN_COMMON = 2
+"""The common words of a language in the Latin alphabet that show that a text is not English."""
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -408,13 +412,27 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
     blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
     if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
-    match = read_concept(evidence.folded, BLAMED)
+    match = (
+        read_concept(evidence.folded, BLAMED)
+        or read_other_alphabet(evidence.folded, BLAMED)
+        or read_latin(evidence.folded, BLAMED, least=1)
+    )
     return Conclusion(match[0], f"concept:{match[1]}") if match else None
+
+
+def other_language(evidence: Evidence) -> Conclusion | None:
+    """Two words close together in a language that is plainly not English."""
+    match = read_other_alphabet(evidence.folded) or read_latin(evidence.folded, least=MIN_COMMON)
+    return _of_pair(evidence, match)
 
 
 def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, if nothing else is left."""
     match = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
+    return _of_pair(evidence, match or read_latin(evidence.folded))
+
+
+def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:
     if match is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
     kind, rule = match[0], f"concept:{match[1]}"

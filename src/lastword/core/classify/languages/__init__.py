@@ -1,0 +1,104 @@
+"""Languages other than English: which one a text is in, and its pairs of words.
+
+A language's table has the form of `concepts` and is used as late: whole sentences of providers are
+in `messages.languages`. The alphabet names the language; the four that share the Latin one are told
+apart by their commonest words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from lastword.core.classify.concepts import Concept, read_concept
+
+if TYPE_CHECKING:
+    from lastword.core.failure.taxonomy import ErrorType
+
+_ALPHABETS = (
+    ("korean", r"[\uac00-\ud7af]"),
+    ("japanese", r"[\u3040-\u30ff]"),
+    ("chinese", r"[\u3400-\u9fff]"),
+    ("russian", r"[\u0400-\u04ff]"),
+)
+"""Japanese has Chinese characters as well."""
+
+_COMMON_WORDS = {
+    "german": (
+        r"der|das|ist|nicht|und|wurde|keine?|bitte|sie|ihre?|zu|fur|von|eine?|dem|beim|vom|zum|"
+        r"konnte|werden|haben|erneut|fehler"
+    ),
+    "french": (
+        r"le|la|les|des|du|est|une|vous|votre|pas|pour|dans|veuillez|erreur|cette|ce|[nldc]'\w+|"
+        r"reessayer|trop|au|sur"
+    ),
+    "spanish": (
+        r"el|los|las|una|del|la|es|por|su|tu|ha|has|para|con|en|favor|se|intentelo|intenta|"
+        r"demasiad[oa]s?|error de"
+    ),
+    "portuguese": (
+        r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|mais"
+    ),
+}
+
+
+def in_other_alphabet(folded: str) -> str | None:
+    """Return the language of a text that is not in the Latin alphabet, if there is a table."""
+    if folded.isascii():
+        return None
+    return next((name for name, letters in _ALPHABETS if _pattern(letters).search(folded)), None)
+
+
+def read_other_alphabet(
+    folded: str, kinds: frozenset[ErrorType] | None = None
+) -> tuple[ErrorType, str] | None:
+    """Return what two words of a text in another alphabet mean together, with the words."""
+    language = in_other_alphabet(folded)
+    if language is None:
+        return None
+    return read_concept(folded.replace("\u0451", "\u0435"), kinds, _concepts(language))
+
+
+def read_latin(
+    folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 0
+) -> tuple[ErrorType, str] | None:
+    """Return the same for a text in the Latin alphabet.
+
+    Args:
+        folded: The text.
+        kinds: The types that count, or `None` for all.
+        least: How many of its common words a language must have in the text to be tried.
+    """
+    plain = _without_accents(folded)
+    counts = {
+        name: len(_pattern(rf"\b(?:{words})\b").findall(plain))
+        for name, words in _COMMON_WORDS.items()
+    }
+    for name in sorted(counts, key=counts.__getitem__, reverse=True):
+        match = read_concept(plain, kinds, _concepts(name)) if counts[name] >= least else None
+        if match is not None:
+            return match
+    return None
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text.replace("\u00df", "ss"))
+    return "".join(char for char in apart if not unicodedata.combining(char))
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compile on first use: most texts are English."""
+    return re.compile(source)
+
+
+@cache
+def _concepts(language: str) -> tuple[Concept, ...]:
+    """Return a language's table; it is imported when a failure first needs it."""
+    module = import_module(f"{__name__}.{language}")
+    return cast("tuple[Concept, ...]", module.CONCEPTS)
