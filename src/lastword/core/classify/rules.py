@@ -415,7 +415,7 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
     match = (
         read_concept(evidence.folded, BLAMED)
         or read_other_alphabet(evidence.folded, BLAMED)
-        or read_latin(evidence.folded, BLAMED, least=1)
+        or read_latin(evidence.folded, BLAMED)
     )
     return Conclusion(match[0], f"concept:{match[1]}") if match else None
 

@@ -29,20 +29,30 @@ _ALPHABETS = (
 _COMMON_WORDS = {
     "german": (
         r"der|das|ist|nicht|und|wurde|keine?|bitte|sie|ihre?|zu|fur|von|eine?|dem|beim|vom|zum|"
-        r"konnte|werden|haben|erneut|fehler"
+        r"konnte|werden|haben|erneut|fehler|anfragen?|modell|verbindung|sitzung|guthaben|anmeldung|"
+        r"kontingent|zugriff|ungultige?|schlussel|\w+fehler|interner|raten\w+|pflicht\w+|zeit\w+|erschopft|abgelaufen"
     ),
     "french": (
         r"le|la|les|des|du|est|une|vous|votre|pas|pour|dans|veuillez|erreur|cette|ce|[nldc]'\w+|"
-        r"reessayer|trop|au|sur"
+        r"reessayer|trop|au|sur|requetes?|cle|solde|modele|delai|jetons?|serveur|connexion|reseau|"
+        r"credits?|acces|parametre|identifiants|abonnement|reponse|invalide|introuvable|epuise"
     ),
     "spanish": (
         r"el|los|las|una|del|la|es|por|su|tu|ha|has|para|con|en|favor|se|intentelo|intenta|"
-        r"demasiad[oa]s?|error de"
+        r"demasiad[oa]s?|error de|saldo|cuota|clave|solicitud(?:es)?|servidor|conexion|sesion|"
+        r"modelo|tiempo|limite|mensaje|credenciales|acceso|autenticacion|suscripcion|encontrado"
     ),
     "portuguese": (
-        r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|mais"
+        r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|mais|"
+        r"saldo|cota|chave|solicitacao|requisicao|servidor|conexao|sessao|modelo|tempo|limite|rede|"
+        r"mensagem|credenciais|acesso|autenticacao|assinatura|creditos|encontrado"
     ),
 }
+
+
+_ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
+
+_LANGUAGES = frozenset((*(name for name, _ in _ALPHABETS), *_COMMON_WORDS))
 
 
 def in_other_alphabet(folded: str) -> str | None:
@@ -59,11 +69,16 @@ def read_other_alphabet(
     language = in_other_alphabet(folded)
     if language is None:
         return None
-    return read_concept(folded.replace("\u0451", "\u0435"), kinds, _concepts(language))
+    plain = folded.replace("\u0451", "\u0435")
+    match = read_concept(plain, kinds, _concepts(language))
+    if match is None and language == "chinese":
+        language = "japanese"  # without kana, in a short text
+        match = read_concept(plain, kinds, _concepts(language))
+    return _named(language, match)
 
 
 def read_latin(
-    folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 0
+    folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 1
 ) -> tuple[ErrorType, str] | None:
     """Return the same for a text in the Latin alphabet.
 
@@ -73,15 +88,27 @@ def read_latin(
         least: How many of its common words a language must have in the text to be tried.
     """
     plain = _without_accents(folded)
+    accents = 1 if _pattern(_ACCENTED).search(folded) else 0
     counts = {
-        name: len(_pattern(rf"\b(?:{words})\b").findall(plain))
+        name: len(_pattern(rf"\b(?:{words})\b").findall(plain)) + accents
         for name, words in _COMMON_WORDS.items()
     }
     for name in sorted(counts, key=counts.__getitem__, reverse=True):
         match = read_concept(plain, kinds, _concepts(name)) if counts[name] >= least else None
         if match is not None:
-            return match
+            return _named(name, match)
     return None
+
+
+def is_named(row: str) -> bool:
+    """Return whether a pair of words is one of this package's: `spanish: saldo + insuficiente`."""
+    return row.partition(":")[0] in _LANGUAGES
+
+
+def _named(
+    language: str, match: tuple[ErrorType, str] | None
+) -> tuple[ErrorType, str] | None:
+    return match and (match[0], f"{language}: {match[1]}")
 
 
 def _without_accents(text: str) -> str:

@@ -16,9 +16,9 @@ CONCEPTS = (
         "contexte, requete, message, entree, invite, prompt, conversation, texte, jeton, token, "
         "longueur, contenu, donnees de, historique, nombre de jetons, nombre de tokens, echange",
         "trop long, trop grand, trop volumineu, depass, excede, trop de jetons, trop de tokens, plein, "
-        "ne tient pas, saturee, superieur",
+        "ne tient pas, saturee, superieur, trop important",
         (
-            *("par minute", "delai", "debit", "quota", "par jour", "limite de requetes", "temps"),
+            *("par minute", "taux", "delai", "debit", "quota", "par jour", "limite de requetes", "temps"),
             *("trop de requetes", "nombre de requetes", "duree"),
         ),
     ),
@@ -42,10 +42,15 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "requete, demande, message, appel, debit, frequen, limite de requetes, rythme, envoyez",
+        "requete, demande, message, envoi, taux, appel, debit, frequen, limite de requetes, rythme, envoyez",
         "trop de, trop rapid, trop frequen, limite, depass, attein, trop nombreu, trop vite, trop souvent, "
         "simultan, frequente, frequent",
         ("delai", "trop long", "temps d'attente"),
+    ),
+    Concept(
+        ErrorType.PROTOCOL_ERROR,
+        "reponse",
+        "invalide, non valide, inattendu, illisible, mal formee",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -74,6 +79,8 @@ CONCEPTS = (
         "",
         ("reseau",),
     ),
+    Concept(ErrorType.PROTOCOL_ERROR, "erreur d'analyse, erreur lors de l'analyse, erreur de parsing, impossible d'analyser, json invalide", ""),
+    Concept(ErrorType.INVALID_REQUEST, "format de media, format media, ne comprend pas", ""),
     Concept(
         ErrorType.AGENT_CRASH,
         "processus, agent, programme, commande, executable, application",
@@ -94,20 +101,20 @@ CONCEPTS = (
     Concept(
         ErrorType.TIMEOUT,
         "a temps, trop de temps, pas repondu, n'a pas recu de reponse, requete a expire, "
-        "demande a expire, trop longtemps, a expire avant, timeout, pas de reponse",
+        "demande a expire, trop longtemps, a expire avant, a expire en attendant, serveur a expire, timeout, pas de reponse",
         "",
         ("session", "abonnement"),
     ),
     Concept(
         ErrorType.NETWORK,
         "connexion, connecter, reseau, internet, hote, proxy, flux, dns, joindre, hors ligne, socket, "
-        "contacter, certificat, communication",
+        "certificat, communication",
         "echec, echou, erreur, perdu, interromp, impossible, verifi, refus, aucune, coup, instable, "
         "ferme, pas de, reinitialis, rompu, inconnu, a ete, problem, pas pu, ne peut, injoignable",
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "serveur, service, modele, systeme, passerelle, fournisseur, plateforme, ia, api, assistant",
+        "serveur, service, modele, systeme, passerelle, fournisseur, plateforme, assistant, l'ia",
         "indisponible, surcharg, erreur, maintenance, momentane, temporaire, probleme, difficult, "
         "occupe, panne, pas disponible, ne repond pas, interne, ne peut pas, incapable, pas en mesure, "
         "sature, dysfonction, perdu, hors service, defaill",
@@ -125,7 +132,6 @@ CONCEPTS = (
         "mal formee, vide",
         ("requete invalide", "parametre", "demande invalide"),
     ),
-    Concept(ErrorType.PROTOCOL_ERROR, "erreur d'analyse, erreur lors de l'analyse", ""),
     Concept(
         ErrorType.INVALID_REQUEST,
         "requete, demande, parametre, argument, champ, format, valeur, methode, corps, media",

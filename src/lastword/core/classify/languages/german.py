@@ -15,7 +15,7 @@ CONCEPTS = (
     Concept(
         ErrorType.CONTEXT_OVERFLOW,
         "kontext, anfrage, nachricht, eingabe, prompt, konversation, unterhaltung, gesprach, chat, "
-        "text, token, inhalt, anzahl der token, anfragedaten, anforderungsdaten, verlauf, dateigrosse",
+        "text, token, inhalt, lange, anzahl der token, anfragedaten, anforderungsdaten, verlauf, dateigrosse",
         "zu lang, zu gross, zu umfangreich, uberschreite, uberschritt, ubersteig, zu viele token, "
         "ist voll, passt nicht, langer als",
         ("pro minute", "limit pro", "zeit", "ratenlimit", "pro tag", "kontingent", "quote", "zu lange"),
@@ -47,6 +47,11 @@ CONCEPTS = (
         ("zeitlimit", "zeituberschreitung", "zu lang", "zu gross"),
     ),
     Concept(
+        ErrorType.PROTOCOL_ERROR,
+        "antwort",
+        "ungultig, unerwartete, fehlerhafte, unlesbar",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modell, model",
         "nicht gefunden, existiert nicht, nicht unterstutz, nicht verfugbar, unbekannt, ungultig, "
@@ -64,6 +69,8 @@ CONCEPTS = (
         "benotigt, deaktiviert, hinterleg, fehler, inkorrekt, mussten, wieder, nochmal, unzureichend",
         ("verbindung", "tokens uber", "json"),
     ),
+    Concept(ErrorType.PROTOCOL_ERROR, "fehler beim parsen, fehler beim analysieren, parsing, nicht geparst, ungultiges json", ""),
+    Concept(ErrorType.INVALID_REQUEST, "medienformat, nicht versteh, versteht ihre anfrage nicht", ""),
     Concept(
         ErrorType.AGENT_CRASH,
         "prozess, agent, programm, befehl, anwendung, ausfuhrbare datei",
@@ -80,7 +87,7 @@ CONCEPTS = (
         ErrorType.TIMEOUT,
         "zeituberschreitung, zeitlimit, timeout, nicht rechtzeitig, zu lange gedauert, "
         "dauerte zu lange, dauert zu lange, zeit abgelaufen, keine antwort erhalten, "
-        "keine antwort vom, nicht innerhalb, wartezeit, zeituberschritt, hat nicht geantwortet",
+        "keine antwort vom, nicht innerhalb, wartezeit, beim warten auf, zeit uberschritten, hat nicht geantwortet",
         "",
         ("prozess",),
     ),
@@ -119,7 +126,6 @@ CONCEPTS = (
         "nicht interpretiert, geparst, ausgewertet, nicht lesbar",
         ("anfrage", "parameter"),
     ),
-    Concept(ErrorType.PROTOCOL_ERROR, "fehler beim parsen, fehler beim analysieren, parsing", ""),
     Concept(
         ErrorType.INVALID_REQUEST,
         "anfrage, anforderung, parameter, argument, feld, format, wert, methode, eingabe, "

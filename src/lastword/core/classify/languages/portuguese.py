@@ -20,16 +20,16 @@ CONCEPTS = (
         "muito long, muito grande, longa demais, longo demais, grande demais, exced, ultrapass, "
         "tokens demais, cheio, nao cabe, muito extens, demasiado long, demasiado grande, super",
         (
-            *("por minuto", "cota", "quota", "tempo", "por dia", "limite de solicitac", "frequen"),
+            *("por minuto", "cota", "quota", "taxa", "tempo", "por dia", "limite de solicitac", "frequen"),
             *("limite de requisic", "numero de solicitac", "muitas"),
         ),
     ),
     Concept(
         ErrorType.CONTENT_FILTER,
-        "conteudo, politica, seguranca, moderacao, filtro, inadequad, diretrizes, termos, regras, "
+        "conteudo, politica, seguranca, moderacao, filtro, inadequad, diretrizes, termos de, regras, "
         "sensivel, nociv, improprio",
         "bloque, rejeit, viol, recus, filtrad, contem, detect, interromp, infring, proibid, contrari",
-        ("api", "acesso", "conexao", "sessao", "login"),
+        ("api", "acesso", "conexao", "sessao", "login", "formato"),
     ),
     Concept(
         ErrorType.BUDGET,
@@ -46,10 +46,15 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "solicitac, requisic, mensage, chamada, frequencia, taxa, velocidade, pedido, limite de taxa",
+        "solicitac, requisic, mensage, envio, chamada, frequencia, taxa, velocidade, pedido, limite de taxa",
         "muitas, muitos, rapido demais, muito rapid, muito frequent, limite, exced, ating, "
         "em excesso, demasiad, simultane, frequente, ultrapass",
         ("tempo", "muito long", "tamanho"),
+    ),
+    Concept(
+        ErrorType.PROTOCOL_ERROR,
+        "resposta",
+        "invalid, inesperad, mal formad, ilegivel",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -57,7 +62,7 @@ CONCEPTS = (
         "nao encontrad, nao existe, nao e suport, nao suport, desconhecid, invalid, nao esta disponivel, "
         "nao disponivel, indisponivel para, obsolet, descontinuad, removid, sem acesso, nao tem acesso, "
         "nao foi encontrad, nenhum modelo, selecion, nao instalad, nao foi possivel encontrar, "
-        "nao compativel, nao e compativel",
+        "nao compativel, nao e compativel, nao existir, nao foi possivel solicitar",
         ("temporari", "momento", "sobrecarreg", "regiao", "localizacao"),
     ),
     Concept(
@@ -76,6 +81,8 @@ CONCEPTS = (
         "",
         ("rede",),
     ),
+    Concept(ErrorType.PROTOCOL_ERROR, "erro ao analisar, erro de analise, erro na analise, nao foi possivel interpretar, json invalido", ""),
+    Concept(ErrorType.INVALID_REQUEST, "formato de midia, formato de multimedia, nao entende, nao compreende", ""),
     Concept(
         ErrorType.AGENT_CRASH,
         "processo, agente, programa, comando, executavel, aplicativo",
@@ -111,7 +118,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "servidor, servico, modelo, sistema, gateway, provedor, fornecedor, ia, api",
+        "servidor, servico, modelo, sistema, gateway, provedor, fornecedor, a ia",
         "indisponivel, nao disponivel, nao esta disponivel, sobrecarreg, erro, manutencao, temporari, "
         "problema, dificuldade, ocupad, fora do ar, nao responde, interno, nao consegue, incapaz, "
         "nao pode, instab, perdid, lotad",
@@ -129,7 +136,6 @@ CONCEPTS = (
         "mal formad, vazi",
         ("solicitacao invalida", "requisicao invalida", "parametro"),
     ),
-    Concept(ErrorType.PROTOCOL_ERROR, "erro ao analisar, erro de analise", ""),
     Concept(
         ErrorType.INVALID_REQUEST,
         "solicitac, requisic, pedido, parametro, argumento, campo, formato, valor, metodo, corpo",

@@ -20,7 +20,7 @@ CONCEPTS = (
         "demasiado larg, demasiado grande, demasiado extens, super, exced, sobrepas, demasiados tokens, "
         "esta llen, no cabe, excesivamente larg, muy larg, muy grande",
         (
-            *("por minuto", "cuota", "tiempo", "por dia", "limite de solicitudes", "frecuen"),
+            *("por minuto", "cuota", "tasa", "tiempo", "por dia", "limite de solicitudes", "frecuen"),
             *("limite de peticiones", "numero de solicitudes", "demasiadas solicitudes"),
         ),
     ),
@@ -38,7 +38,7 @@ CONCEPTS = (
         "gratis, mensual, diari, semanal, hoy, este mes, limite de uso, uso, puntos, paquete, fondos, "
         "hasta manana, de pago",
         "agot, insuficiente, super, alcanz, caduc, vencid, expir, recarg, termin, actualiz, necesari, "
-        "requier, fall, acab, limite, vaci, no tiene, no tienes, consumid, exced, aument, comprar, "
+        "requier, fall, acab, limite, actualic, vaci, no tiene, no tienes, consumid, exced, aument, comprar, "
         "finaliz, sin ",
         (
             *("por minuto", "por segundo", "sesion", "tiempo de espera", "limite de solicitudes"),
@@ -47,10 +47,15 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "solicitud, peticion, mensaje, llamada, frecuencia, velocidad, tasa, limite de velocidad, ritmo",
+        "solicitud, peticion, mensaje, envio, llamada, frecuencia, velocidad, tasa, limite de velocidad, ritmo",
         "demasiadas, demasiados, demasiado rapid, demasiado frecuent, limite, super, exced, alcanz, "
         "muy frecuent, muy rapid, simultane, muchas, frecuente",
         ("tiempo", "larg", "tamano"),
+    ),
+    Concept(
+        ErrorType.PROTOCOL_ERROR,
+        "respuesta",
+        "invalid, no valid, inesperad, mal formad, ilegible",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -78,6 +83,8 @@ CONCEPTS = (
         "",
         ("red",),
     ),
+    Concept(ErrorType.PROTOCOL_ERROR, "error al analizar, error de analisis, error en la interpretacion, no se pudo analizar, json no valido", ""),
+    Concept(ErrorType.INVALID_REQUEST, "formato de medios, no entiende, no comprende", ""),
     Concept(
         ErrorType.AGENT_CRASH,
         "proceso, agente, programa, comando, ejecutable, aplicacion",
@@ -101,7 +108,7 @@ CONCEPTS = (
         ErrorType.TIMEOUT,
         "no respondio a tiempo, tardo demasiado, ha tardado demasiado, no ha respondido, "
         "no recibio respuesta, no recibio una respuesta, no respondio, tiempo de espera, "
-        "no ha recibido respuesta, sin respuesta",
+        "no ha recibido respuesta, sin respuesta, solicitud agotada",
         "",
     ),
     Concept(
@@ -114,7 +121,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "servidor, servicio, modelo, sistema, pasarela, proveedor, puerta de enlace, ia, api, gateway",
+        "servidor, servicio, modelo, sistema, pasarela, proveedor, puerta de enlace, la ia",
         "no disponible, no esta disponible, sobrecarg, saturad, error, mantenimiento, temporal, "
         "problema, dificultad, ocupad, caid, no responde, interno, no puede, incapaz, intern, "
         "fuera de servicio, perdid, indisponible",
@@ -132,7 +139,6 @@ CONCEPTS = (
         "analisis, mal formad, vaci",
         ("solicitud no valida", "parametro"),
     ),
-    Concept(ErrorType.PROTOCOL_ERROR, "error al analizar, error de analisis", ""),
     Concept(
         ErrorType.INVALID_REQUEST,
         "solicitud, peticion, parametro, argumento, campo, formato, valor, metodo, cuerpo",

@@ -58,6 +58,8 @@ STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.item
 UNLESS = {
     ErrorType.CONTEXT_OVERFLOW: rows("""
         length of max output tokens
+        时间过长
+        時間過長
     """),
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
@@ -82,6 +84,12 @@ UNLESS = {
         try again later
         with this model
         by this model
+        in your region
+        in your country
+        所在地区
+        当前地区
+        región
+        ubicación
         parameter
         tool_choice
     """),

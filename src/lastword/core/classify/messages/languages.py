@@ -45,10 +45,10 @@ SPOKEN = {
     ErrorType.CONTENT_FILTER: rows("""
         コンテンツポリシー
         セキュリティポリシー
+        内容不安全
         敏感内容
         敏感词
         敏感信息
-        不安全
         不当内容
         不当信息
         违规内容
@@ -161,6 +161,8 @@ SPOKEN = {
         身份验证
         授权失败
         授权错误
+        无权访问
+        无权使用
         令牌无效
         令牌已
         该令牌
@@ -181,7 +183,6 @@ SPOKEN = {
         重新登录
         请先登录
         登录已过期
-        无权
         权限不足
         没有权限
         已被封禁
@@ -202,14 +203,14 @@ SPOKEN = {
         権限がありません
         お住まいの地域
         anmeldung fehlgeschlagen
-        melden sie sich
         bitte anmelden
         authentifizierung fehlgeschlagen
         authentifizierungsfehler
         nicht autorisiert
-        berechtigung
         ungültiger api
-        api-schlüssel
+        api-schlüssel ist ungültig
+        ungültiger schlüssel
+        bitte melden sie sich
         api-key ist ungültig
         zugriff verweigert
         keine berechtigung
@@ -218,8 +219,8 @@ SPOKEN = {
         erreur d'authentification
         authentification échouée
         authentification requise
-        clé api
-        clé d'api
+        clé api invalide
+        clé d'api invalide
         jeton expiré
         jeton invalide
         non autorisé
@@ -227,8 +228,10 @@ SPOKEN = {
         reconnecter
         error de autenticación
         autenticación fallida
-        clave de api
-        clave api
+        clave api no válida
+        clave de api no válida
+        clave api inválida
+        clave de api inválida
         clave no válida
         token caducado
         no autorizado
