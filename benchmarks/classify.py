@@ -208,7 +208,8 @@ def _only(users: dict[str, set[str]], outcome: Outcome, source: str) -> bool:
 @contextmanager
 def _without(rows: set[str]) -> Iterator[None]:
     """The tables with some rows taken out of them."""
-    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, WEAK, tokens.PARTS]
+    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, messages.SPOKEN, WEAK]
+    phrases.append(tokens.PARTS)
     words: list[dict[Any, frozenset[str]]] = [tokens.STRONG, tokens.WEAK]
     kept: list[tuple[dict[Any, Any], dict[Any, Any]]] = [(t, dict(t)) for t in (*phrases, *words)]
     quota, transports = messages.QUOTA, transport.ROWS

@@ -63,7 +63,7 @@ CONCEPTS = (
     _concept(
         ErrorType.CONTEXT_OVERFLOW,
         "context, prompt, input, inputs, conversation, thread, history, tokens, token limit, "
-        "message size, request body",
+        "message size, request body, request content",
         "too long, too large, too big, too many tokens, exceed, overflow, does not fit, fit in, "
         "no longer fit, above the limit, beyond the limit, longer than, larger than, "
         "more than the, over the limit, maximum length, full, shorten, but the request contains, "
@@ -206,6 +206,8 @@ CONCEPTS = (
         "max_tokens",
         "tokens",
         "json",
+        "session update",
+        "session/update",
     ),
     _concept(
         ErrorType.AUTH,
@@ -243,7 +245,8 @@ CONCEPTS = (
         "generation, api, gateway, backend, inference, job, task, fetch, reply, answer, waiting",
         "timed out, timeout, took too long, deadline, no response within, did not respond, "
         "did not answer, gave up waiting, time limit, took longer, ran out of time, "
-        "unresponsive, not responded, timing out, times out, no reply, too slow",
+        "unresponsive, not responded, timing out, times out, no reply, too slow, "
+        "did not receive a response, didn't receive a response",
     ),
     _concept(
         ErrorType.NETWORK,
@@ -357,7 +360,8 @@ CONCEPTS = (
         "unrecognized, unrecognised, duplicate, empty, expected, does not exist, outside the, "
         "must satisfy, too small, too short, negative, at least one, only accepts, "
         "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
-        "does not match, mismatch, not one of, not implemented, null",
+        "does not match, mismatch, not one of, not implemented, null, does not understand, "
+        "not understood",
         "error occurred",
         "please try again",
         "server",

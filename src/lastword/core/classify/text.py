@@ -20,6 +20,8 @@ _TOO_WIDE_ALONE = frozenset({
     *("reference", "request", "response", "runtime", "server", "socket", "syntax", "system"),
     *("transport", "type", "url", "value", "write"),
 })  # fmt: skip
+_RPC_WORDS = ("internal error", "json-rpc internal error", "error: internal error")
+_INTERNAL_ERROR = "-32603"
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
 
 
@@ -34,6 +36,17 @@ def fold(text: str) -> str:
 def spelled_out(text: str) -> str:
     """Return the folded text with names split into words: `NOT_ENOUGH_BALANCE`, `NotEnabled`."""
     return fold(_WORD_BORDER.sub(" ", text))
+
+
+def without_rpc_words(folded: str) -> str:
+    """Return the text without JSON-RPC's own words for the code -32603, which begin it.
+
+    They are no part of what the agent says: beside them, any word about a model looks like a
+    failure of the model.
+    """
+    if not folded.startswith(_RPC_WORDS) and _INTERNAL_ERROR not in folded:
+        return folded
+    return folded.replace("internal error", " ")
 
 
 def normalise(name: str) -> str:

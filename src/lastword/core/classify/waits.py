@@ -59,8 +59,9 @@ _TEXT_WAIT = re.compile(
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
-_OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
-"""The text after an amount that is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
+_REQUESTS = ("please", "before", "after", "until", "try")
+_REQUEST_CHARS = 16
+"""How close before `retrying in 4 s` a word stands that makes it a request, no announcement."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -192,8 +193,10 @@ def wait_in_text(folded: str) -> float | None:
 
 def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
     """Return whether this is an agent's word on its own next try, which no server asked for."""
-    goes_on = match.group().startswith(("retrying", "trying"))
-    return goes_on and re.compile(_OWN_RETRY).match(folded, match.end()) is not None
+    if not match.group().startswith(("retrying", "trying", "waiting")):
+        return False
+    before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]
+    return not any(word in before for word in _REQUESTS)
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lastword.core.classify.evidence import GUESSED, INFERRED, kinds_of
 from lastword.core.failure.durations import plain_duration, plain_moment
 from lastword.core.failure.quoting import (
     innermost,
@@ -236,6 +237,16 @@ _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.NETWORK: Action.FIX_CONFIGURATION,
 }
 """What helps if a retry, which usually helps, does not, and no time is known when it would."""
+_CHANGES = frozenset({
+    Action.LOGIN,
+    Action.TOP_UP,
+    Action.SWITCH_MODEL,
+    Action.SHORTEN,
+    Action.REPHRASE,
+    Action.FIX_CONFIGURATION,
+})  # fmt: skip
+"""Actions that change something of the user's; to wait or to try again changes nothing."""
+
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
 """Failures after which only a new process can answer: the old one can no longer be reached."""
 
@@ -333,7 +344,27 @@ def compose_from_facts(
 def choose_action(
     verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
 ) -> Action:
-    """Return what the person can do: the type's own action, unless a retry needs care first."""
+    """Return what the person can do: the type's own action, unless a retry needs care first.
+
+    A login, a payment or a change of the configuration is advised only where the failure says so
+    in words that have no other meaning.
+    """
+    action = _proper_action(verdict, retry_safety, restarts=restarts)
+    return Action.REPORT if verdict.action is None and _is_too_much(action, verdict) else action
+
+
+def _is_too_much(action: Action, verdict: Verdict) -> bool:
+    """Return whether an action has the user change something although its cause is inferred."""
+    if action not in _CHANGES:
+        return False
+    kinds = kinds_of(verdict.rule)
+    blamed = verdict.type in {ErrorType.AUTH, ErrorType.INVALID_REQUEST}
+    return bool(kinds & (INFERRED if blamed else GUESSED))
+
+
+def _proper_action(
+    verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool
+) -> Action:
     if verdict.action is not None:
         return verdict.action
     if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
@@ -416,6 +447,8 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
     reason = verdict.reason or ""
     if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
         return _ADVICE_OF_UNKNOWN[reason]
+    if action is Action.REPORT and kinds_of(verdict.rule) & INFERRED:
+        return ADVICE[action]
     return ADVICE_BY_REASON.get(reason) or ADVICE[action]
 
 

@@ -20,11 +20,12 @@ from lastword.core.classify.messages.service import (
     OTHER_PROTOCOLS,
     PROTOCOL_VERSION,
     PROVIDER_UNAVAILABLE,
+    PROVIDERS_PROCESS,
     RATE_LIMIT,
     TIMEOUT,
     TOOL_SERVERS,
 )
-from lastword.core.classify.text import rows
+from lastword.core.classify.text import phrase_in, rows
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
@@ -35,13 +36,16 @@ __all__ = [
     "PER_DAY",
     "PER_MINUTE",
     "PROTOCOL_VERSION",
+    "PROVIDERS_PROCESS",
     "QUOTA",
+    "SPOKEN",
     "STRONG",
     "TOOL_SERVERS",
     "UNLESS",
+    "spoken_in",
 ]
 
-_ENGLISH = {
+STRONG = {
     ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,
     ErrorType.CONTENT_FILTER: CONTENT_FILTER,
     ErrorType.BUDGET: BUDGET,
@@ -52,8 +56,6 @@ _ENGLISH = {
     ErrorType.RATE_LIMIT: RATE_LIMIT,
     ErrorType.TIMEOUT: TIMEOUT,
 }
-
-STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
 
 UNLESS = {
     ErrorType.CONTEXT_OVERFLOW: rows("""
@@ -111,3 +113,11 @@ CLIENT_BLAMED = rows("""
 
 HOPELESS = frozenset({"requires more system memory", "memory .. would exceed"})
 """Rows of a retryable type that no retry helps."""
+
+_SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOKEN.items()}
+
+
+def spoken_in(folded: str, kind: ErrorType) -> str | None:
+    """Return the sentence in another language than English that names a type, if there is one."""
+    table = _SPOKEN_ASCII if folded.isascii() else SPOKEN
+    return phrase_in(folded, table.get(kind, ()))
