@@ -49,18 +49,6 @@ class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
     in_turn: bool = True
 
 
-GUESSED = frozenset({"concept", "guess"})
-"""Kinds of rules that infer a meaning from words that stand in no table of their own."""
-
-INFERRED = GUESSED | {"text"}
-"""The same, and sentences that are so common that they count only if nothing else is left."""
-
-
-def kinds_of(rule: str) -> frozenset[str]:
-    """Return the kind of a rule, and where it was read: `stderr:concept:key + invalid`."""
-    return frozenset(rule.split(":")[:2])
-
-
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The facts that the rules look at. Nothing here is redacted; every text is clipped.
 

@@ -60,7 +60,7 @@ _PLAN = (
     r"|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
     r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? \d{1,2}\b))"
 )
-"""Words of a plan, and a day of the calendar: a limit that resets on one is no rate limit."""
+"""Words of a plan, and a day of the calendar: a limit that resets on one is a budget."""
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -347,13 +347,13 @@ def weak_tokens(evidence: Evidence) -> Conclusion | None:
         hit = words.intersection(evidence.tokens) - _outranked(evidence.status)
         # "INTERNAL" in an agent's own error object may just as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
-        overruled = kind is ErrorType.INVALID_REQUEST and _status_says_more(evidence.status)
+        overruled = kind is ErrorType.INVALID_REQUEST and _is_status_finer(evidence.status)
         if hit and not agents_own and not overruled:
             return Conclusion(kind, f"weak:{min(hit)}")
     return None
 
 
-def _status_says_more(status: int | None) -> bool:
+def _is_status_finer(status: int | None) -> bool:
     """Return whether a status says more than "invalid request", which half of all failures say."""
     if status is None or status >= 500:  # noqa: PLR2004 - RFC 9110: 5xx is the server's fault
         return False
@@ -383,7 +383,7 @@ def weak_words(evidence: Evidence) -> Conclusion | None:
     spoken.update(map(normalise, _pattern(_BRACKETED).findall(evidence.folded)))
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         hit = tokens.WEAK[kind] & spoken
-        overruled = kind is ErrorType.INVALID_REQUEST and _status_says_more(evidence.status)
+        overruled = kind is ErrorType.INVALID_REQUEST and _is_status_finer(evidence.status)
         if hit and not overruled:
             return Conclusion(kind, f"word:{min(hit)}")
     return None

@@ -41,8 +41,8 @@ def spelled_out(text: str) -> str:
 def without_rpc_words(folded: str) -> str:
     """Return the text without JSON-RPC's own words for the code -32603, which begin it.
 
-    They are no part of what the agent says: beside them, any word about a model looks like a
-    failure of the model.
+    They are not the agent's own: beside them, any word about a model looks like a failure of the
+    model.
     """
     if not folded.startswith(_RPC_WORDS) and _INTERNAL_ERROR not in folded:
         return folded

@@ -181,8 +181,17 @@ def _text_wait(folded: str) -> Wait | None:
 
 def wait_in_text(folded: str) -> float | None:
     """Return the wait that prose (lower case, single spaces) asks for, if it names one."""
+    return _first_wait(folded, is_own=False)
+
+
+def announced_wait(folded: str) -> float | None:
+    """Return the wait until an agent's own next try, if prose announces one."""
+    return _first_wait(folded, is_own=True)
+
+
+def _first_wait(folded: str, *, is_own: bool) -> float | None:
     for match in _TEXT_WAIT.finditer(folded):
-        if _is_own_retry(folded, match):
+        if _is_own_retry(folded, match) is not is_own:
             continue
         amount = match.group(1) or match.group(2) or match.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
@@ -192,7 +201,7 @@ def wait_in_text(folded: str) -> float | None:
 
 
 def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
-    """Return whether this is an agent's word on its own next try, which no server asked for."""
+    """Return whether this announces an agent's own next try, which no server asked for."""
     if not match.group().startswith(("retrying", "trying", "waiting")):
         return False
     before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.classify.evidence import GUESSED, INFERRED, kinds_of
 from lastword.core.failure.durations import plain_duration, plain_moment
 from lastword.core.failure.quoting import (
     innermost,
@@ -247,6 +246,12 @@ _CHANGES = frozenset({
 })  # fmt: skip
 """Actions that change something of the user's; to wait or to try again changes nothing."""
 
+_GUESSED = frozenset({"concept", "guess"})
+"""Kinds of rules that infer a meaning from words that stand in no table of their own."""
+
+_INFERRED = _GUESSED | {"text"}
+"""The same, and sentences that are so common that they count only if nothing else is left."""
+
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
 """Failures after which only a new process can answer: the old one can no longer be reached."""
 
@@ -357,9 +362,13 @@ def _is_too_much(action: Action, verdict: Verdict) -> bool:
     """Return whether an action has the user change something although its cause is inferred."""
     if action not in _CHANGES:
         return False
-    kinds = kinds_of(verdict.rule)
     blamed = verdict.type in {ErrorType.AUTH, ErrorType.INVALID_REQUEST}
-    return bool(kinds & (INFERRED if blamed else GUESSED))
+    return bool(_kinds_of(verdict.rule) & (_INFERRED if blamed else _GUESSED))
+
+
+def _kinds_of(rule: str) -> frozenset[str]:
+    """Return the kind of a rule, and where it was read: `stderr:concept:key + invalid`."""
+    return frozenset(rule.split(":")[:2])
 
 
 def _proper_action(
@@ -407,7 +416,9 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     if verdict.origin is Origin.CLIENT:
         what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
     parts = [what]
-    quote = quotable(_informative_part(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
+    # What was inferred is shown, so that the reader can judge.
+    is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
+    quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]
@@ -447,7 +458,7 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
     reason = verdict.reason or ""
     if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
         return _ADVICE_OF_UNKNOWN[reason]
-    if action is Action.REPORT and kinds_of(verdict.rule) & INFERRED:
+    if action is Action.REPORT and _kinds_of(verdict.rule) & _INFERRED:
         return ADVICE[action]
     return ADVICE_BY_REASON.get(reason) or ADVICE[action]
 

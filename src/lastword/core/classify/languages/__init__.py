@@ -8,7 +8,6 @@ apart by their commonest words.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -49,6 +48,19 @@ _COMMON_WORDS = {
     ),
 }
 
+
+_PLAIN = str.maketrans(
+    dict(
+        zip(
+            "\u00e0\u00e1\u00e2\u00e3\u00e4\u00e5\u00e7\u00e8\u00e9\u00ea\u00eb\u00ec\u00ed\u00ee\u00ef\u00f1"
+            "\u00f2\u00f3\u00f4\u00f5\u00f6\u00f9\u00fa\u00fb\u00fc\u00fd\u00ff",
+            "aaaaaaceeeeiiiinooooouuuuyy",
+            strict=True,
+        )
+    )
+    | {"\u00df": "ss", "\u0153": "oe", "\u00e6": "ae"}
+)
+"""The letters of these languages without their accents."""
 
 _ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
 
@@ -112,10 +124,7 @@ def _named(
 
 
 def _without_accents(text: str) -> str:
-    if text.isascii():
-        return text
-    apart = unicodedata.normalize("NFKD", text.replace("\u00df", "ss"))
-    return "".join(char for char in apart if not unicodedata.combining(char))
+    return text if text.isascii() else text.translate(_PLAIN)
 
 
 @cache
