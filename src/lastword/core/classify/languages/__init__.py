@@ -34,17 +34,17 @@ _COMMON_WORDS = {
     "french": (
         r"le|la|les|des|du|est|une|vous|votre|pas|pour|dans|veuillez|erreur|cette|ce|[nldc]'\w+|"
         r"reessayer|trop|au|sur|requetes?|cle|solde|modele|delai|jetons?|serveur|connexion|reseau|"
-        r"credits?|acces|parametre|identifiants|abonnement|reponse|invalide|introuvable|epuise"
+        r"credits?|acces|parametre|identifiants|abonnement|reponse|invalide|fournisseur|indisponible|introuvable|epuise"
     ),
     "spanish": (
         r"el|los|las|una|del|la|es|por|su|tu|ha|has|para|con|en|favor|se|intentelo|intenta|"
         r"demasiad[oa]s?|error de|saldo|cuota|clave|solicitud(?:es)?|servidor|conexion|sesion|"
-        r"modelo|tiempo|limite|mensaje|credenciales|acceso|autenticacion|suscripcion|encontrado"
+        r"modelo|tiempo|limite|mensaje|credenciales|acceso|autenticacion|suscripcion|encontrado|proveedor|disponible"
     ),
     "portuguese": (
         r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|mais|"
         r"saldo|cota|chave|solicitacao|requisicao|servidor|conexao|sessao|modelo|tempo|limite|rede|"
-        r"mensagem|credenciais|acesso|autenticacao|assinatura|creditos|encontrado"
+        r"mensagem|credenciais|acesso|autenticacao|assinatura|creditos|encontrado|indisponivel"
     ),
 }
 

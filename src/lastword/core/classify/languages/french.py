@@ -8,6 +8,11 @@ from lastword.core.failure.taxonomy import ErrorType
 CONCEPTS = (
     Concept(
         ErrorType.AUTH,
+        "compte",
+        "banni, suspendu, bloqu, desactiv",
+    ),
+    Concept(
+        ErrorType.AUTH,
         "region, pays, emplacement, localisation, geographique",
         "pas pris en charge, pas disponible, restriction, non pris en charge, ne prend pas, bloqu",
     ),
@@ -42,7 +47,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "requete, demande, message, envoi, taux, appel, debit, frequen, limite de requetes, rythme, envoyez",
+        "requete, demande, message, envoi, tentative, taux, appel, debit, frequen, limite de requetes, rythme, envoyez",
         "trop de, trop rapid, trop frequen, limite, depass, attein, trop nombreu, trop vite, trop souvent, "
         "simultan, frequente, frequent",
         ("delai", "trop long", "temps d'attente"),
@@ -63,7 +68,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.AUTH,
-        "cle api, cle d'api, cle, jeton, token, session, authentif, autoris, identifiant, acces, "
+        "licence, cle api, cle d'api, cle, jeton, token, session, authentif, autoris, identifiant, acces, "
         "mot de passe, compte, connecter, connecte, connexion requise, login, droits, permission, "
         "reconnecter, code d'acces, signature, s'identifier, autorisation",
         "invalide, expir, incorrect, manqu, refus, requis, echou, echec, absent, pas, aucun, aucune, "

@@ -8,6 +8,11 @@ from lastword.core.failure.taxonomy import ErrorType
 CONCEPTS = (
     Concept(
         ErrorType.AUTH,
+        "konto, account",
+        "gesperrt, gebannt, deaktiviert",
+    ),
+    Concept(
+        ErrorType.AUTH,
         "region, land, standort",
         "nicht unterstutz, nicht verfugbar, eingeschrankt, gesperrt, regionale",
         ("modell nicht",),
@@ -24,7 +29,7 @@ CONCEPTS = (
         ErrorType.CONTENT_FILTER,
         "inhalt, richtlinie, sicherheit, moderation, filter, unangemessen, schadlich, "
         "sicherheitsrichtlin, nutzungsbedingung, inhaltsfilter, sensibl",
-        "blockiert, abgelehnt, verstos, verletz, verweigert, gefiltert, enthalt, erkannt, gestoppt, "
+        "blockiert, gekennzeichnet, nicht vereinbar, abgelehnt, verstos, verletz, verweigert, gefiltert, enthalt, erkannt, gestoppt, "
         "unzulassig, gesperrt",
         ("api-", "zugriff", "verbindung", "anmeld"),
     ),
@@ -40,7 +45,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "anfrage, anfragen, anforderung, ratenlimit, rate, anfragelimit, nachrichten, aufrufe, "
+        "anfrage, anfragen, anforderung, anmeldeversuch, versuche, ratenlimit, rate, anfragelimit, nachrichten, aufrufe, "
         "frequenz, ratenbegrenzung, haufigkeit, abfrage",
         "zu viele, zu haufig, zu schnell, limit, uberschritt, erreicht, begrenz, zu oft, haufig, "
         "gleichzeitig, gedrosselt",
@@ -61,7 +66,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.AUTH,
-        "api-schlussel, api schlussel, api-key, api key, schlussel, anmeld, login, token, sitzung, "
+        "lizenz, api-schlussel, api schlussel, api-key, api key, schlussel, anmeld, login, token, sitzung, "
         "session, authentifizier, autorisier, berechtig, zugriff, zugang, passwort, konto, "
         "zugangsdaten, anmeldedaten, anmelden, einloggen, kennwort, angemeldet, authentisier",
         "ungultig, falsch, abgelaufen, fehlt, fehlgeschlagen, erforderlich, verweigert, nicht, kein, "

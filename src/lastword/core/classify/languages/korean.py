@@ -6,6 +6,11 @@ from lastword.core.classify.concepts import Concept
 from lastword.core.failure.taxonomy import ErrorType
 
 CONCEPTS = (
+    Concept(
+        ErrorType.AUTH,
+        "계정, 아이디",
+        "정지, 차단, 제한되, 비활성, 잠겼, 잠금",
+    ),
     Concept(ErrorType.AUTH, "지역, 국가, 위치", "지원하지, 지원되지, 제한, 이용할 수 없, 차단"),
     Concept(
         ErrorType.CONTEXT_OVERFLOW,
@@ -33,7 +38,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "요청, 호출, 빈도, 속도, 메시지, 분당, 초당, 트래픽, 동시, 사용",
+        "요청, 시도, 호출, 빈도, 속도, 메시지, 분당, 초당, 트래픽, 동시, 사용",
         "너무 많, 너무 자주, 너무 빠, 한도, 속도 제한, 요청 제한, 호출 제한, 횟수 제한, 횟수를 초과, "
         "횟수 초과, 과다, 빈번, 너무 높, 요청이 많, 잦",
         ("시간 초과", "시간이 초과", "시간을 초과", "파일", "접속"),
@@ -53,7 +58,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.AUTH,
-        "api 키, api키, api key, 인증, 로그인, 토큰, token, 세션, 권한, 자격 증명, 자격증명, 비밀번호, 계정, "
+        "라이선스, api 키, api키, api key, 인증, 로그인, 토큰, token, 세션, 권한, 자격 증명, 자격증명, 비밀번호, 계정, "
         "액세스, 접근, 암호, 키가, 키를, 키는, 서명, 로그아웃",
         "유효하지, 잘못, 만료, 실패, 필요, 없습니다, 없음, 올바르지, 거부, 비어, 설정되지, 설정하지, "
         "입력, 확인, 무효, 누락, 정지, 차단, 틀렸, 해주세요, 해 주세요, 하세요, 하십시오, 않았, "

@@ -8,6 +8,11 @@ from lastword.core.failure.taxonomy import ErrorType
 CONCEPTS = (
     Concept(
         ErrorType.AUTH,
+        "conta",
+        "banid, suspens, bloquead, desativad",
+    ),
+    Concept(
+        ErrorType.AUTH,
         "regiao, pais, localizacao",
         "nao suport, nao esta disponivel, restri, nao compativel, nao e compativel, bloquead, "
         "nao oferece",
@@ -28,7 +33,7 @@ CONCEPTS = (
         ErrorType.CONTENT_FILTER,
         "conteudo, politica, seguranca, moderacao, filtro, inadequad, diretrizes, termos de, regras, "
         "sensivel, nociv, improprio",
-        "bloque, rejeit, viol, recus, filtrad, contem, detect, interromp, infring, proibid, contrari",
+        "bloque, sinalizad, rejeit, viol, recus, filtrad, contem, detect, interromp, infring, proibid, contrari",
         ("api", "acesso", "conexao", "sessao", "login", "formato"),
     ),
     Concept(
@@ -46,7 +51,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "solicitac, requisic, mensage, envio, chamada, frequencia, taxa, velocidade, pedido, limite de taxa",
+        "solicitac, requisic, mensage, envio, tentativas, chamada, frequencia, taxa, velocidade, pedido, limite de taxa",
         "muitas, muitos, rapido demais, muito rapid, muito frequent, limite, exced, ating, "
         "em excesso, demasiad, simultane, frequente, ultrapass",
         ("tempo", "muito long", "tamanho"),
@@ -67,9 +72,9 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.AUTH,
-        "chave de api, chave da api, chave api, chave, token, sessao, autentica, autoriza, credencia, "
+        "licenca, chave de api, chave da api, chave api, chave, token, sessao, autentica, autoriza, credencia, "
         "acesso, senha, conta, permiss, login, codigo de acesso, iniciar sessao, api key, entrar",
-        "invalid, expir, incorret, ausente, falta, negad, necessari, falh, nenhum, nao configurad, "
+        "invalid, nao e mais valid, nao e valid, expir, incorret, ausente, falta, negad, necessari, falh, nenhum, nao configurad, "
         "vazi, faca, precisa, erro, revogad, verifi, proibid, suspens, nao tem, nao possui, nao esta, "
         "novamente, requer, insuficient, rejeit, recus, deve, nao foi",
         ("rede", "internet", "json", "numero maximo", "servidor"),

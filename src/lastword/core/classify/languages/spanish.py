@@ -8,6 +8,11 @@ from lastword.core.failure.taxonomy import ErrorType
 CONCEPTS = (
     Concept(
         ErrorType.AUTH,
+        "cuenta",
+        "bloquead, suspendid, desactivad, banead, inhabilitad",
+    ),
+    Concept(
+        ErrorType.AUTH,
         "region, pais, ubicacion, zona",
         "no compatible, no disponible, restriccion, no soport, no admite, no es compatible, bloquead, "
         "no esta disponible, no se admite",
@@ -26,9 +31,9 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.CONTENT_FILTER,
-        "contenido, politica, seguridad, moderacion, filtro, inapropiad, normas, condiciones, "
+        "contenido, politica, seguridad, moderacion, filtro, inapropiad, normas, pautas, condiciones, "
         "directrices, sensible, danin",
-        "bloque, rechaz, infring, viol, incumpl, filtrad, contiene, detect, deteni, prohib, contrari, "
+        "bloque, marcad, rechaz, infring, viol, incumpl, filtrad, contiene, detect, deteni, prohib, contrari, "
         "contenga, denegad",
         ("api", "acceso", "conexion", "sesion"),
     ),
@@ -47,7 +52,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "solicitud, peticion, mensaje, envio, llamada, frecuencia, velocidad, tasa, limite de velocidad, ritmo",
+        "solicitud, peticion, mensaje, envio, intentos, llamada, frecuencia, velocidad, tasa, limite de velocidad, ritmo",
         "demasiadas, demasiados, demasiado rapid, demasiado frecuent, limite, super, exced, alcanz, "
         "muy frecuent, muy rapid, simultane, muchas, frecuente",
         ("tiempo", "larg", "tamano"),
@@ -68,9 +73,9 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.AUTH,
-        "clave api, clave de api, clave, llave, token, sesion, autentica, autoriza, credencial, "
+        "licencia, clave api, clave de api, clave, llave, token, sesion, autentica, autoriza, credencial, "
         "acceso, contrasena, cuenta, permiso, inicio de sesion, iniciar sesion, codigo de acceso, api key",
-        "invalid, no valid, no es valid, expir, caduc, vencid, incorrect, falta, denegad, requerid, "
+        "invalid, no valid, no es valid, ya no es valid, expir, caduc, vencid, incorrect, falta, denegad, requerid, "
         "necesari, fall, no se ha config, ningun, vaci, debes, debe, inicia, inicie, vuelv, error, "
         "revocad, verific, prohibid, suspendid, no tiene, no tienes, no esta, necesita, no se, "
         "insuficient, comprueb, rechaz, de nuevo, compruebe",
