@@ -51,6 +51,12 @@ def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Con
 CONCEPTS = (
     _concept(
         ErrorType.AUTH,
+        "in your region, in your country, your location, current location, this region, "
+        "this country",
+        "not supported, not available, does not support, unsupported, unavailable, restricted",
+    ),
+    _concept(
+        ErrorType.AUTH,
         "website, web site, this site, url, category, destination, domain, firewall, web filter, "
         "country, region, territory, location, your ip, ip address, your network, it department",
         "blocked, blocks, not allowed, denied, prohibited, restricted, not supported, "
@@ -290,7 +296,7 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.RATE_LIMIT,
-        "rate, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency, "
+        "rate, your request, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency, "
         "queries, prompts, attempts",
         "limit reached, limited, too quickly, too fast, too many, throttled, increased too, "
         "slow down, exceeded, too high, too frequent, limiting, faster than, too often, "
@@ -346,7 +352,14 @@ CONCEPTS = (
         "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
         "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
         "malformed, could not be decoded, cannot decode, unserializable, "
-        "unexpected content type, not json",
+        "unexpected content type, not json, error parsing, parsing error",
+    ),
+    _concept(
+        ErrorType.INVALID_REQUEST,
+        "your request, the request, media format, media type, mime type",
+        "does not understand, not understand, semantic error, cannot process, can not process",
+        "try again",
+        "later",
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
@@ -360,7 +373,7 @@ CONCEPTS = (
         "unrecognized, unrecognised, duplicate, empty, expected, does not exist, outside the, "
         "must satisfy, too small, too short, negative, at least one, only accepts, "
         "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
-        "does not match, mismatch, not one of, not implemented, null, does not understand, "
+        "does not match, mismatch, not one of, not implemented, null, "
         "not understood",
         "error occurred",
         "please try again",

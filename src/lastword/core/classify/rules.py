@@ -505,6 +505,8 @@ def builtin(evidence: Evidence) -> Conclusion | None:
     is_empty = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
     if is_empty or _is_internal_error(evidence):
         return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
+    if f"{acp.INTERNAL_ERROR}: internal error" in evidence.folded:  # as Rust prints it in a log
+        return Conclusion(ErrorType.INTERNAL, f"rpc:{acp.INTERNAL_ERROR}")
     return None
 
 

@@ -1,8 +1,9 @@
-"""Sentences in languages other than English: Chinese, Japanese, German, French and Spanish.
+"""Whole sentences in languages other than English.
 
 Those of providers and agents are listed by type, as in the other tables; those of operating systems
 and transports by the reason of the `transport` row to which they belong. A number next to a
-localised sentence (`WinError 10061`) is in `transport`.
+localised sentence (`WinError 10061`) is in `transport`. Pairs of words are in
+`core.classify.languages`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,23 @@ SPOKEN = {
         entrada es demasiado larga
         mensaje es demasiado largo
         ventana de contexto
+        컨텍스트 길이를 초과
+        컨텍스트 길이 초과
+        최대 컨텍스트
+        최대 토큰 수를 초과
+        토큰 수가 초과
+        превышена максимальная длина контекста
+        превышен размер контекста
+        превышает длину контекста
+        контекстное окно
+        окно контекста
+        слишком длинный запрос
+        запрос слишком длинный
+        превышено максимальное количество токенов
+        janela de contexto
+        mensagem é muito longa
+        conversa é muito longa
+        entrada é muito longa
     """),
     ErrorType.CONTENT_FILTER: rows("""
         コンテンツポリシー
@@ -67,6 +85,20 @@ SPOKEN = {
         política de contenido
         políticas de contenido
         contenido inapropiado
+        콘텐츠 정책
+        부적절한 내용
+        유해한 내용
+        фильтром контента
+        политика контента
+        политикой контента
+        недопустимое содержание
+        política de conteúdo
+        políticas de conteúdo
+        conteúdo inadequado
+        filtro de conteúdo
+        filtro de contenido
+        filtre de contenu
+        inhaltsfilter
     """),
     ErrorType.BUDGET: rows("""
         余额不足
@@ -128,6 +160,38 @@ SPOKEN = {
         cuota mensual
         superado su cuota
         límite de uso
+        크레딧이 부족
+        크레딧 부족
+        잔액이 부족
+        잔액 부족
+        할당량을 초과
+        할당량이 초과
+        할당량을 모두
+        사용량을 모두
+        사용 한도를 초과
+        사용 한도에 도달
+        일일 한도
+        월간 한도
+        일일 사용
+        недостаточно средств
+        недостаточно кредитов
+        баланс исчерпан
+        квота исчерпана
+        квота превышена
+        превышена квота
+        исчерпали квоту
+        исчерпана квота
+        лимит исчерпан
+        дневной лимит
+        месячный лимит
+        пополните баланс
+        пополните счет
+        créditos esgotados
+        créditos acabaram
+        cota excedida
+        cota diária
+        cota mensal
+        limite de uso
     """),
     ErrorType.MODEL_NOT_FOUND: rows("""
         模型不存在
@@ -152,6 +216,19 @@ SPOKEN = {
         modelo no encontrado
         modelo .. no existe
         modelo .. no está disponible
+        모델을 찾을 수 없
+        존재하지 않는 모델
+        지원하지 않는 모델
+        지원되지 않는 모델
+        модель не найдена
+        модель не существует
+        модель не поддерживается
+        модель .. не найдена
+        модель .. не существует
+        modelo não encontrado
+        modelo .. não existe
+        modelo .. não foi encontrado
+        modelo .. não está disponível
     """),
     ErrorType.AUTH: rows("""
         鉴权失败
@@ -238,6 +315,36 @@ SPOKEN = {
         acceso denegado
         inicie sesión
         inicia sesión
+        api 키가 유효하지
+        유효하지 않은 api
+        잘못된 api 키
+        api 키가 올바르지
+        api 키가 잘못
+        인증에 실패
+        인증 실패
+        로그인이 필요
+        다시 로그인
+        неверный api
+        недействительный api
+        неверный ключ
+        api-ключ недействителен
+        ключ недействителен
+        ошибка авторизации
+        ошибка аутентификации
+        требуется авторизация
+        требуется аутентификация
+        не авторизован
+        доступ запрещен
+        войдите снова
+        войдите в аккаунт
+        chave de api inválida
+        chave da api inválida
+        autenticação falhou
+        falha na autenticação
+        erro de autenticação
+        não autorizado
+        acesso negado
+        faça login
     """),
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
         上游失败
@@ -291,6 +398,20 @@ SPOKEN = {
         temporalmente no disponible
         no disponible temporalmente
         en mantenimiento
+        서비스를 사용할 수 없
+        서비스를 이용할 수 없
+        과부하
+        서버 오류
+        점검 중
+        временно недоступ
+        перегружен
+        внутренняя ошибка сервера
+        технические работы
+        sobrecarregado
+        serviço indisponível
+        temporariamente indisponível
+        erro interno do servidor
+        em manutenção
     """),
     ErrorType.RATE_LIMIT: rows("""
         速度太快
@@ -327,6 +448,17 @@ SPOKEN = {
         límite de solicitudes
         límite de peticiones
         límite de velocidad
+        요청이 너무 많
+        요청 한도
+        너무 많은 요청
+        слишком много запросов
+        лимит запросов
+        превышен лимит запросов
+        muitas solicitações
+        muitas requisições
+        limite de solicitações
+        limite de requisições
+        limite de taxa
     """),
 }
 """Sentences of providers and agents. They outrank the status, as the English ones do."""
@@ -351,6 +483,13 @@ TRANSPORT = {
         se conoce ningún host
         no se pudo resolver
         no se puede resolver
+        알려진 호스트가 없
+        호스트를 찾을 수 없
+        этот хост неизвестен
+        не удалось разрешить
+        имя или служба не известны
+        host não é conhecido
+        não foi possível resolver
     """),
     "transport": rows("""
         超时
@@ -368,6 +507,16 @@ TRANSPORT = {
         tiempo de espera
         se agotó el tiempo
         no respondió adecuadamente
+        시간 초과
+        시간이 초과
+        타임아웃
+        время ожидания
+        превышен таймаут
+        истекло время
+        не получен нужный отклик
+        tempo limite
+        tempo esgotado
+        não respondeu corretamente
     """),
     "connection_refused": rows("""
         积极拒绝
@@ -385,6 +534,12 @@ TRANSPORT = {
         denegó expresamente
         conexión rechazada
         conexión denegada
+        연결을 거부
+        연결이 거부
+        в соединении отказано
+        отверг запрос на подключение
+        conexão recusada
+        máquina de destino as recusou
     """),
     "connection_lost": rows("""
         强迫关闭
@@ -419,6 +574,20 @@ TRANSPORT = {
         conexión cerrada
         conexión restablecida
         se perdió la conexión
+        강제로 끊
+        연결이 끊
+        연결이 종료
+        연결이 재설정
+        принудительно разорвал
+        соединение разорвано
+        соединение сброшено
+        соединение потеряно
+        соединение прервано
+        cancelamento de uma conexão
+        conexão perdida
+        conexão interrompida
+        conexão foi perdida
+        conexão foi encerrada
     """),
     "connection_failed": rows("""
         无法连接
@@ -455,6 +624,25 @@ TRANSPORT = {
         error de conexión
         error de red
         fallo de conexión
+        연결할 수 없
+        연결하지 못
+        연결에 실패
+        연결 실패
+        네트워크 오류
+        네트워크 연결
+        인터넷 연결
+        не удалось подключиться
+        не удалось установить соединение
+        ошибка сети
+        ошибка подключения
+        ошибка соединения
+        нет подключения
+        сеть недоступна
+        não foi possível conectar
+        falha na conexão
+        erro de conexão
+        erro de rede
+        keine internetverbindung
     """),
 }
 """Sentences of systems and transports, used only without a status."""
