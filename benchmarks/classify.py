@@ -38,7 +38,7 @@ RECORD_KEYS = {"status": "http_status", "class": "exception_class", "causes": "c
 RECORD_KEYS |= {"process": "process", "phase": "phase", "attributes": "attrs"}
 RECORD_KEYS |= {key: key for key in ("headers", "body", "message", "code")}
 MEGABYTE = 1_000_000
-LANGUAGES = frozenset({"de", "es", "fr", "ja", "win-de", "zh"})
+LANGUAGES = frozenset({"de", "es", "fr", "ja", "ko", "pt", "ru", "win-de", "zh"})
 """Sources that are a language each, of many programs: to leave one out takes all its words away."""
 
 HOSTILE = ("a", "{", '{"a":', "model ", "try again in ", "A_", "\\", "error 4", "1 ", "429 ")
@@ -223,6 +223,7 @@ def _without(rows: set[str]) -> Iterator[None]:
             row,
             names=row.names - rows,
             phrases=tuple(part for part in row.phrases if part not in rows),
+            ascii_phrases=tuple(part for part in row.ascii_phrases if part not in rows),
         )
         for row in transports
     )

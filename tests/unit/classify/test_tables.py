@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_text, messages, tokens, transport
-from lastword.core.classify.messages.languages import SPOKEN, TRANSPORT
+from lastword.core.classify.messages.languages import SPOKEN
+from lastword.core.classify.messages.systems import TRANSPORT
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.text import fold, names, normalise, phrase_in
 from lastword.core.failure.taxonomy import ErrorType

@@ -114,7 +114,7 @@ def certificate(evidence: Evidence) -> Conclusion | None:
     """A certificate that could not be verified, whatever status a gateway gave it."""
     row = transport.CERTIFICATE
     hit = _names(evidence) & row.names
-    part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+    part = min(hit) if hit else phrase_in(evidence.folded, row.phrases_for(evidence.folded))
     return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
 
 
@@ -368,8 +368,8 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
     if evidence.status is not None and has_say and not _is_no_http(evidence):
         return None
     for row in transport.ROWS:
-        hit = row.names & names
-        part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+        hit, phrases = row.names & names, row.phrases_for(evidence.folded)
+        part = min(hit) if hit else phrase_in(evidence.folded, phrases)
         if part is not None:
             return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
     folded = evidence.folded.removeprefix("typeerror: ")

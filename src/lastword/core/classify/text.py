@@ -22,12 +22,15 @@ _TOO_WIDE_ALONE = frozenset({
 })  # fmt: skip
 _RPC_WORDS = ("internal error", "json-rpc internal error", "error: internal error")
 _INTERNAL_ERROR = "-32603"
-_PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
+_PLAIN_LETTERS = str.maketrans({
+    **{"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'},
+    **{"\u0451": "\u0435", "\u0401": "\u0435"},  # Russian is written with and without a yo
+})  # fmt: skip
 
 
 def fold(text: str) -> str:
     """Return text in lower case, with plain quotes, single spaces and nested JSON unescaped."""
-    plain = text.translate(_PLAIN_PUNCTUATION).lower()
+    plain = text.translate(_PLAIN_LETTERS).lower()
     if "\\" in plain:
         plain = plain.replace("\\n", " ").replace("\\", "")
     return " ".join(plain.split())

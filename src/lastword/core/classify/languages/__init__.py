@@ -81,11 +81,10 @@ def read_other_alphabet(
     language = in_other_alphabet(folded)
     if language is None:
         return None
-    plain = folded.replace("\u0451", "\u0435")
-    match = read_concept(plain, kinds, _concepts(language))
+    match = read_concept(folded, kinds, _concepts(language))
     if match is None and language == "chinese":
         language = "japanese"  # without kana, in a short text
-        match = read_concept(plain, kinds, _concepts(language))
+        match = read_concept(folded, kinds, _concepts(language))
     return _named(language, match)
 
 
