@@ -296,8 +296,8 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.RATE_LIMIT,
-        "rate, your request, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency, "
-        "queries, prompts, attempts",
+        "rate, your request, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, "
+        "concurrency, queries, prompts, attempts",
         "limit reached, limited, too quickly, too fast, too many, throttled, increased too, "
         "slow down, exceeded, too high, too frequent, limiting, faster than, too often, "
         "too rapidly, in a short time, simultaneous, at the same time, at once",

@@ -23,8 +23,8 @@ _TOO_WIDE_ALONE = frozenset({
 _RPC_WORDS = ("internal error", "json-rpc internal error", "error: internal error")
 _INTERNAL_ERROR = "-32603"
 _PLAIN_LETTERS = str.maketrans({
-    **{"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'},
-    **{"\u0451": "\u0435", "\u0401": "\u0435"},  # Russian is written with and without a yo
+    "\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"',
+    "\u0451": "\u0435", "\u0401": "\u0435",  # Russian is written with and without a yo
 })  # fmt: skip
 
 

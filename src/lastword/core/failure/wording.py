@@ -371,9 +371,7 @@ def _kinds_of(rule: str) -> frozenset[str]:
     return frozenset(rule.split(":")[:2])
 
 
-def _proper_action(
-    verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool
-) -> Action:
+def _proper_action(verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool) -> Action:
     if verdict.action is not None:
         return verdict.action
     if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):

@@ -116,9 +116,7 @@ def is_named(row: str) -> bool:
     return row.partition(":")[0] in _LANGUAGES
 
 
-def _named(
-    language: str, match: tuple[ErrorType, str] | None
-) -> tuple[ErrorType, str] | None:
+def _named(language: str, match: tuple[ErrorType, str] | None) -> tuple[ErrorType, str] | None:
     return match and (match[0], f"{language}: {match[1]}")
 
 

@@ -14,37 +14,37 @@ CONCEPTS = (
     Concept(
         ErrorType.AUTH,
         "region, pais, ubicacion, zona",
-        "no compatible, no disponible, restriccion, no soport, no admite, no es compatible, bloquead, "
-        "no esta disponible, no se admite",
+        "no compatible, no disponible, restriccion, no soport, no admite, no es compatible, "
+        "bloquead, no esta disponible, no se admite",
         ("clave",),
     ),
     Concept(
         ErrorType.CONTEXT_OVERFLOW,
-        "contexto, solicitud, mensaje, entrada, prompt, conversacion, texto, tokens, token, longitud, "
-        "contenido, peticion, datos de, historial, numero maximo",
-        "demasiado larg, demasiado grande, demasiado extens, super, exced, sobrepas, demasiados tokens, "
-        "esta llen, no cabe, excesivamente larg, muy larg, muy grande",
+        "contexto, solicitud, mensaje, entrada, prompt, conversacion, texto, tokens, token, "
+        "longitud, contenido, peticion, datos de, historial, numero maximo",
+        "demasiado larg, demasiado grande, demasiado extens, super, exced, sobrepas, "
+        "demasiados tokens, esta llen, no cabe, excesivamente larg, muy larg, muy grande",
         (
-            *("por minuto", "cuota", "tasa", "tiempo", "por dia", "limite de solicitudes", "frecuen"),
-            *("limite de peticiones", "numero de solicitudes", "demasiadas solicitudes"),
+            *("por minuto", "cuota", "tasa", "tiempo", "por dia", "limite de solicitudes"),
+            *("frecuen", "limite de peticiones", "numero de solicitudes", "demasiadas solicitudes"),
         ),
     ),
     Concept(
         ErrorType.CONTENT_FILTER,
-        "contenido, politica, seguridad, moderacion, filtro, inapropiad, normas, pautas, condiciones, "
-        "directrices, sensible, danin",
-        "bloque, marcad, rechaz, infring, viol, incumpl, filtrad, contiene, detect, deteni, prohib, contrari, "
-        "contenga, denegad",
+        "contenido, politica, seguridad, moderacion, filtro, inapropiad, normas, pautas, "
+        "condiciones, directrices, sensible, danin",
+        "bloque, marcad, rechaz, infring, viol, incumpl, filtrad, contiene, detect, deteni, "
+        "prohib, contrari, contenga, denegad",
         ("api", "acceso", "conexion", "sesion"),
     ),
     Concept(
         ErrorType.BUDGET,
-        "credito, saldo, cuota, suscripcion, plan, presupuesto, facturacion, pago, prueba, gratuit, "
-        "gratis, mensual, diari, semanal, hoy, este mes, limite de uso, uso, puntos, paquete, fondos, "
-        "hasta manana, de pago",
-        "agot, insuficiente, super, alcanz, caduc, vencid, expir, recarg, termin, actualiz, necesari, "
-        "requier, fall, acab, limite, actualic, vaci, no tiene, no tienes, consumid, exced, aument, comprar, "
-        "finaliz, sin ",
+        "credito, saldo, cuota, suscripcion, plan, presupuesto, facturacion, pago, prueba, "
+        "gratuit, gratis, mensual, diari, semanal, hoy, este mes, limite de uso, uso, puntos, "
+        "paquete, fondos, hasta manana, de pago",
+        "agot, insuficiente, super, alcanz, caduc, vencid, expir, recarg, termin, actualiz, "
+        "necesari, requier, fall, acab, limite, actualic, vaci, no tiene, no tienes, consumid, "
+        "exced, aument, comprar, finaliz, sin",
         (
             *("por minuto", "por segundo", "sesion", "tiempo de espera", "limite de solicitudes"),
             *("limite de peticiones", "demasiad"),
@@ -52,9 +52,10 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.RATE_LIMIT,
-        "solicitud, peticion, mensaje, envio, intentos, llamada, frecuencia, velocidad, tasa, limite de velocidad, ritmo",
-        "demasiadas, demasiados, demasiado rapid, demasiado frecuent, limite, super, exced, alcanz, "
-        "muy frecuent, muy rapid, simultane, muchas, frecuente",
+        "solicitud, peticion, mensaje, envio, intentos, llamada, frecuencia, velocidad, tasa, "
+        "limite de velocidad, ritmo",
+        "demasiadas, demasiados, demasiado rapid, demasiado frecuent, limite, super, exced, "
+        "alcanz, muy frecuent, muy rapid, simultane, muchas, frecuente",
         ("tiempo", "larg", "tamano"),
     ),
     Concept(
@@ -65,20 +66,22 @@ CONCEPTS = (
     Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modelo",
-        "no encontrad, no existe, no es compatible, no compatible, no soportad, desconocid, no valid, "
-        "invalid, no esta disponible, no disponible, obsolet, retirad, eliminad, sin acceso, "
-        "no tiene acceso, no tienes acceso, no se encontro, no se pudo encontrar, ningun modelo, "
-        "seleccion, no instalad, no se ha encontrado, no admite, no pudo ser encontrado, no se admite",
+        "no encontrad, no existe, no es compatible, no compatible, no soportad, desconocid, "
+        "no valid, invalid, no esta disponible, no disponible, obsolet, retirad, eliminad, "
+        "sin acceso, no tiene acceso, no tienes acceso, no se encontro, no se pudo encontrar, "
+        "ningun modelo, seleccion, no instalad, no se ha encontrado, no admite, "
+        "no pudo ser encontrado, no se admite",
         ("temporal", "momento", "sobrecarg", "region", "ubicacion", "saturad"),
     ),
     Concept(
         ErrorType.AUTH,
-        "licencia, clave api, clave de api, clave, llave, token, sesion, autentica, autoriza, credencial, "
-        "acceso, contrasena, cuenta, permiso, inicio de sesion, iniciar sesion, codigo de acceso, api key",
-        "invalid, no valid, no es valid, ya no es valid, expir, caduc, vencid, incorrect, falta, denegad, requerid, "
-        "necesari, fall, no se ha config, ningun, vaci, debes, debe, inicia, inicie, vuelv, error, "
-        "revocad, verific, prohibid, suspendid, no tiene, no tienes, no esta, necesita, no se, "
-        "insuficient, comprueb, rechaz, de nuevo, compruebe",
+        "licencia, clave api, clave de api, clave, llave, token, sesion, autentica, autoriza, "
+        "credencial, acceso, contrasena, cuenta, permiso, inicio de sesion, iniciar sesion, "
+        "codigo de acceso, api key",
+        "invalid, no valid, no es valid, ya no es valid, expir, caduc, vencid, incorrect, falta, "
+        "denegad, requerid, necesari, fall, no se ha config, ningun, vaci, debes, debe, inicia, "
+        "inicie, vuelv, error, revocad, verific, prohibid, suspendid, no tiene, no tienes, "
+        "no esta, necesita, no se, insuficient, comprueb, rechaz, de nuevo, compruebe",
         ("red", "internet", "json", "numero maximo", "servidor"),
     ),
     Concept(
@@ -88,8 +91,17 @@ CONCEPTS = (
         "",
         ("red",),
     ),
-    Concept(ErrorType.PROTOCOL_ERROR, "error al analizar, error de analisis, error en la interpretacion, no se pudo analizar, json no valido", ""),
-    Concept(ErrorType.INVALID_REQUEST, "formato de medios, no entiende, no comprende", ""),
+    Concept(
+        ErrorType.PROTOCOL_ERROR,
+        "error al analizar, error de analisis, error en la interpretacion, no se pudo analizar, "
+        "json no valido",
+        "",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "formato de medios, no entiende, no comprende",
+        "",
+    ),
     Concept(
         ErrorType.AGENT_CRASH,
         "proceso, agente, programa, comando, ejecutable, aplicacion",
@@ -120,8 +132,8 @@ CONCEPTS = (
         ErrorType.NETWORK,
         "conexion, conectar, red, internet, host, proxy, flujo, dns, conectarse, servidor remoto, "
         "certificado, comunicacion",
-        "fall, error, perdi, perdid, interrump, no se pudo, no se puede, comprueb, compruebe, verifi, "
-        "rechazad, rehusad, sin, inestable, cerrad, reinici, no hay, desconocid, revis, "
+        "fall, error, perdi, perdid, interrump, no se pudo, no se puede, comprueb, compruebe, "
+        "verifi, rechazad, rehusad, sin, inestable, cerrad, reinici, no hay, desconocid, revis, "
         "problema, imposible, no es posible, cortad, inesperad",
     ),
     Concept(
@@ -133,15 +145,16 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "en mantenimiento, sobrecargado, no disponible temporalmente, temporalmente no disponible, "
-        "no esta disponible en este momento, error interno, error de puerta de enlace",
+        "en mantenimiento, sobrecargado, no disponible temporalmente, "
+        "temporalmente no disponible, no esta disponible en este momento, error interno, "
+        "error de puerta de enlace",
         "",
     ),
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "respuesta, json, datos, salida, bloque, mensaje",
-        "analiz, no valid, invalid, inesperad, formato, interpret, no se pudo leer, procesar la respuesta, "
-        "analisis, mal formad, vaci",
+        "analiz, no valid, invalid, inesperad, formato, interpret, no se pudo leer, "
+        "procesar la respuesta, analisis, mal formad, vaci",
         ("solicitud no valida", "parametro"),
     ),
     Concept(
