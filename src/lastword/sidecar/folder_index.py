@@ -158,6 +158,6 @@ def _matches(
     first = pattern.lstrip("*").partition(SESSION)[0][:1]
     for name in listing.names:
         starts = (at for at, char in enumerate(name) if not first or char == first)
-        ending = next((name[at:] for at in starts if name[at:] in endings), None)
-        if ending is not None:
-            yield name, endings[ending]
+        fit = next((name[at:] for at in starts if name[at:] in endings), None)
+        if fit is not None:
+            yield name, endings[fit]

@@ -147,7 +147,7 @@ class Journals:
         if SESSION in row.path:
             wanted = {each for each in sessions if is_plain(each)}
         wanted = {each for each in wanted if (row.name, each) not in self._files}
-        if sessions and not wanted:
+        if not wanted and (sessions or SESSION not in row.path):
             return
         found = yield from find(self._index, folder_of(row, self._environment), row.path, wanted)
         for session, (path, born_after) in found.items():

@@ -205,7 +205,7 @@ class Sources:
     def _steps(
         journals: Journals | OwnLogs, turns: list[SilentTurn], silent: list[SilentTurn]
     ) -> Generator[Hint | None]:
-        if silent:
+        if turns:
             yield from journals.look(turns, silent)
         else:
             yield from journals.mark([])
