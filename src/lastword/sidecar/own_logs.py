@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.sidecar.attributions import Attributions
-    from lastword.sidecar.folder_index import Listing
     from lastword.sidecar.journals import Steps
 
 MAX_ENTRIES = 4096
@@ -227,8 +226,9 @@ class OwnLogs:
             listing = yield from self._index.read(folder, born_after)
             yield
             if self._searched.get(folder) is not listing.names:
-                self._searched[folder] = listing.names
-                yield from self._sort_in(folder, listing)
+                names = listing.names
+                yield from self._sort_in(folder, names)
+                self._searched[folder] = names
             if depth < MAX_DEPTH and len(waiting) < MAX_FOLDERS:
                 waiting += [
                     (os.path.join(folder, name), listing.names[name], depth + 1)
@@ -236,9 +236,9 @@ class OwnLogs:
                     if name not in _SKIPPED
                 ]
 
-    def _sort_in(self, folder: str, listing: Listing) -> Generator[None]:
+    def _sort_in(self, folder: str, names: Mapping[str, float]) -> Generator[None]:
         """Add the new files of a folder."""
-        for name, born_after in listing.names.items():
+        for name, born_after in names.items():
             path = os.path.join(folder, name)
             if not name.endswith(_NAMES) or path in self._candidates:
                 continue

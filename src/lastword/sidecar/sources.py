@@ -46,6 +46,7 @@ SHARE = 0.01
 """Looks take at most this share of the time."""
 
 MAX_CREDIT_SECONDS = 0.05
+MAX_CHARGE_SECONDS = 0.005
 MAX_DEBT_SECONDS = 0.1
 """A look before a timer takes effect is made even if others have taken their share, up to this."""
 
@@ -73,7 +74,9 @@ class Budget:
         now = time.monotonic()
         earned = (now - self._at) * SHARE
         self._at = now
-        self.seconds = min(self.seconds + earned, MAX_CREDIT_SECONDS) - seconds
+        # What takes longer happens once: a module is loaded.
+        spent = min(seconds, MAX_CHARGE_SECONDS)
+        self.seconds = min(self.seconds + earned, MAX_CREDIT_SECONDS) - spent
 
     @property
     def wait_seconds(self) -> float:
@@ -91,6 +94,7 @@ class Sources:
         "_connections",
         "_console",
         "_events",
+        "_is_fresh",
         "_journals",
         "_looking",
         "_loop",
@@ -129,6 +133,8 @@ class Sources:
         """The open turns for which the sizes of files were remembered."""
         self._timer_since: float | None = None
         """Since when a timer waits for a look."""
+        self._is_fresh = True
+        """Whether the look that goes on began after that."""
         self.due: float | None = None
         """When to look; `None` while no turn is open."""
         connection.expects_hints(present=enabled)
@@ -176,11 +182,14 @@ class Sources:
         if self._timer_since is None:
             if self._budget.seconds < -MAX_DEBT_SECONDS:
                 return True
-            self._timer_since, self._looking = now, None
-        over = self._look(now, PENDING_SECONDS) or now > self._timer_since + TIMER_SECONDS
-        if over:
+            self._timer_since, self._is_fresh = now, self._looking is None
+        over = self._look(now, PENDING_SECONDS)
+        if over and not self._is_fresh:
+            # That was the rest of an earlier look.
+            self._is_fresh, over = True, False
+        if over or now > self._timer_since + TIMER_SECONDS:
             self._timer_since = None
-        return over
+        return self._timer_since is None
 
     def _look(self, now: float, seconds: float) -> bool:
         self._look_at_events(now)
