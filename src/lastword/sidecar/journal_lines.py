@@ -36,7 +36,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A failed call, as a line reports it.
 
     Attributes:
-        at_epoch: when the line was written, in seconds of the time of day, if it says.
+        at_epoch: when the line was written, in seconds of the time of day.
         verdict: why the call failed.
         session_id: the agent's id of the session, if the line has it.
         attempt: the number of the next attempt; the first was 1.
@@ -48,7 +48,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
         strong: it has the form of a model call's failure, not only the words of one.
     """
 
-    at_epoch: float | None
+    at_epoch: float
     verdict: Verdict
     session_id: str | None = None
     attempt: int | None = None

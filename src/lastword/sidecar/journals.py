@@ -237,7 +237,7 @@ def hint_of(
     began_at = max((turn.began_at for turn in own), default=None)
     if began_at is None or each.attribution is Attribution.FOREIGN:
         return None
-    at = time.monotonic() if call.at_epoch is None else call.at_epoch + zero
+    at = call.at_epoch + zero
     if each.position < file.size_at(began_at) or at < began_at - LATE_SECONDS:
         return None
     return Hint(

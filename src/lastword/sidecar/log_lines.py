@@ -203,6 +203,9 @@ _STATUS_FROM, _STATUS_TO = 400, 599
 _WITHIN = frozenset({"data", "cause", "details", "response", "body"})
 """Members of an error that tell more about it."""
 
+_ERROR_EVENT = re.compile(r"[._-]error$")
+"""The name of an event that is an error, such as `session.error`."""
+
 _NOT_OF_TURN = frozenset({"issidechain", "sidechain", "issidetask"})
 """Members that are true where a call was not for the turn itself."""
 
@@ -255,7 +258,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
     report = _Report()
     for parent, key, value in _leaves(whole):
         report.add(parent, key, value)
-    if not report.message or report.beside or not (report.failed or report.status):
+    if at is None or not report.message or report.beside or not (report.failed or report.status):
         return None
     if any(value is True and _plain(name) in _NOT_OF_TURN for name, value in whole.items()):
         return None
@@ -283,6 +286,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
     """Yield an object's strings and numbers with the names leading to them, without speech."""
+    is_error = any(_ERROR_EVENT.search(str(whole.get(name))) for name in ("type", "event", "kind"))
     waiting: list[tuple[str, dict[str, Any], int]] = [("", whole, 0)]
     left = _MAX_LEAVES
     while waiting and left > 0:
@@ -294,7 +298,8 @@ def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
             left -= 1
             if isinstance(value, dict):
                 if depth < _MAX_DEPTH and key not in _SPOKEN:
-                    owner = parent if parent in _ERRORS and key in _WITHIN else key
+                    more = parent in _ERRORS or (is_error and each is whole)
+                    owner = "error" if more and key in _WITHIN else key
                     waiting.append((owner, value, depth + 1))
             elif key not in _SPOKEN and _is_leaf(value):
                 yield parent, key, value
