@@ -56,6 +56,7 @@ _PID = re.compile(rb"\bpid[\"\s:=]{1,4}(\d{1,9})\b", re.IGNORECASE)
 _COMMON = frozenset({
     *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
     *("python", "py", "bin", "run", "client", "protocol", "adapter", "bridge", "mcp", "my", "test"),
+    *("npx", "bun", "bunx", "deno", "pnpm", "yarn", "uv", "uvx", "env", "sh", "bash", "main"),
     *("config", "local", "share", "cache", "state", "data", "log", "logs", "home", "com", "io"),
 })  # fmt: skip
 """Words that occur in the names of many agents and identify none."""
@@ -140,10 +141,14 @@ class OwnLogs:
     )
 
     def __init__(
-        self, agent_name: str | None, environment: Mapping[str, str], attributions: Attributions
+        self,
+        agent_name: str | None,
+        environment: Mapping[str, str],
+        attributions: Attributions,
+        program: str = "",
     ) -> None:
-        """Find the folders of the agent with this name and environment."""
-        words = words_of(agent_name)
+        """Find the folders of the agent with this name, or else this program, and environment."""
+        words = words_of(agent_name) or words_of(os.path.basename(program))
         self._folders = folders_of(words, environment) if words else []
         self._attributions = attributions
         self._index = FolderIndex()

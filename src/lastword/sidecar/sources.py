@@ -309,7 +309,7 @@ class Sources:
                 # Loaded for an agent without a row.
                 from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
 
-                self._journals = OwnLogs(name, os.environ, attributions)
+                self._journals = OwnLogs(name, os.environ, attributions, *command[:1])
             present = bool(self._journals) or self.fd >= 0
             self._connection.expects_hints(present=present)
         return self._journals
