@@ -18,7 +18,7 @@ from lastword.core.failure.taxonomy import UNDECIDED
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
-from lastword.sidecar.folder_index import NEVER, SESSION, FolderIndex, find
+from lastword.sidecar.folder_index import SESSION, FolderIndex, find
 from lastword.sidecar.journal_files import GrowingFile, is_plain
 
 if TYPE_CHECKING:
@@ -105,25 +105,26 @@ class Journals:
         """Return whether there may be any."""
         return bool(self._rows_by_file)
 
-    def mark(self, turns: Sequence[SilentTurn]) -> Generator[None]:
-        """Remember how large the files are, for turns that have just begun.
+    def mark(self, turn: SilentTurn) -> bool:
+        """Remember how large the known files are, for a turn that has just begun.
 
-        Known files are marked at once; the steps find the others. Without a turn, they list what
-        is there before the first.
+        Returns:
+            Whether all files of the turn are known. Otherwise a look finds those that are there.
         """
-        sessions = {turn.session_id for turn in turns}
-        at = min((turn.began_at for turn in turns), default=NEVER)
-        for (_, session), file in self._files.items():
-            if turns and (session is None or session in sessions):
-                file.mark(at)
-        return self._find_all(sessions)
-
-    def _find_all(self, sessions: set[str]) -> Generator[None]:
+        all_known = True
         for rows in self._rows_by_file:
-            yield from self._find(rows[0], sessions)
+            session = turn.session_id if SESSION in rows[0].path else None
+            file = self._files.get((rows[0].name, session))
+            if file is None:
+                all_known = False
+            else:
+                file.mark(turn.began_at)
+        return all_known
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
         """Yield what is new about turns, and `None` between the steps.
+
+        Without a turn, only the folders are listed.
 
         Args:
             turns: All open turns.
@@ -131,7 +132,7 @@ class Journals:
         """
         # The difference between this machine's two clocks: lines have the time of day.
         since = time.time() - time.monotonic()
-        sessions = {turn.session_id for turn in silent}
+        sessions = {turn.session_id for turn in turns}
         for rows in self._rows_by_file:
             yield from self._find(rows[0], sessions)
             if SESSION not in rows[0].path:

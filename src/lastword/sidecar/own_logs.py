@@ -166,22 +166,24 @@ class OwnLogs:
         """Return whether there may be any."""
         return bool(self._folders)
 
-    def mark(self, turns: Sequence[SilentTurn]) -> Generator[None]:
-        """Remember how large the files are, for turns that have just begun.
+    def mark(self, turn: SilentTurn) -> bool:
+        """Remember how large the known files are, for a turn that has just begun.
 
-        Known files are marked at once; the steps find the others.
+        Returns:
+            Whether files of its session were looked for before.
         """
-        for turn in turns:
-            own = self._of_sessions.get(turn.session_id, {})
-            for file in (*self._logs.values(), *own.values()):
-                file.mark(turn.began_at)
-        return self._find({turn.session_id for turn in turns})
+        own = self._of_sessions.get(turn.session_id)
+        for file in (*self._logs.values(), *(own or {}).values()):
+            file.mark(turn.began_at)
+        return own is not None
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
         """Yield what is new about turns, and `None` between the steps; as `Journals.look`."""
         # The difference between this machine's two clocks: lines have the time of day.
         zero = time.monotonic() - time.time()
-        yield from self._find({turn.session_id for turn in silent})
+        yield from self._find({turn.session_id for turn in turns})
+        if not turns:
+            return
         hints: list[Hint] = []
         for file in list(self._logs.values()):
             hints += yield from self._read(file, None, turns, zero)
@@ -275,7 +277,7 @@ class OwnLogs:
         self, file: GrowingFile, session_id: str | None, turns: Sequence[SilentTurn], zero: float
     ) -> Generator[None, None, list[Hint]]:
         """Return the last failed call of each session that a file reports."""
-        news = file.news(min((turn.began_at for turn in turns), default=0.0))
+        news = file.news(min(turn.began_at for turn in turns))
         if not news.data:
             return []
         # Loaded at the first news: a turn that is silent and well needs no classifier.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.retries.hints import Hint, SilentTurn
+    from lastword.core.link.retries.hints import Hint
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
@@ -39,8 +39,8 @@ SLICE_SECONDS = 0.002
 """How long looks may delay the next frame; one step may take as long again."""
 
 PAUSE_SECONDS = 0.0005
-MARK_SECONDS = 0.001
-"""How long a prompt may be delayed by the search for its session's files."""
+FIND_SECONDS = 0.02
+"""How long after one the next prompt's files are looked for: many prompts share one search."""
 
 SHARE = 0.01
 """Looks take at most this share of the time."""
@@ -94,6 +94,7 @@ class Sources:
         "_connections",
         "_console",
         "_events",
+        "_found_at",
         "_is_fresh",
         "_journals",
         "_looking",
@@ -127,6 +128,8 @@ class Sources:
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
         self._budget = Budget()
+        self._found_at = 0.0
+        """When files of new turns were looked for last."""
         self._looking: Generator[Hint | None] | None = None
         """The rest of a look that was interrupted."""
         self._marked: set[tuple[str, float]] = set()
@@ -148,9 +151,11 @@ class Sources:
             self.due = now
         elif self.due is None:
             self.due = now + SILENT_SECONDS
-        if kind is Kind.PROMPT and self._journals is not None:
+        if kind is Kind.PROMPT:
+            began = time.thread_time()
             try:
                 self._mark(now)
+                self._budget.spend(time.thread_time() - began)
             except Exception as error:  # noqa: BLE001 - without evidence a session goes on
                 self._without(error)
 
@@ -192,15 +197,13 @@ class Sources:
         return self._timer_since is None
 
     def _look(self, now: float, seconds: float) -> bool:
+        """Go on with a look, or begin one, for a slice of time; return whether it is over."""
         self._look_at_events(now)
-        journals = self._current_journals()
-        self._mark(now)
-        turns = self._connection.silent_turns(now, 0.0)
         if self._looking is None:
-            silent = [turn for turn in turns if turn.silent_since + seconds <= now]
-            self._looking = self._steps(journals, turns, silent)
-        if self._go_on(self._looking, now, SLICE_SECONDS):
+            self._looking = self._steps(now, seconds)
+        if self._go_on(self._looking, now):
             self._looking = None
+        turns = self._connection.silent_turns(now, 0.0)
         if self._looking is not None:
             self.due = now + PAUSE_SECONDS
         elif turns:
@@ -210,18 +213,17 @@ class Sources:
             self.due = None
         return self._looking is None
 
-    @staticmethod
-    def _steps(
-        journals: Journals | OwnLogs, turns: list[SilentTurn], silent: list[SilentTurn]
-    ) -> Generator[Hint | None]:
-        if turns:
-            yield from journals.look(turns, silent)
-        else:
-            yield from journals.mark([])
+    def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
+        journals = yield from self._current_journals()
+        self._mark(now)
+        self._found_at = now
+        turns = self._connection.silent_turns(now, 0.0)
+        silent = [turn for turn in turns if turn.silent_since + seconds <= now]
+        yield from journals.look(turns, silent)
 
-    def _go_on(self, steps: Iterable[Hint | None], now: float, seconds: float) -> bool:
+    def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
         """Take steps for so long; return whether there are no more."""
-        end = time.perf_counter() + seconds
+        end = time.perf_counter() + SLICE_SECONDS
         for hint in steps:
             if hint is not None:
                 self._apply([hint], now)
@@ -230,14 +232,14 @@ class Sources:
         return True
 
     def _mark(self, now: float) -> None:
-        """Remember how large the files are at a prompt."""
+        """Remember how large the files are at a prompt; those not yet known are found soon."""
         turns = self._connection.silent_turns(now, 0.0)
-        new = [turn for turn in turns if (turn.session_id, turn.began_at) not in self._marked]
-        if new and self._journals is not None:
-            self._marked = {(turn.session_id, turn.began_at) for turn in turns}
-            began = time.thread_time()
-            self._go_on(self._journals.mark(new), now, MARK_SECONDS)
-            self._budget.spend(time.thread_time() - began)
+        for turn in turns:
+            is_new = (turn.session_id, turn.began_at) not in self._marked
+            if is_new and self._journals is not None and not self._journals.mark(turn):
+                soon = max(now + PAUSE_SECONDS, self._found_at + FIND_SECONDS)
+                self.due = soon if self.due is None else min(self.due, soon)
+        self._marked = {(turn.session_id, turn.began_at) for turn in turns}
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
@@ -291,28 +293,33 @@ class Sources:
 
     # --- the journals
 
-    def _current_journals(self) -> Journals | OwnLogs:
+    def _current_journals(self) -> Generator[None, None, Journals | OwnLogs]:
+        """Return the journals of the agent that runs, loaded in steps of some milliseconds."""
         name = self._connection.agent_name
+        if self._journals is not None and name == self._agent:
+            return self._journals
         start = self._start
-        if self._journals is None or name != self._agent:
-            # Loaded once the agent is ready: its start does not need them.
-            from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
-            from lastword.sidecar.journals import Journals  # noqa: PLC0415
+        # Loaded once the agent is ready: its start does not need them.
+        from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
-            attributions = Attributions(lambda: 0 if start is None else start.group)
-            command = () if start is None else start.command
-            self._agent = name
-            self._journals = Journals(
-                name, os.environ, attributions, own=self._own_journals, command=command
-            )
-            if not self._journals:
-                # Loaded for an agent without a row.
-                from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+        yield
+        from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
 
-                self._journals = OwnLogs(name, os.environ, attributions, *command[:1])
-            present = bool(self._journals) or self.fd >= 0
-            self._connection.expects_hints(present=present)
-        return self._journals
+        attributions = Attributions(lambda: 0 if start is None else start.group)
+        command = () if start is None else start.command
+        journals: Journals | OwnLogs = Journals(
+            name, os.environ, attributions, own=self._own_journals, command=command
+        )
+        if not journals:
+            # Loaded for an agent without a row.
+            from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+
+            yield
+            journals = OwnLogs(name, os.environ, attributions, *command[:1])
+        yield
+        self._agent, self._journals = name, journals
+        self._connection.expects_hints(present=bool(journals) or self.fd >= 0)
+        return journals
 
     def _without(self, error: Exception) -> None:
         self._start = self.due = self._looking = None

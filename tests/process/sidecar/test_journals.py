@@ -69,8 +69,9 @@ class Desk:
         """A prompt is sent."""
         self.now = time.monotonic()
         self.turns = [SilentTurn(session, self.now, self.now)]
-        for _ in self.journals.mark(self.turns):
-            pass
+        for turn in self.turns:
+            self.journals.mark(turn)
+        assert not [hint for hint in self.journals.look(self.turns, []) if hint is not None]
 
     def write(self, *lines: str) -> None:
         """Append lines, as the agent does."""
@@ -304,9 +305,7 @@ def test_two_that_write_into_one_file_spoil_no_line_but_their_own(desk: Desk) ->
     assert len(desk.look()) == 1
 
 
-def test_files_are_remembered_up_to_a_bound(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_remembered_up_to_a_bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "MAX_FILES", 16)
     for number in range(3 * journals.MAX_FILES):
         (desk.path.parent / f"s{number}.jsonl").write_text("x\n")

@@ -72,8 +72,9 @@ class Home:
         """Prompts are sent."""
         self.now = time.monotonic()
         self.turns = [SilentTurn(each, self.now, self.now) for each in sessions or (SESSION,)]
-        for _ in self.logs.mark(self.turns):
-            pass
+        for turn in self.turns:
+            self.logs.mark(turn)
+        assert not [hint for hint in self.logs.look(self.turns, []) if hint is not None]
 
     def write(self, path: str, line: str | None = None) -> Path:
         """Append a line, one of a failed call where none is given."""
@@ -260,9 +261,7 @@ def test_of_a_sessions_files_those_are_watched_that_were_written_last(home: Home
     assert len(home.logs._of_sessions[SESSION]) == own_logs.MAX_FILES
 
 
-def test_sessions_are_remembered_up_to_a_bound(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_are_remembered_up_to_a_bound(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_logs, "MAX_SESSIONS", 8)
     for number in range(20):
         session = f"session-{number:04}"

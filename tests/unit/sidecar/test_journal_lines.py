@@ -120,7 +120,9 @@ def test_a_request_to_another_server_is_none_of_the_models() -> None:
 
 
 def test_a_call_of_a_side_chain_is_beside_the_turn() -> None:
-    line = journal_samples.claude(AT).replace('"type":"system"', '"isSidechain":true,"type":"system"')
+    line = journal_samples.claude(AT).replace(
+        '"type":"system"', '"isSidechain":true,"type":"system"'
+    )
     call = read_line(ROWS["claude"], line.encode())
     assert call is not None
     assert call.side

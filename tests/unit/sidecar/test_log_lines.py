@@ -164,7 +164,11 @@ def test_lines_without_a_time_belong_to_the_record_before_them() -> None:
 
 
 def test_a_retry_of_something_else_is_no_model_call() -> None:
-    for text in ("Retry attempt of the mcp server failed", "an upload failed", "Retry of git failed"):
+    for text in (
+        "Retry attempt of the mcp server failed",
+        "an upload failed",
+        "Retry of git failed",
+    ):
         assert read(RETRIED.split("\n", 1)[1].replace("Retry attempt failed", text)) is None
 
 
