@@ -4,8 +4,8 @@
 
 Owns a way of loading the tables of `lastword.quirks` without the rows about one agent: those whose
 name, agent, part or version has one of the words in it. What is computed from a table is computed
-without them; a convention that several agents share is a value of its own there, and stays. What
-is added at the start of an agent, for its program's name, is left out as well.
+without them, so that no command is one of that agent's; a convention that several agents share is
+a value of its own there, and stays.
 """
 
 from __future__ import annotations
@@ -89,11 +89,6 @@ def main() -> None:
     """Run lastword without the rows of the agent that the first argument tells."""
     Loader.words = sys.argv.pop(1).split(",")
     sys.meta_path.insert(0, Finder)
-    # Loaded behind the finder, as all of lastword.
-    from lastword.sidecar.agent_start import AgentStart  # noqa: PLC0415
-
-    for known_by_its_program in ("may_have_port", "may_have_file"):
-        setattr(AgentStart, known_by_its_program, False)
     runpy.run_module("lastword", run_name="__main__", alter_sys=True)
 
 

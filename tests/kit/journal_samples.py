@@ -7,6 +7,7 @@ when, is the tests'.
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 
 LIMITED = "Rate limit reached. Please try again in 7s."
@@ -88,19 +89,6 @@ def qwen(at: datetime, message: str = f"429 {LIMITED}") -> str:
     return json.dumps(told | {"systemPayload": {"uiEvent": event}}, separators=(",", ":"))
 
 
-def gemini(at: datetime, message: str = "_ApiError: Resource has been exhausted") -> str:
-    """A warning of the debug log, with its stack."""
-    first = f"[{_utc(at)}] [WARN] Attempt 2 failed with status 429. Retrying with backoff..."
-    return f"{first} {message}\n    at throwErrorIfNotOK (file:///x.js:1:2)"
-
-
-def gemini_refused(at: datetime) -> str:
-    """The same of a connection that nobody took, which has no status."""
-    first = f"[{_utc(at)}] [WARN] Attempt 1 failed. Retrying with backoff..."
-    stack = "\n    at Models.generateContentStream (file:///x.js:1:2)"
-    return f"{first} Error: exception TypeError: fetch failed sending request{stack}"
-
-
 def opencode(
     at: datetime, message: str = f"AI_APICallError: {LIMITED}", *, small: bool = False
 ) -> str:
@@ -113,9 +101,9 @@ def opencode(
 
 
 def vibe(at: datetime, message: str = "Client error '429 Too Many Requests'") -> str:
-    """A retry."""
+    """A retry, with the process that wrote it and its parent."""
     return (
-        f"{at.astimezone(UTC).isoformat()} 10 11 WARNING Retrying model completion "
+        f"{at.astimezone(UTC).isoformat()} {os.getppid()} {os.getpid()} WARNING Retrying model completion "
         f'(attempt 1, delay 2.00s): HTTPStatusError("{message}")'
     )
 

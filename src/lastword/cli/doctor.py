@@ -221,15 +221,13 @@ def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
     observations = []
-    for rows in journals.by_file(journals.rows_of(sources.agent_name(result), _own_journals())):
-        path = rows[0].path
-        if path:
-            begins = path.partition("*")[0].partition("{")[0].rstrip("/")
-            place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
-            in_time = all(row.in_time for row in rows)
-            observations.append(sources.journal(place, in_time=in_time))
-        else:
-            observations.append(sources.given_file(given=start.may_have_file))
+    for rows in journals.by_file(
+        journals.rows_of(sources.agent_name(result), _own_journals(), agent)
+    ):
+        begins = rows[0].path.partition("*")[0].partition("{")[0].rstrip("/")
+        place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
+        in_time = all(row.in_time for row in rows)
+        observations.append(sources.journal(place, in_time=in_time))
     if start.may_have_port:
         observations.append(sources.events(has_port=free_port() is not None))
     return observations or [sources.none()]

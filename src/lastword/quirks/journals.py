@@ -26,6 +26,7 @@ class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
         attempt: the number of the next retry.
         max_attempts: the most retries that there will be.
         wait_ms: how long the agent waits until then.
+        side: a member that is true where the call was not for the turn itself.
     """
 
     must: dict[Path, str]
@@ -35,6 +36,7 @@ class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
     attempt: Path = ()
     max_attempts: Path = ()
     wait_ms: Path = ()
+    side: Path = ()
 
 
 class JournalRow(Quirk, frozen=True, kw_only=True):
@@ -46,12 +48,13 @@ class JournalRow(Quirk, frozen=True, kw_only=True):
             first that is set counts.
         default: the folder without one.
         path: the file within the folder. `*` stands for any name, or the beginning of one, and
-            `{session}` for the session's id. Empty for a file that `lastword run` gives the agent.
+            `{session}` for the session's id.
         marker: bytes of every line about a failure; no other line is decoded.
         members: how to read such a line, if it is JSON.
         pattern: how to read any other: the groups `at`, `message` or `quoted` (a message in quotes,
             as in JSON), and possibly `status`, `name`, `session`, `attempt` (the try that failed,
-            from 1), `wait` (seconds) and `side` (not empty: the call was not for the turn itself).
+            from 1), `wait` (seconds), `pid` (the process that wrote it) and `side` (not empty: the
+            call was not for the turn itself).
             What it skips is atomic, so that no line takes long.
         goes_on: whether such a line means that the agent tries again.
         in_time: whether it is written while the agent still tries, or only after it gave up.
@@ -87,6 +90,7 @@ ROWS = (
             attempt=("retryAttempt",),
             max_attempts=("maxRetries",),
             wait_ms=("retryInMs",),
+            side=("isSidechain",),
         ),
         goes_on=True,
         evidence=(
@@ -217,27 +221,6 @@ ROWS = (
         version="qwen-code 0.24.4",
     ),
     JournalRow(
-        name="gemini",
-        agent="gemini",
-        variables=(),
-        default="",
-        path="",
-        marker=b"] [WARN] Attempt ",
-        pattern=(
-            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?:: |(?: with "
-            r"(?:status (?P<status>\d{3})|[^.]*+))?\. Retrying with backoff\.\.\. ?)(?P<message>.*)"
-        ),
-        goes_on=True,
-        evidence=(
-            "runs: 0.2 s after each failure, in the file that GEMINI_DEBUG_LOG_FILE names, without "
-            "the status where the provider named a wait, or nobody answered; nothing else of the "
-            "seven tries on a 429 is seen, and nothing at all of the four on a cut answer. "
-            "`with 429 error` and `with 5xx error` are in its source, where the message has digits "
-            "that look so"
-        ),
-        version="gemini-cli 0.61.0",
-    ),
-    JournalRow(
         name="opencode",
         agent="opencode",
         variables=(("XDG_DATA_HOME", "opencode"),),
@@ -260,11 +243,15 @@ ROWS = (
         path="logs/vibe.log",
         marker=b" Retrying model completion ",
         pattern=(
-            r"(?P<at>\S++) (?>.*?Retrying model completion )\(attempt (?P<attempt>\d{1,4}), "
-            r"delay (?P<wait>\d{1,6}(?:\.\d{1,6})?)s\): (?P<message>.*)"
+            r"(?P<at>\S++) (?:\d++ (?P<pid>\d{1,9}) )?(?>.*?Retrying model completion )"
+            r"\(attempt (?P<attempt>\d{1,4}), delay (?P<wait>\d{1,6}(?:\.\d{1,6})?)s\): "
+            r"(?P<message>.*)"
         ),
         goes_on=True,
-        evidence="runs: 0.03 s after each failure; its frames tell the same without the cause",
+        evidence=(
+            "runs: 0.03 s after each failure; its frames tell the same without the cause. Before "
+            "the level there are the process's parent and the process"
+        ),
         version="mistral-vibe 3.0.2",
     ),
     JournalRow(

@@ -44,6 +44,8 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
         wait_seconds: how long the agent waits before it.
         side: the call was not part of the turn itself.
         goes_on: the line says whether the agent tries again; `None` if the line does not say.
+        pid: the process that wrote the line, if it says.
+        strong: it has the form of a model call's failure, not only the words of one.
     """
 
     at_epoch: float
@@ -54,6 +56,8 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float | None = None
     side: bool = False
     goes_on: bool | None = None
+    pid: int | None = None
+    strong: bool = True
 
 
 def read_line(row: JournalRow, line: bytes) -> FailedCall | None:
@@ -85,6 +89,7 @@ def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
         # The count of retries does not include the first try.
         max_attempts=_next_try(_within(record, members.max_attempts)),
         wait_seconds=None if wait_ms is None else wait_ms / 1000,
+        side=_within(record, members.side) is True,
     )
 
 
@@ -111,6 +116,7 @@ def _from_text(row: JournalRow, line: str) -> FailedCall | None:
         attempt=attempt,
         wait_seconds=_number_in(groups.get("wait"), MAX_WAIT_SECONDS),
         side=bool(groups.get("side")),
+        pid=int(groups["pid"]) if groups.get("pid") else None,
     )
 
 

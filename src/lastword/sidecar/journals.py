@@ -1,32 +1,39 @@
 """The journals of one agent: where they are, and what they say about silent turns.
 
 Owns the location of an agent's journals, given the environment that it inherits, and the choice
-of hints: the last line about each session that is not older than its turn. It is loaded when a
-turn has first been silent for a while. `sidecar.sources` decides when to look.
+of hints: the last line about each session since its prompt. It is loaded when the agent is ready.
+`sidecar.sources` decides when to look; a look is made in steps, so that it can be interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import UNDECIDED
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.quirks import journals
-from lastword.quirks.agents import agent_key
-from lastword.sidecar import journal_files
-from lastword.sidecar.journal_files import GrowingFile
+from lastword.quirks.agents import agent_of
+from lastword.sidecar.folder_index import SESSION, FolderIndex, find
+from lastword.sidecar.journal_files import GrowingFile, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from lastword.core.link.retries.hints import SilentTurn
     from lastword.quirks.journals import JournalRow
-    from lastword.sidecar.agent_start import GivenFile
+    from lastword.sidecar.attributions import Attributions
+    from lastword.sidecar.journal_files import News
     from lastword.sidecar.journal_lines import FailedCall
 
-MAX_FILES = 64
+    Steps = Generator[Hint | None, None, None]
+    """A look, step by step, with what is new."""
+
+MAX_FILES = 1024
 """At most this many files are remembered; the one that was added first goes for a new one."""
 
 MAX_LINES = 32
@@ -35,15 +42,15 @@ MAX_LINES = 32
 LATE_SECONDS = 0.05
 """How much the clocks of a line's time and of a turn's beginning may differ."""
 
-SESSION = "{session}"
 
-
-def rows_of(agent_name: str | None, own: Sequence[JournalRow] = ()) -> list[JournalRow]:
-    """Return the journals that an agent of this name may keep, the user's own rows first.
+def rows_of(
+    agent_name: str | None, own: Sequence[JournalRow] = (), command: Sequence[str] = ()
+) -> list[JournalRow]:
+    """Return the journals that an agent may keep, the user's own rows first.
 
     A user's row names the agent by its key or as the agent names itself.
     """
-    key = agent_key(agent_name)
+    key = agent_of(command, agent_name)
     names = {key, agent_name} - {None, ""}
     theirs = [row for row in journals.ROWS if row.agent == key]
     return [row for row in own if row.agent in names] + theirs
@@ -68,117 +75,203 @@ def by_file(rows: Sequence[JournalRow]) -> list[list[JournalRow]]:
 class Journals:
     """New lines of an agent's journals."""
 
-    __slots__ = ("_environment", "_files", "_given", "_rows_by_file")
+    __slots__ = ("_attributions", "_environment", "_files", "_index", "_rows_by_file")
 
     def __init__(
         self,
         agent_name: str | None,
         environment: Mapping[str, str],
-        given: GivenFile | None = None,
+        attributions: Attributions,
+        *,
         own: Sequence[JournalRow] = (),
+        command: Sequence[str] = (),
     ) -> None:
         """Find the journals.
 
         Args:
             agent_name: The agent's own name.
             environment: The agent's environment.
-            given: The file that the agent was started to write to, if any.
+            attributions: Who writes a file that is not a session's own.
             own: The user's own rows.
+            command: The agent's command.
         """
-        rows = [row for row in rows_of(agent_name, own) if row.path or given]
-        self._rows_by_file = by_file(rows)
+        self._rows_by_file = by_file(rows_of(agent_name, own, command))
         self._environment = environment
-        self._given = given
+        self._attributions = attributions
+        self._index = FolderIndex()
         self._files: dict[tuple[str, str | None], GrowingFile] = {}
 
     def __bool__(self) -> bool:
         """Return whether there may be any."""
         return bool(self._rows_by_file)
 
-    def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
-        """Return what is new about these turns, the oldest first."""
-        # The difference between this machine's two clocks: lines have the time of day.
-        since = time.time() - now
-        hints: list[Hint] = []
+    def mark(self, turn: SilentTurn) -> bool:
+        """Remember how large the known files are, for a turn that has just begun.
+
+        Returns:
+            Whether all files of the turn are known. Otherwise a look finds those that are there.
+        """
+        all_known = True
         for rows in self._rows_by_file:
+            session = turn.session_id if SESSION in rows[0].path else None
+            file = self._files.get((rows[0].name, session))
+            if file is None:
+                all_known = False
+            else:
+                file.mark(turn.began_at)
+        return all_known
+
+    def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
+        """Yield what is new about turns, and `None` between the steps.
+
+        Without a turn, only the folders are listed.
+
+        Args:
+            turns: All open turns.
+            silent: Those whose own files are looked at.
+        """
+        # The difference between this machine's two clocks: lines have the time of day.
+        since = time.time() - time.monotonic()
+        sessions = {turn.session_id for turn in turns}
+        for rows in self._rows_by_file:
+            yield from self._find(rows[0], sessions)
             if SESSION not in rows[0].path:
-                news = self._news(rows[0], None)
-                for row in rows:
-                    hints += _hints(row, news, None, turns, now, since)
+                yield from self._read(rows, None, turns, since)
                 continue
-            for turn in turns:
-                news = self._news(rows[0], turn.session_id)
-                for row in rows:
-                    hints += _hints(row, news, turn.session_id, [turn], now, since)
-        return sorted(hints, key=lambda hint: hint.at_seconds)
+            for turn in silent:
+                yield from self._read(rows, turn.session_id, [turn], since)
+                yield None
 
-    def _news(self, row: JournalRow, session_id: str | None) -> bytes:
-        if not row.path:
-            return b"" if self._given is None else self._given.news()
-        file = self._files.get((row.name, session_id)) or self._open(row, session_id)
-        return b"" if file is None else file.news()
+    def _find(self, row: JournalRow, sessions: set[str]) -> Generator[None]:
+        """Find files that are not yet known: those of sessions, or the one of all."""
+        wanted: set[str | None] = {None}
+        if SESSION in row.path:
+            wanted = {each for each in sessions if is_plain(each)}
+        wanted = {each for each in wanted if (row.name, each) not in self._files}
+        if not wanted and (sessions or SESSION not in row.path):
+            return
+        found = yield from find(self._index, folder_of(row, self._environment), row.path, wanted)
+        for session, (path, born_after) in found.items():
+            if len(self._files) >= MAX_FILES:
+                del self._files[next(iter(self._files))]
+            self._files[row.name, session] = GrowingFile(path, born_after)
 
-    def _open(self, row: JournalRow, session_id: str | None) -> GrowingFile | None:
-        if session_id is not None and not journal_files.is_plain(session_id):
-            return None
-        path = row.path.replace(SESSION, session_id or "")
-        file_path = journal_files.find(folder_of(row, self._environment), path)
-        if file_path is None or not os.path.lexists(file_path):
-            return None
-        if len(self._files) >= MAX_FILES:
-            del self._files[next(iter(self._files))]
-        file = self._files[row.name, session_id] = GrowingFile(file_path)
-        return file
+    def _read(
+        self,
+        rows: Sequence[JournalRow],
+        session_id: str | None,
+        turns: Sequence[SilentTurn],
+        since: float,
+    ) -> Steps:
+        """Yield what a file has of these turns, the oldest first."""
+        key = rows[0].name, session_id
+        file = self._files.get(key)
+        if file is None or not turns:
+            return
+        news = file.news(min(turn.began_at for turn in turns))
+        if file.is_gone:
+            # Perhaps to another folder.
+            del self._files[key]
+        hints: list[Hint] = []
+        for row in rows:
+            if row.marker in news.data:
+                calls = yield from self._calls(row, file, news, session_id)
+                read = [hint_of(each, file, turns, -since, HintSource.JOURNAL) for each in calls]
+                hints += _last(
+                    msgspec.structs.replace(hint, goes_on=row.goes_on) for hint in read if hint
+                )
+        yield from sorted(hints, key=lambda hint: hint.at_seconds)
+
+    def _calls(
+        self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
+    ) -> Generator[None, None, list[Call]]:
+        """Return the calls that new lines are about."""
+        # Loaded at the first marked line: a turn that is silent and well needs no classifier.
+        from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
+
+        calls: list[Call] = []
+        for position, line in _marked(row.marker, news):
+            call = read_line(row, line)
+            yield
+            if call is None or not (row.goes_on or call.verdict.type not in UNDECIDED):
+                continue
+            session, attribution = session_id or call.session_id, Attribution.PROVEN
+            if session is None:
+                attribution = yield from self._attributions.of_line(
+                    file.path, call.pid, Attribution.PROVEN
+                )
+            calls.append(Call(position, session, attribution, call))
+        return calls
 
 
-def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is measured by
-    row: JournalRow,
-    news: bytes,
-    session_id: str | None,
-    turns: Sequence[SilentTurn],
-    now: float,
-    since: float,
-) -> Iterator[Hint]:
-    """Return the last line about each session, and about calls outside turns."""
-    if row.marker not in news:
-        return
-    # Loaded at the first marked line: a turn that is silent and well needs no classifier.
-    from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
+class Call(NamedTuple):
+    """A line about a failed call.
 
-    began_at = min(turn.began_at for turn in turns)
-    last: dict[tuple[str | None, bool], tuple[float, FailedCall]] = {}
-    for line in _marked(row.marker, news):
-        call = read_line(row, line)
-        at = None if call is None else min(call.at_epoch - since, now)
-        if call is None or at is None or at < began_at - LATE_SECONDS:
-            continue
-        if row.goes_on or call.verdict.type not in UNDECIDED:
-            last[session_id or call.session_id, call.side] = max(at, began_at), call
-    for (session, side), (at, call) in last.items():
-        yield Hint(
-            source=HintSource.JOURNAL,
-            verdict=call.verdict,
-            at_seconds=at,
-            session_id=session,
-            attempt=call.attempt,
-            max_attempts=call.max_attempts,
-            wait_seconds=call.wait_seconds,
-            goes_on=row.goes_on,
-            side=side,
-        )
+    Attributes:
+        position: where it begins in its file.
+        session_id: whose it is, `None` if nothing says so.
+        attribution: how certain it is that this agent wrote it.
+        call: what it says.
+    """
+
+    position: int
+    session_id: str | None
+    attribution: Attribution
+    call: FailedCall
 
 
-def _marked(marker: bytes, news: bytes) -> list[bytes]:
-    """Return the last lines with the marker, searching from the end."""
-    lines: list[bytes] = []
-    end = len(news)
+def hint_of(
+    each: Call, file: GrowingFile, turns: Sequence[SilentTurn], zero: float, source: HintSource
+) -> Hint | None:
+    """Return a line as a hint about an open turn; `None` if it is about none.
+
+    Args:
+        each: The line.
+        file: Its file.
+        turns: All open turns to which it may belong.
+        zero: The clock of the turns when the time of day was 0.
+        source: What the line was read from.
+    """
+    call = each.call
+    own = [turn for turn in turns if each.session_id in {None, turn.session_id}]
+    # A line without a session counts only where one turn is open.
+    began_at = max((turn.began_at for turn in own), default=None)
+    if began_at is None or each.attribution is Attribution.FOREIGN:
+        return None
+    at = call.at_epoch + zero
+    if each.position < file.size_at(began_at) or at < began_at - LATE_SECONDS:
+        return None
+    return Hint(
+        source=source,
+        verdict=call.verdict,
+        at_seconds=max(min(at, time.monotonic()), began_at),
+        session_id=each.session_id,
+        attempt=call.attempt,
+        max_attempts=call.max_attempts,
+        wait_seconds=call.wait_seconds,
+        goes_on=call.goes_on,
+        side=call.side,
+        attribution=each.attribution,
+    )
+
+
+def _last(hints: Iterable[Hint]) -> list[Hint]:
+    """Return the last hint about each session, and about calls outside turns."""
+    return list({(hint.session_id, hint.side): hint for hint in hints}.values())
+
+
+def _marked(marker: bytes, news: News) -> list[tuple[int, bytes]]:
+    """Return the last lines with the marker and their positions, searching from the end."""
+    data = news.data
+    lines: list[tuple[int, bytes]] = []
+    end = len(data)
     while len(lines) < MAX_LINES:
-        at = news.rfind(marker, 0, end)
+        at = data.rfind(marker, 0, end)
         if at < 0:
             break
-        begin = news.rfind(b"\n", 0, at) + 1
-        line_end = news.find(b"\n", at)
-        lines.append(news[begin : line_end if line_end >= 0 else len(news)])
+        begin = data.rfind(b"\n", 0, at) + 1
+        line_end = data.find(b"\n", at)
+        lines.append((news.begin + begin, data[begin : line_end if line_end >= 0 else len(data)]))
         end = begin
     lines.reverse()
     return lines

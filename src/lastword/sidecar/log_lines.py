@@ -1,7 +1,8 @@
-"""One line of an agent's own log or session file in an unknown format, judged by its form alone.
+"""Records of an agent's own log or session file in an unknown format, judged by their form alone.
 
-Owns which lines report a failed model call. Such files also contain prompts and the output of
-tools, so a line needs two different signs: its writer marks it as a failure (a level, a status, a
+A record is a line, or several where the first alone has a time. Owns which records report a failed
+model call. Such files also contain prompts and the output of
+tools, so a record needs two different signs: its writer marks it as a failure (a level, a status, a
 stop reason), and its text is a provider's error that the tables know. Text from a prompt, a tool
 or another server is never considered. It reads no file and no clock.
 """
@@ -9,6 +10,7 @@ or another server is never considered. It reads no file and no clock.
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lastword.core.classify import Verdict
+    from lastword.sidecar.journal_files import News
 
 MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
 """No line without one of them is read."""
@@ -62,11 +65,61 @@ _WAIT = re.compile(
 )
 
 
+_BEGIN = re.compile(rb"\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|\{|[ \t\r]*$")
+"""How a line begins that is not a part of the record before it."""
+
+_FRAME = re.compile(r"^\s+(?:at |File \").*$", re.MULTILINE)
+"""A line of a stack: its paths and names are no words about the failure."""
+
+_PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
+_PAGE_LINES = 4
+_RECORD_LINES = 16
+MAX_RECORDS = 32
+
+
+def records(news: News) -> list[tuple[int, bytes]]:
+    """Return the last records with a mark, each with its position, and an error page whole."""
+    lines = news.data.split(b"\n")
+    positions = list(accumulate((len(line) + 1 for line in lines), initial=news.begin))
+    found: dict[int, int] = {}
+    for number in range(len(lines) - 1, -1, -1):
+        if MARKS.search(lines[number]) is None:
+            continue
+        first = _first_line(lines, number)
+        found.setdefault(first, _end_of(lines, first))
+        if len(found) == MAX_RECORDS:
+            break
+    return [
+        (positions[first], b"\n".join(lines[first:end])) for first, end in sorted(found.items())
+    ]
+
+
+def _first_line(lines: list[bytes], number: int) -> int:
+    """Return where the record begins that has this line, the line itself if that is not seen."""
+    for first in range(number, max(number - _RECORD_LINES, -1), -1):
+        if _BEGIN.match(lines[first]) is not None:
+            return first if lines[first].strip() else number
+    return number
+
+
+def _end_of(lines: list[bytes], first: int) -> int:
+    """Return where a record ends."""
+    if lines[first][:1] == b"{":
+        return first + 1
+    if _PAGE.search(lines[first]) is not None:
+        return first + _PAGE_LINES
+    end = first + 1
+    most = min(first + _RECORD_LINES, len(lines))
+    while end < most and _BEGIN.match(lines[end]) is None:
+        end += 1
+    return end
+
+
 def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
     """Return what a line says about a failed model call; `None` if nothing.
 
     Args:
-        line: One whole line.
+        line: One whole record.
         of_session: Whether the file is the session's own, or the line names the session.
     """
     if len(line) > MAX_LINE_BYTES or MARKS.search(line) is None:
@@ -96,13 +149,17 @@ def _from_text(line: str) -> FailedCall | None:
     if level is None or at is None:
         return None
     text = line[max(level.end(), match.end()) :].lstrip(" \t|:-]")
+    text = _FRAME.sub("", text)
     head = text[:_HEAD_CHARS]
-    if _OF_MODEL.search(head) is None or _BESIDE.search(head) is not None:
+    again = _AGAIN.search(head)
+    if _BESIDE.search(head) is not None:
+        return None
+    # The call that an agent itself tries again is that of its model, if its cause is a provider's.
+    if _OF_MODEL.search(head) is None and (again is None or "\n" not in text):
         return None
     verdict = read_lines(text, source="log")
     if verdict is None or not _names(verdict):
         return None
-    again = _AGAIN.search(head) is not None
     tried = _ATTEMPT.search(head) if again else None
     wait = _WAIT.search(head) if again else None
     return FailedCall(
@@ -143,6 +200,14 @@ _ATTEMPTS = frozenset({"attempt", "retryattempt", "retrycount"})
 _MOST = frozenset({"maxattempts", "maxretries"})
 _WAITS_MS = frozenset({"retryinms", "retrydelayms", "delayms", "waitms"})
 _STATUS_FROM, _STATUS_TO = 400, 599
+_WITHIN = frozenset({"data", "cause", "details", "response", "body"})
+"""Members of an error that tell more about it."""
+
+_ERROR_EVENT = re.compile(r"[._-]error$")
+"""The name of an event that is an error, such as `session.error`."""
+
+_NOT_OF_TURN = frozenset({"issidechain", "sidechain", "issidetask"})
+"""Members that are true where a call was not for the turn itself."""
 
 
 class _Report(msgspec.Struct):
@@ -195,6 +260,8 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
         report.add(parent, key, value)
     if at is None or not report.message or report.beside or not (report.failed or report.status):
         return None
+    if any(value is True and _plain(name) in _NOT_OF_TURN for name, value in whole.items()):
+        return None
     if not of_session and _OF_MODEL.search(line[:MAX_TEXT_BYTES].decode(errors="replace")) is None:
         return None
     verdict = classify(
@@ -219,6 +286,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
     """Yield an object's strings and numbers with the names leading to them, without speech."""
+    is_error = any(_ERROR_EVENT.search(str(whole.get(name))) for name in ("type", "event", "kind"))
     waiting: list[tuple[str, dict[str, Any], int]] = [("", whole, 0)]
     left = _MAX_LEAVES
     while waiting and left > 0:
@@ -230,7 +298,9 @@ def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
             left -= 1
             if isinstance(value, dict):
                 if depth < _MAX_DEPTH and key not in _SPOKEN:
-                    waiting.append((key, value, depth + 1))
+                    more = parent in _ERRORS or (is_error and each is whole)
+                    owner = "error" if more and key in _WITHIN else key
+                    waiting.append((owner, value, depth + 1))
             elif key not in _SPOKEN and _is_leaf(value):
                 yield parent, key, value
 

@@ -1,62 +1,62 @@
 """Logs and session files of an agent without known journals, found by the agent's own name.
 
 Owns where they may be and which are read: in folders with the agent's name, files whose path has
-the session's id, and logs, if they are written while a turn is silent. `sidecar.log_lines`
-interprets the lines; `sidecar.journal_files` opens the files safely and within bounds. It is
-loaded when a turn has first been silent.
+the session's id, and logs. `sidecar.log_lines` interprets the lines; `sidecar.journal_files` opens
+the files safely and within bounds. It is loaded when such an agent is ready.
 """
 
 from __future__ import annotations
 
-import heapq
 import os
 import re
 import time
 from typing import TYPE_CHECKING
 
-from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.failure.attribution import Attribution
+from lastword.core.link.retries.hints import HintSource
+from lastword.sidecar.folder_index import NEVER, FolderIndex
 from lastword.sidecar.journal_files import GrowingFile, is_plain
+from lastword.sidecar.journals import Call, hint_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from lastword.core.link.retries.hints import SilentTurn
-    from lastword.sidecar.journal_lines import FailedCall
+    from lastword.core.link.retries.hints import Hint, SilentTurn
+    from lastword.sidecar.attributions import Attributions
+    from lastword.sidecar.journals import Steps
 
-MAX_ENTRIES = 8192
-"""At most this many names are looked at in one search: 10 ms."""
+MAX_ENTRIES = 4096
+"""At most this many names of a folder are compared with the agent's."""
 
 MAX_DEPTH = 8
-MAX_FILES = 8
-"""At most this many files of a session are read: those that were written last."""
+MAX_FOLDERS = 2048
+MAX_CANDIDATES = 8192
+MAX_LOGS = 64
+"""At most this many logs that are no session's are watched: those that were written last."""
 
-MAX_STORED = 64
-MAX_LINES = 32
-SEARCH_SHARE = 100
-MAX_SEARCH_SECONDS = 10.0
-"""The next search, for a file that an agent creates during a turn, waits this many times as long as
-the last one took: searching takes at most a hundredth of the time, and what is small is searched
-at each look."""
+MAX_FILES = 8
+"""At most this many files of a session are watched: those that were written last."""
+
+MAX_SESSIONS = 1024
+ANOTHER = ""
+"""A session that has no open turn."""
 
 MIN_ID_CHARS = 6
 """A shorter id of a session may stand in a path by chance."""
-
-LATE_SECONDS = 0.05
-"""How much the clocks of a line's time and of a turn's beginning may differ."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
 """Reports of several files within this time are about one failure."""
 
-_PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
-_PAGE_LINES = 4
-
 _SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
 """The session of a line in a log that several processes may write to."""
+
+_PID = re.compile(rb"\bpid[\"\s:=]{1,4}(\d{1,9})\b", re.IGNORECASE)
 
 _COMMON = frozenset({
     *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
     *("python", "py", "bin", "run", "client", "protocol", "adapter", "bridge", "mcp", "my", "test"),
+    *("npx", "bun", "bunx", "deno", "pnpm", "yarn", "uv", "uvx", "env", "sh", "bash", "main"),
     *("config", "local", "share", "cache", "state", "data", "log", "logs", "home", "com", "io"),
 })  # fmt: skip
 """Words that occur in the names of many agents and identify none."""
@@ -76,7 +76,7 @@ _OF_OTHERS = frozenset({
 _NAMES = (".log", ".jsonl", ".ndjson")
 _SKIPPED = frozenset({
     *("node_modules", ".git", "plugins", "skills", "extensions", "bin", "history", "file-history"),
-    *("backups", "snapshots", "telemetry", "venv", ".venv", "site-packages"),
+    *("backups", "snapshots", "telemetry", "venv", ".venv", "site-packages", "subagents"),
 })  # fmt: skip
 
 
@@ -129,17 +129,36 @@ def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
 class OwnLogs:
     """New lines of an agent's own files."""
 
-    __slots__ = ("_due", "_files", "_folders", "_paths", "_reported_at")
+    __slots__ = (
+        "_attributions",
+        "_candidates",
+        "_folders",
+        "_index",
+        "_logs",
+        "_of_sessions",
+        "_reported_at",
+        "_searched",
+    )
 
-    def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
-        """Find the folders of the agent with this name and environment."""
-        words = words_of(agent_name)
+    def __init__(
+        self,
+        agent_name: str | None,
+        environment: Mapping[str, str],
+        attributions: Attributions,
+        program: str = "",
+    ) -> None:
+        """Find the folders of the agent with this name, or else this program, and environment."""
+        words = words_of(agent_name) or words_of(os.path.basename(program))
         self._folders = folders_of(words, environment) if words else []
-        self._files: dict[str, GrowingFile] = {}
-        self._paths: dict[str, list[str]] = {}
-        """The files of each session."""
-        self._due: dict[str, float] = {}
-        """When to search for each session's files again."""
+        self._attributions = attributions
+        self._index = FolderIndex()
+        self._candidates: dict[str, float] = {}
+        """The files that are logs by their names, each with a moment at which it was not there."""
+        self._searched: dict[str, dict[str, float]] = {}
+        """The names of each folder that were looked through."""
+        self._logs: dict[str, GrowingFile] = {}
+        """Logs that are no session's own."""
+        self._of_sessions: dict[str, dict[str, GrowingFile]] = {}
         self._reported_at: dict[str, float] = {}
         """When the last reported call of each session failed."""
 
@@ -147,19 +166,38 @@ class OwnLogs:
         """Return whether there may be any."""
         return bool(self._folders)
 
-    def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
-        """Return what is new about these turns, the oldest first."""
+    def mark(self, turn: SilentTurn) -> bool:
+        """Remember how large the known files are, for a turn that has just begun.
+
+        Returns:
+            Whether files of its session were looked for before.
+        """
+        own = self._of_sessions.get(turn.session_id)
+        for file in (*self._logs.values(), *(own or {}).values()):
+            file.mark(turn.began_at)
+        return own is not None
+
+    def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
+        """Yield what is new about turns, and `None` between the steps; as `Journals.look`."""
         # The difference between this machine's two clocks: lines have the time of day.
-        since = time.time() - now
+        zero = time.monotonic() - time.time()
+        yield from self._find({turn.session_id for turn in turns})
+        if not turns:
+            return
         hints: list[Hint] = []
+        for file in list(self._logs.values()):
+            hints += yield from self._read(file, None, turns, zero)
+        for turn in silent:
+            for file in list(self._of_sessions.get(turn.session_id, {}).values()):
+                hints += yield from self._read(file, turn.session_id, [turn], zero)
+            yield None
         for turn in turns:
-            files = self._files_of(turn, now, since)
-            reported = [hint for path in files for hint in self._news(path, turn, now, since)]
-            hints += self._unreported(turn, reported)
-        return sorted(hints, key=lambda hint: hint.at_seconds)
+            # Without a session a line counts only where one turn is open.
+            owners = {turn.session_id, None} if len(turns) == 1 else {turn.session_id}
+            yield from self._unreported(turn, [hint for hint in hints if hint.session_id in owners])
 
     def _unreported(self, turn: SilentTurn, hints: Sequence[Hint]) -> Iterator[Hint]:
-        """Return the last hint, the most informative one first, unless reported before.
+        """Yield the last hint, the most certain and informative one first, unless reported before.
 
         Agents write about one failure in several files.
         """
@@ -168,108 +206,120 @@ class OwnLogs:
         last = max(hint.at_seconds for hint in hints) - SAME_SECONDS
         best = max(
             (hint for hint in hints if hint.at_seconds >= last),
-            key=lambda hint: (hint.attempt is not None, hint.session_id is not None),
+            key=lambda hint: (hint.attribution, hint.attempt is not None),
         )
         reported_at = self._reported_at.get(turn.session_id)
         if reported_at is None or best.at_seconds > reported_at + SAME_SECONDS:
+            if len(self._reported_at) >= MAX_SESSIONS:
+                del self._reported_at[next(iter(self._reported_at))]
             self._reported_at[turn.session_id] = best.at_seconds
             yield best
 
-    def _files_of(self, turn: SilentTurn, now: float, since: float) -> list[str]:
-        session = turn.session_id
-        if now >= self._due.get(session, now):
-            if len(self._due) >= MAX_STORED:
-                for remembered in (self._due, self._paths, self._reported_at):
-                    remembered.clear()
-            began = time.monotonic()
-            self._paths[session] = search(self._folders, session)
-            took = time.monotonic() - began
-            self._due[session] = now + min(took * SEARCH_SHARE, MAX_SEARCH_SECONDS)
-        began_at = turn.began_at + since - LATE_SECONDS
-        return [path for path in self._paths[session] if _changed_at(path) >= began_at]
+    # --- the files
 
-    def _news(self, path: str, turn: SilentTurn, now: float, since: float) -> Iterator[Hint]:
-        """Return the last failed call that a file reports."""
-        if path not in self._files and len(self._files) >= MAX_STORED:
-            del self._files[next(iter(self._files))]
-        news = self._files.setdefault(path, GrowingFile(path)).news()
-        if not news:
-            return
-        # Loaded at the first news: a turn that is silent and well needs no classifier.
-        from lastword.sidecar.log_lines import MARKS, read_own_line  # noqa: PLC0415
+    def _find(self, sessions: set[str]) -> Generator[None]:
+        """Find new logs, and the files of sessions that were not looked for."""
+        searched = frozenset(self._of_sessions)
+        for session in sessions - searched:
+            if is_plain(session) and len(session) >= MIN_ID_CHARS:
+                if len(self._of_sessions) >= MAX_SESSIONS:
+                    del self._of_sessions[next(iter(self._of_sessions))]
+                self._of_sessions[session] = {}
+                for path, born_after in self._candidates.items():
+                    self._add_own(session, path, born_after)
+                yield
+        waiting = [(folder, NEVER, 0) for folder in self._folders]
+        for folder, born_after, depth in waiting:
+            listing = yield from self._index.read(folder, born_after)
+            yield
+            if self._searched.get(folder) is not listing.names:
+                names = listing.names
+                yield from self._sort_in(folder, names)
+                self._searched[folder] = names
+            if depth < MAX_DEPTH and len(waiting) < MAX_FOLDERS:
+                waiting += [
+                    (os.path.join(folder, name), listing.names[name], depth + 1)
+                    for name in listing.folders
+                    if name not in _SKIPPED
+                ]
 
-        session = turn.session_id.encode()
-        own = turn.session_id in path
-        last: tuple[float, FailedCall] | None = None
-        for line in _marked(news.split(b"\n"), MARKS):
-            named = _SESSION.search(line)
-            if not own and named is not None and named[1] != session:
+    def _sort_in(self, folder: str, names: Mapping[str, float]) -> Generator[None]:
+        """Add the new files of a folder."""
+        for name, born_after in names.items():
+            path = os.path.join(folder, name)
+            if not name.endswith(_NAMES) or path in self._candidates:
                 continue
-            call = read_own_line(line, of_session=own or session in line)
-            at = None if call is None else min(call.at_epoch - since, now)
-            if call is not None and at is not None and at >= turn.began_at - LATE_SECONDS:
-                last = max(at, turn.began_at), call
-        if last is not None:
-            yield _hint(turn.session_id if own else None, *last)
+            if len(self._candidates) >= MAX_CANDIDATES:
+                del self._candidates[next(iter(self._candidates))]
+            self._candidates[path] = born_after
+            for session in self._of_sessions:
+                self._add_own(session, path, born_after)
+            if name.endswith(".log"):
+                self._logs[path] = GrowingFile(path, born_after)
+                yield
+        if len(self._logs) > MAX_LOGS:
+            latest = sorted(self._logs, key=_changed_at, reverse=True)[:MAX_LOGS]
+            self._logs = {path: self._logs[path] for path in latest}
+
+    def _add_own(self, session: str, path: str, born_after: float) -> None:
+        """Add a file to a session's own, if its path has the session's id."""
+        if session not in path:
+            return
+        files = self._of_sessions[session]
+        files[path] = GrowingFile(path, born_after)
+        self._logs.pop(path, None)
+        if len(files) > MAX_FILES:
+            del files[min(files, key=_changed_at)]
+
+    # --- their lines
+
+    def _read(
+        self, file: GrowingFile, session_id: str | None, turns: Sequence[SilentTurn], zero: float
+    ) -> Generator[None, None, list[Hint]]:
+        """Return the last failed call of each session that a file reports."""
+        news = file.news(min(turn.began_at for turn in turns))
+        if not news.data:
+            return []
+        # Loaded at the first news: a turn that is silent and well needs no classifier.
+        from lastword.sidecar.log_lines import read_own_line, records  # noqa: PLC0415
+
+        last: dict[str | None, Hint] = {}
+        for position, line in records(news):
+            yield
+            session = session_id or _session_of(line, turns)
+            if session == ANOTHER:
+                continue
+            call = read_own_line(line, of_session=session is not None)
+            if call is None:
+                continue
+            attribution = Attribution.PROVEN
+            if session is None:
+                attribution = yield from self._attributions.of_line(
+                    file.path, _pid_of(line), Attribution.STRONG
+                )
+            if not call.strong:
+                attribution = min(attribution, Attribution.WEAK)
+            found = Call(position, session, attribution, call)
+            hint = hint_of(found, file, turns, zero, HintSource.LOG)
+            if hint is not None:
+                last[session] = hint
+        return list(last.values())
 
 
-def _marked(lines: list[bytes], marks: re.Pattern[bytes]) -> list[bytes]:
-    """Return the last lines with a mark, including an error page that follows such a line."""
-    numbers = [number for number, line in enumerate(lines) if marks.search(line)][-MAX_LINES:]
-    ends = [number + (_PAGE_LINES if _PAGE.search(lines[number]) else 1) for number in numbers]
-    return [b" ".join(lines[number:end]) for number, end in zip(numbers, ends, strict=True)]
+def _session_of(line: bytes, turns: Sequence[SilentTurn]) -> str | None:
+    """Return the session that a line names: one with a turn, `ANOTHER`, or none."""
+    named = _SESSION.search(line)
+    for turn in turns:
+        session = turn.session_id
+        long = len(session) >= MIN_ID_CHARS and session.encode() in line
+        if long or (named is not None and named[1] == session.encode()):
+            return session
+    return None if named is None else ANOTHER
 
 
-def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
-    return Hint(
-        source=HintSource.LOG,
-        verdict=call.verdict,
-        at_seconds=at,
-        session_id=session_id,
-        attempt=call.attempt,
-        max_attempts=call.max_attempts,
-        wait_seconds=call.wait_seconds,
-        goes_on=call.goes_on,
-    )
-
-
-def search(folders: Sequence[str], session_id: str) -> list[str]:
-    """Find the session's files and the agent's logs, the latest first.
-
-    The folders that changed last are searched first, up to a limit.
-    """
-    named = is_plain(session_id) and len(session_id) >= MIN_ID_CHARS
-    waiting = [(-_changed_at(folder), folder, 0) for folder in folders]
-    heapq.heapify(waiting)
-    matches: list[tuple[float, str]] = []
-    left = MAX_ENTRIES
-    while waiting and left > 0:
-        _, folder, depth = heapq.heappop(waiting)
-        for entry in _entries(folder, left):
-            left -= 1
-            if _is_folder(entry):
-                if depth < MAX_DEPTH and entry.name not in _SKIPPED:
-                    heapq.heappush(waiting, (-_changed_at(entry.path), entry.path, depth + 1))
-            elif entry.name.endswith(_NAMES):
-                own = named and session_id in entry.path
-                if own or entry.name.endswith(".log"):
-                    matches.append((_changed_at(entry.path), entry.path))
-    return [path for _, path in sorted(matches, reverse=True)[:MAX_FILES]]
-
-
-def _entries(folder: str, most: int) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for _, entry in zip(range(most), entries, strict=False)]
-    except OSError:
-        return []
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
+def _pid_of(line: bytes) -> int | None:
+    named = _PID.search(line)
+    return None if named is None else int(named[1])
 
 
 def _changed_at(path: str) -> float:

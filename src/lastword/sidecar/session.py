@@ -177,8 +177,8 @@ class Sidecar:
         signalled = self._handle_signals(now, round_seconds)
         if self._loop.is_clock_due(now):
             # A clock ends a turn without any other evidence: look for evidence first.
-            self._sources.look(now, for_clock=True)
-            self._loop.look_at_clocks(now)
+            if self._sources.look(now, for_timer=True):
+                self._loop.look_at_clocks(now)
         elif self._sources.is_due(now):
             self._sources.look(now)
         self._look_at_client(now)

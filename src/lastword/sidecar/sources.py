@@ -1,20 +1,22 @@
 """The sources beside the pipes: an agent's journals and events, and when to look at them.
 
 Owns the schedule: each second while an open turn has been silent for a second or more, and before
-one of the core's timers takes effect. An event stream does not report the past, so it is
-requested once the agent is ready. No source is loaded earlier, and the session continues without
-one that fails.
+one of the core's timers takes effect; and what a look may cost. A look at all sessions is made in
+slices of a few milliseconds, between which frames pass, and looks take at most a hundredth of the
+time. Sources are loaded when the agent is ready: an event stream does not report the past, and the
+size of a journal at the prompt decides what is new. The session continues without one that fails.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.link.retries.hints import Hint
@@ -33,10 +35,53 @@ PENDING_SECONDS = 0.2
 """How long a turn has been silent whose vague end the core delays (0.25 s), and whose sources are
 looked at before the end is reported."""
 
+SLICE_SECONDS = 0.002
+"""How long looks may delay the next frame; one step may take as long again."""
+
+PAUSE_SECONDS = 0.0005
+FIND_SECONDS = 0.02
+"""How long after one the next prompt's files are looked for: many prompts share one search."""
+
+SHARE = 0.01
+"""Looks take at most this share of the time."""
+
+MAX_CREDIT_SECONDS = 0.05
+MAX_CHARGE_SECONDS = 0.005
+MAX_DEBT_SECONDS = 0.1
+"""A look before a timer takes effect is made even if others have taken their share, up to this."""
+
+TIMER_SECONDS = 0.5
+"""How long a timer waits at most until the look before it is over."""
+
 MAX_CONNECTIONS = 3
 """How often an agent's stream is requested: one that ends each time is not an event stream."""
 
 _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
+
+
+class Budget:
+    """The time that looks may take: a share of the time that passes."""
+
+    __slots__ = ("_at", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = MAX_CREDIT_SECONDS
+        """What may be spent; negative if too much was."""
+        self._at = time.monotonic()
+
+    def spend(self, seconds: float) -> None:
+        """Account for a look."""
+        now = time.monotonic()
+        earned = (now - self._at) * SHARE
+        self._at = now
+        # What takes longer happens once: a module is loaded.
+        spent = min(seconds, MAX_CHARGE_SECONDS)
+        self.seconds = min(self.seconds + earned, MAX_CREDIT_SECONDS) - spent
+
+    @property
+    def wait_seconds(self) -> float:
+        """Return how long nothing may be spent."""
+        return max(0.0, -self.seconds / SHARE)
 
 
 class Sources:
@@ -44,14 +89,20 @@ class Sources:
 
     __slots__ = (
         "_agent",
+        "_budget",
         "_connection",
         "_connections",
         "_console",
         "_events",
+        "_found_at",
+        "_is_fresh",
         "_journals",
+        "_looking",
         "_loop",
+        "_marked",
         "_own_journals",
         "_start",
+        "_timer_since",
         "due",
     )
 
@@ -76,46 +127,119 @@ class Sources:
         self._events: EventStream | None = None
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
+        self._budget = Budget()
+        self._found_at = 0.0
+        """When files of new turns were looked for last."""
+        self._looking: Generator[Hint | None] | None = None
+        """The rest of a look that was interrupted."""
+        self._marked: set[tuple[str, float]] = set()
+        """The open turns for which the sizes of files were remembered."""
+        self._timer_since: float | None = None
+        """Since when a timer waits for a look."""
+        self._is_fresh = True
+        """Whether the look that goes on began after that."""
         self.due: float | None = None
         """When to look; `None` while no turn is open."""
         connection.expects_hints(present=enabled)
 
     def note(self, kind: Kind, now: float) -> None:
-        """Note that an agent with events is ready, or that a turn begins."""
+        """Note that an agent is ready, or that a turn begins."""
         if self._start is None or kind not in _BEGINNINGS:
             return
-        if self._start.port is not None and self.fd < 0:
+        if kind is Kind.AGENT_READY or (self._start.port is not None and self.fd < 0):
             # As soon as the current frame has been passed on.
             self.due = now
-        elif kind is Kind.PROMPT and self.due is None:
+        elif self.due is None:
             self.due = now + SILENT_SECONDS
+        if kind is Kind.PROMPT:
+            began = time.thread_time()
+            try:
+                self._mark(now)
+                self._budget.spend(time.thread_time() - began)
+            except Exception as error:  # noqa: BLE001 - without evidence a session goes on
+                self._without(error)
 
     def is_due(self, now: float) -> bool:
         """Return whether it is time to look."""
         return self.due is not None and self.due <= now
 
-    def look(self, now: float, *, for_clock: bool = False) -> None:
-        """Look for news about turns that are silent, or that a timer may end."""
+    def look(self, now: float, *, for_timer: bool = False) -> bool:
+        """Look for news about turns that are silent, or that a timer may end.
+
+        Returns:
+            Whether the look is over. Otherwise it goes on at the next call, which is due at once.
+        """
         if self._start is None:
-            return
+            return True
+        began = time.thread_time()
         try:
-            self._look(now, PENDING_SECONDS if for_clock else SILENT_SECONDS)
+            over = self._look_for_timer(now) if for_timer else self._look(now, SILENT_SECONDS)
         except Exception as error:  # noqa: BLE001 - without evidence a session goes on
             self._without(error)
+            return True
+        self._budget.spend(time.thread_time() - began)
+        if self.due is not None:
+            self.due = max(self.due, now + self._budget.wait_seconds)
+        return over
 
-    def _look(self, now: float, seconds: float) -> None:
-        if self._start is not None and self._start.given_file is not None:
-            self._start.given_file.trim()
+    def _look_for_timer(self, now: float) -> bool:
+        """Look before a timer takes effect; it does not wait for ever."""
+        if self._timer_since is None:
+            if self._budget.seconds < -MAX_DEBT_SECONDS:
+                return True
+            self._timer_since, self._is_fresh = now, self._looking is None
+        over = self._look(now, PENDING_SECONDS)
+        if over and not self._is_fresh:
+            # That was the rest of an earlier look.
+            self._is_fresh, over = True, False
+        if over or now > self._timer_since + TIMER_SECONDS:
+            self._timer_since = None
+        return self._timer_since is None
+
+    def _look(self, now: float, seconds: float) -> bool:
+        """Go on with a look, or begin one, for a slice of time; return whether it is over."""
         self._look_at_events(now)
+        if self._looking is None:
+            self._looking = self._steps(now, seconds)
+        if self._go_on(self._looking, now):
+            self._looking = None
         turns = self._connection.silent_turns(now, 0.0)
-        if not turns:
+        if self._looking is not None:
+            self.due = now + PAUSE_SECONDS
+        elif turns:
+            first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
+            self.due = first if first > now else now + SILENT_SECONDS
+        else:
             self.due = None
-            return
-        first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
-        self.due = first if first > now else now + SILENT_SECONDS
+        return self._looking is None
+
+    def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
+        journals = yield from self._current_journals()
+        self._mark(now)
+        self._found_at = now
+        turns = self._connection.silent_turns(now, 0.0)
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
-        if silent:
-            self._apply(self._current_journals().look(silent, now), now)
+        yield from journals.look(turns, silent)
+
+    def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
+        """Take steps for so long; return whether there are no more."""
+        end = time.perf_counter() + SLICE_SECONDS
+        for hint in steps:
+            if hint is not None:
+                self._apply([hint], now)
+            if time.perf_counter() >= end:
+                return False
+        return True
+
+    def _mark(self, now: float) -> None:
+        """Remember how large the files are at a prompt; those not yet known are found soon."""
+        turns = self._connection.silent_turns(now, 0.0)
+        for turn in turns:
+            is_new = (turn.session_id, turn.began_at) not in self._marked
+            if is_new and self._journals is not None and not self._journals.mark(turn):
+                soon = max(now + PAUSE_SECONDS, self._found_at + FIND_SECONDS)
+                self.due = soon if self.due is None else min(self.due, soon)
+        self._marked = {(turn.session_id, turn.began_at) for turn in turns}
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
@@ -169,28 +293,36 @@ class Sources:
 
     # --- the journals
 
-    def _current_journals(self) -> Journals | OwnLogs:
+    def _current_journals(self) -> Generator[None, None, Journals | OwnLogs]:
+        """Return the journals of the agent that runs, loaded in steps of some milliseconds."""
         name = self._connection.agent_name
-        if self._journals is None or name != self._agent:
-            # Loaded at the first silence: neither a start nor a busy turn needs it.
-            from lastword.sidecar.journals import Journals  # noqa: PLC0415
+        if self._journals is not None and name == self._agent:
+            return self._journals
+        start = self._start
+        # Loaded once the agent is ready: its start does not need them.
+        from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
-            given = self._start.given_file if self._start is not None else None
-            self._agent, self._journals = (
-                name,
-                Journals(name, os.environ, given, self._own_journals),
-            )
-            if not self._journals:
-                # Loaded for an agent without a row.
-                from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+        yield
+        from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
 
-                self._journals = OwnLogs(name, os.environ)
-            present = bool(self._journals) or self.fd >= 0
-            self._connection.expects_hints(present=present)
-        return self._journals
+        attributions = Attributions(lambda: 0 if start is None else start.group)
+        command = () if start is None else start.command
+        journals: Journals | OwnLogs = Journals(
+            name, os.environ, attributions, own=self._own_journals, command=command
+        )
+        if not journals:
+            # Loaded for an agent without a row.
+            from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+
+            yield
+            journals = OwnLogs(name, os.environ, attributions, *command[:1])
+        yield
+        self._agent, self._journals = name, journals
+        self._connection.expects_hints(present=bool(journals) or self.fd >= 0)
+        return journals
 
     def _without(self, error: Exception) -> None:
-        self._start = self.due = None
+        self._start = self.due = self._looking = None
         self.close()
         self._connection.expects_hints(present=False)
         self._console.say(f"the agent's logs are no longer read ({type(error).__name__})")

@@ -471,7 +471,7 @@ def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
     assert "given up" in found["says"]
 
 
-def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> None:
+def test_events_are_told_of_where_they_are_given(tmp_path: Path) -> None:
     environment = {"AGENT_NAME": "OpenCode", "XDG_DATA_HOME": str(tmp_path)}
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
     _, told = report("--", program, "acp", **environment)
@@ -479,11 +479,6 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
     assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "lastword gives"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
     assert not finding(told, "sources")["says"].startswith("lastword gives it a port")
-    program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")
-    _, told = report("--", program, AGENT_NAME="gemini-cli", GEMINI_DEBUG_LOG_FILE="")
-    assert "gives it a file in memory" in finding(told, "sources")["says"]
-    _, told = report("--", *python(NAMED), AGENT_NAME="gemini-cli")
-    assert finding(told, "sources")["verdict"] == "note"
 
 
 def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:

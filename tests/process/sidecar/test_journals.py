@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.link.retries.hints import SilentTurn
-from lastword.sidecar import journal_files, journals
-from lastword.sidecar.journal_files import MAX_ENTRIES, MAX_NEWS_BYTES, GrowingFile, find, is_plain
+from lastword.sidecar import folder_index, journal_files, journals
+from lastword.sidecar.attributions import Attributions
+from lastword.sidecar.folder_index import FolderIndex, find
+from lastword.sidecar.journal_files import MAX_NEWS_BYTES, GrowingFile, is_plain
 from lastword.sidecar.journals import Journals
 from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
@@ -54,14 +56,31 @@ class Desk:
         self.sample = sample
         self.path = folder / path
         self.path.parent.mkdir(parents=True)
-        self.journals = Journals(agent, {variable: str(folder)})
+        attributions = Attributions(os.getpgrp)
+        self.journals = Journals(agent, {variable: str(folder)}, attributions)
         self.now = time.monotonic()
         self.turns = [SilentTurn(SESSION, self.now, self.now)]
+        # As the agents do whose logs name neither a session nor a process.
+        if path.endswith("kimi.log"):
+            os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.prompt()
+
+    def prompt(self, session: str = SESSION) -> None:
+        """A prompt is sent."""
+        self.now = time.monotonic()
+        self.turns = [SilentTurn(session, self.now, self.now)]
+        for turn in self.turns:
+            self.journals.mark(turn)
+        assert not [hint for hint in self.journals.look(self.turns, []) if hint is not None]
 
     def write(self, *lines: str) -> None:
         """Append lines, as the agent does."""
         with self.path.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
+
+    def other(self, session: str) -> Path:
+        """Return the file of another session."""
+        return self.path.with_name(f"{session}.jsonl")
 
     def fail(self, at: datetime | None = None, **facts: Any) -> None:
         """The agent writes down that a call failed."""
@@ -69,7 +88,15 @@ class Desk:
 
     def look(self) -> list[Hint]:
         """What is new."""
-        return self.journals.look(self.turns, time.monotonic())
+        steps = self.journals.look(self.turns, self.turns)
+        return [hint for hint in steps if hint is not None]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is listed at each look, however soon it follows the last."""
+    monkeypatch.setattr(folder_index, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(journal_files, "BORN_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -127,7 +154,7 @@ def test_lines_of_several_kinds_in_one_file_are_told_in_their_order(tmp_path: Pa
 
 def test_of_two_sessions_the_one_is_told_that_fails(desk: Desk) -> None:
     desk.turns.append(SilentTurn("other", desk.now, desk.now))
-    (desk.path.parent / "other.jsonl").write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
+    desk.other("other").write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
     (hint,) = desk.look()
     assert hint.session_id == "other"
 
@@ -207,7 +234,7 @@ def _device(path: Path) -> None:
 def test_what_is_no_plain_file_is_not_read(desk: Desk, make: Any) -> None:
     make(desk.path)
     assert desk.look() == []
-    assert GrowingFile(str(desk.path)).news() == b""
+    assert GrowingFile(str(desk.path)).news().data == b""
 
 
 def test_a_file_that_becomes_a_pipe_between_two_looks_is_not_waited_for(desk: Desk) -> None:
@@ -232,7 +259,7 @@ def test_of_a_file_of_ten_gigabytes_the_end_is_read(desk: Desk) -> None:
     desk.write("")
     desk.fail()
     file = GrowingFile(str(desk.path))
-    assert len(file.news()) <= MAX_NEWS_BYTES
+    assert len(file.news().data) <= MAX_NEWS_BYTES
     assert len(desk.look()) == 1
     os.truncate(desk.path, 20 * 1024**3)
     assert desk.look() == []
@@ -242,29 +269,22 @@ def test_a_line_without_an_end_is_not_read_again_and_again(tmp_path: Path) -> No
     path = tmp_path / "log"
     path.write_bytes(b"x" * (2 * MAX_NEWS_BYTES))
     file = GrowingFile(str(path))
-    assert file.news() == b""
+    assert file.news().data == b""
     with path.open("ab") as log:
         log.write(b"end\n" + LINE)
-    assert file.news().endswith(LINE)
-    assert file.news() == b""
+    assert file.news().data.endswith(LINE)
+    assert file.news().data == b""
 
 
 def test_among_a_hundred_thousand_names_the_search_ends(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = MAX_ENTRIES + 500
-    for number in range(entries):
+    monkeypatch.setattr(folder_index, "MAX_NAMES", 100)
+    for number in range(300):
         (desk.path.parent.parent / f"p{number}").mkdir()
-    seen = []
-    real = os.lstat
-
-    def counted(path: Any) -> os.stat_result:
-        seen.append(path)
-        return real(path)
-
-    monkeypatch.setattr(journal_files.os, "lstat", counted)
-    find(str(desk.path.parent.parent.parent), f"projects/*/{SESSION}.jsonl")
-    assert len(seen) <= MAX_ENTRIES
+    folder = str(desk.path.parent.parent.parent)
+    steps = find(FolderIndex(), folder, f"projects/*/{SESSION}.jsonl", {None})
+    assert len(list(steps)) <= 101
 
 
 def test_a_journal_that_goes_away_comes_back_or_never_was_is_no_trouble(desk: Desk) -> None:
@@ -285,18 +305,18 @@ def test_two_that_write_into_one_file_spoil_no_line_but_their_own(desk: Desk) ->
     assert len(desk.look()) == 1
 
 
-def test_files_are_remembered_up_to_a_bound(desk: Desk) -> None:
+def test_files_are_remembered_up_to_a_bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "MAX_FILES", 16)
     for number in range(3 * journals.MAX_FILES):
         (desk.path.parent / f"s{number}.jsonl").write_text("x\n")
-        desk.turns = [SilentTurn(f"s{number}", desk.now, desk.now)]
+        desk.prompt(f"s{number}")
         desk.look()
     assert len(desk.journals._files) == journals.MAX_FILES
 
 
 def test_an_agent_without_a_journal_has_none() -> None:
-    assert not Journals("an agent that nobody knows", {})
-    assert not Journals(None, {})
-    assert not Journals("gemini-cli", {})
+    for name in ("an agent that nobody knows", None, "gemini-cli"):
+        assert not Journals(name, {}, Attributions(os.getpgrp))
 
 
 # --- through lastword run ------------------------------------------------------------------------
@@ -319,11 +339,12 @@ for frame in sys.stdin:
         prompt = message["id"]
         os.makedirs(os.path.dirname(path), exist_ok=True)
         time.sleep(0.01)
-        with open(path, "a") as journal:
-            for line in lines:
-                now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
-                local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
-                journal.write(line.replace("@AT@", now).replace("@LOCAL@", local) + "\n")
+        journal = open(path, "a")
+        for line in lines:
+            now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
+            local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
+            line = line.replace("@AT@", now).replace("@LOCAL@", local)
+            print(line.replace("@PID@", str(os.getpid())), file=journal, flush=True)
         for text in json.loads(os.environ.get("SAYS", "[]")):
             update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text"}}
             update["content"]["text"] = text

@@ -3,24 +3,58 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import HintSource, SilentTurn
-from lastword.sidecar import own_logs
-from lastword.sidecar.own_logs import OwnLogs, folders_of, search, words_of
+from lastword.sidecar import folder_index, journal_files, own_logs
+from lastword.sidecar.attributions import Attributions
+from lastword.sidecar.own_logs import OwnLogs, folders_of, words_of
 from tests.kit import journal_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from lastword.core.link.retries.hints import Hint
 
 SESSION = "4f0e-a1-99"
 AGENT = "@someone/newcomer-acp"
+HOLDER = """
+import os, sys, time
+file = open(sys.argv[1], "a")
+if os.fork():
+    os._exit(0)
+os.setsid()
+print(os.getpid(), flush=True)
+os.close(1)
+time.sleep(60)
+"""
+
+
+def warning(more: str = "") -> str:
+    """Return a line that names neither a session nor a process."""
+    said = "WARN the model provider answered 429 Too Many Requests, retrying"
+    return f"{datetime.now(UTC).isoformat()} {said} {more}"
+
+
+@contextmanager
+def another_writer(path: Path) -> Iterator[None]:
+    """Hold a file open in a process that does not descend from this one."""
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    pid = int(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=30).stdout)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
 
 
 class Home:
@@ -31,35 +65,43 @@ class Home:
         self.folder = home / ".newcomer"
         self.folder.mkdir()
         self.environment = {"HOME": str(home)}
+        self.logs = OwnLogs(AGENT, self.environment, Attributions(os.getpgrp))
+        self.prompt()
+
+    def prompt(self, *sessions: str) -> None:
+        """Prompts are sent."""
         self.now = time.monotonic()
-        self.turns = [SilentTurn(SESSION, self.now, self.now)]
-        self.logs = OwnLogs(AGENT, self.environment)
+        self.turns = [SilentTurn(each, self.now, self.now) for each in sessions or (SESSION,)]
+        for turn in self.turns:
+            self.logs.mark(turn)
+        assert not [hint for hint in self.logs.look(self.turns, []) if hint is not None]
 
     def write(self, path: str, line: str | None = None) -> Path:
         """Append a line, one of a failed call where none is given."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a") as opened:
-            opened.write((line or journal_samples.claude(datetime.now(UTC))) + "\n")
+        opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        # It stays open, as a logger's file does.
+        os.write(opened, (line or journal_samples.claude(datetime.now(UTC))).encode() + b"\n")
         return file
 
     def look(self) -> list[Hint]:
         """What is new."""
-        return self.logs.look(self.turns, time.monotonic())
+        steps = self.logs.look(self.turns, self.turns)
+        return [hint for hint in steps if hint is not None]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setattr(folder_index, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(journal_files, "BORN_SECONDS", 0.0)
     return Home(tmp_path)
 
 
 @pytest.mark.parametrize(
     "path", [f"projects/-a/{SESSION}.jsonl", f"s/{SESSION}/logs/a.log", f"x/2026_{SESSION}.ndjson"]
 )
-def test_a_failed_call_is_found_in_the_sessions_own_file(
-    home: Home, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(own_logs, "SEARCH_SHARE", 0)
+def test_a_failed_call_is_found_in_the_sessions_own_file(home: Home, path: str) -> None:
     assert home.look() == []
     home.write(path)
     (hint,) = home.look()
@@ -118,9 +160,6 @@ def test_files_of_other_sessions_and_other_kinds_are_left_alone(home: Home) -> N
 def test_what_was_written_before_the_turn_is_no_hint(home: Home) -> None:
     home.write(f"{SESSION}.jsonl", journal_samples.claude(datetime(2026, 1, 1, tzinfo=UTC)))
     assert home.look() == []
-    file = home.write(f"old/{SESSION}.log")
-    os.utime(file, (1, 1))
-    assert home.look() == []
 
 
 def test_links_are_not_followed(home: Home, tmp_path: Path) -> None:
@@ -136,10 +175,10 @@ def test_links_are_not_followed(home: Home, tmp_path: Path) -> None:
 
 
 def test_a_short_id_is_in_a_path_by_chance(home: Home) -> None:
-    home.turns = [SilentTurn("s1", home.now, home.now)]
+    home.prompt("s1")
     home.write("s1/s1.jsonl")
     assert home.look() == []
-    home.turns = [SilentTurn("../.newcomer/x", home.now, home.now)]
+    home.prompt("../.newcomer/x")
     assert home.look() == []
 
 
@@ -158,7 +197,7 @@ def test_an_agents_name_has_words_that_tell_it_from_others(
     name: str | None, words: set[str]
 ) -> None:
     assert words_of(name) == words
-    assert words or not OwnLogs(name, {"HOME": "/"})
+    assert words or not OwnLogs(name, {"HOME": "/"}, Attributions(os.getpgrp))
 
 
 def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
@@ -201,38 +240,93 @@ def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
     )
 
 
-def test_a_search_is_bounded_and_begins_where_something_changed_last(
+def test_of_many_logs_those_are_watched_that_were_written_last(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(own_logs, "MAX_LOGS", 8)
+    monkeypatch.setattr(own_logs, "MAX_CANDIDATES", 100)
+    for number in range(32):
+        os.utime(home.write(f"logs/{number}.log", "x"), (number, number))
+    assert home.look() == []
+    assert {os.path.basename(path) for path in home.logs._logs} == {
+        f"{number}.log" for number in range(24, 32)
+    }
+    assert len(home.logs._candidates) == 32
+
+
+def test_of_a_sessions_files_those_are_watched_that_were_written_last(home: Home) -> None:
     for number in range(4 * own_logs.MAX_FILES):
-        home.write(f"logs/{number}.log", "x")
-    assert len(search([str(home.folder)], SESSION)) == own_logs.MAX_FILES
-    monkeypatch.setattr(own_logs, "MAX_ENTRIES", 40)
-    home.write(f"new/{SESSION}.jsonl")
-    found = search([str(home.folder / "logs"), str(home.folder / "new")], SESSION)
-    assert os.path.basename(found[0]) == f"{SESSION}.jsonl"
-    assert search([str(home.folder / "gone")], SESSION) == []
+        home.write(f"{SESSION}/{number}.jsonl", "x")
+    assert home.look() == []
+    assert len(home.logs._of_sessions[SESSION]) == own_logs.MAX_FILES
 
 
-def test_a_search_that_took_long_is_not_made_again_at_each_look(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+def test_sessions_are_remembered_up_to_a_bound(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_logs, "MAX_SESSIONS", 8)
+    for number in range(20):
+        session = f"session-{number:04}"
+        home.prompt(session)
+        home.write(f"{session}.jsonl")
+        assert len(home.look()) == 1
+    assert len(home.logs._of_sessions) == len(home.logs._reported_at) == own_logs.MAX_SESSIONS
+    monkeypatch.setattr(own_logs, "MAX_CANDIDATES", 4)
+    home.write("session-more.jsonl")
+    assert home.look() == []
+    assert len(home.logs._candidates) <= 20
+
+
+def test_two_silent_sessions_on_one_log_get_their_own_lines(home: Home) -> None:
+    home.prompt("session-1", "session-2", "session-3")
+    at = datetime.now(UTC)
+    for session, message in (("session-1", "401 Unauthorized"), ("session-2", "429 Slow down")):
+        line = journal_samples.vibe(at, f"Client error '{message}'")
+        home.write("logs/agent.log", f"{line} session.id={session}")
+    types = {hint.session_id: hint.verdict.type for hint in home.look()}
+    assert types == {"session-1": "auth", "session-2": "rate_limit"}
+
+
+def test_a_line_without_a_session_is_nobodys_where_two_turns_are_open(home: Home) -> None:
+    home.prompt("session-1", "session-2")
+    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
+    assert home.look() == []
+
+
+def test_what_stands_before_the_prompts_position_does_not_count_whatever_its_time(
+    home: Home,
 ) -> None:
-    monkeypatch.setattr(own_logs, "SEARCH_SHARE", 1e9)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    for path in (f"{SESSION}.jsonl", "logs/agent.log"):
+        home.write(path, journal_samples.claude(later))
+        home.write(path, journal_samples.vibe(later))
+    home.prompt()
     assert home.look() == []
     home.write(f"{SESSION}.jsonl")
-    assert home.look() == []
-    monkeypatch.setattr(own_logs, "MAX_SEARCH_SECONDS", 0.0)
-    home.turns = [SilentTurn("another-session", home.now, home.now)]
-    assert home.look() == []
-    home.write("another-session.jsonl")
-    assert len(home.look()) == 1
+    (hint,) = home.look()
+    assert hint.attribution is Attribution.PROVEN
 
 
-def test_sessions_and_files_are_remembered_up_to_a_bound(home: Home) -> None:
-    for number in range(2 * own_logs.MAX_STORED):
-        session = f"session-{number:04}"
-        home.write(f"{session}.jsonl")
-        home.turns = [SilentTurn(session, home.now, home.now)]
-        assert len(home.look()) == 1
-    assert len(home.logs._files) == own_logs.MAX_STORED
-    assert len(home.logs._paths) <= own_logs.MAX_STORED
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_log_that_this_agents_process_alone_writes_is_its_own(home: Home) -> None:
+    home.write("logs/agent.log", warning())
+    (hint,) = home.look()
+    assert hint.attribution is Attribution.STRONG
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_log_that_another_process_writes_too_says_nothing(home: Home) -> None:
+    path = home.write("logs/agent.log", "x")
+    with another_writer(path):
+        home.write("logs/agent.log", warning())
+        assert home.look() == []
+        home.write("logs/agent.log", warning(f"pid={os.getpid()}"))
+        (hint,) = home.look()
+        assert hint.attribution is Attribution.STRONG
+        home.write("logs/agent.log", warning("pid=1"))
+        assert home.look() == []
+
+
+def test_a_log_that_nobody_holds_open_is_weak_evidence(home: Home) -> None:
+    path = home.folder / "logs.log"
+    path.write_text(f"{warning()}\n")
+    (hint,) = home.look()
+    assert hint.attribution is Attribution.WEAK

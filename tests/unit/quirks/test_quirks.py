@@ -16,7 +16,7 @@ from lastword.core.failure.error_object import Details
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.kit.provider.target import Target, point
-from lastword.quirks import Quirk, agents, clients, journals, prose, recipes, wire
+from lastword.quirks import Quirk, agent_commands, agents, clients, journals, prose, recipes, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,49 @@ def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
     module = TABLES[table]
     found = [row for value in vars(module).values() for row in quirks_in(value)]
     assert {id(row) for row in found} == {id(row) for row in module.ROWS}
+
+
+NODE = "node /usr/lib/node_modules/@{}/dist/index.js --acp"
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("gemini --acp", "gemini"),
+        ("/opt/bin/gemini --acp", "gemini"),
+        ("npx -y @google/gemini-cli@latest --acp", "gemini"),
+        ("node /home/u/gemini.js --acp", "gemini"),
+        (NODE.format("google/gemini-cli"), "gemini"),
+        (NODE.format("agentclientprotocol/claude-agent-acp"), "claude"),
+        ("npx --yes @zed-industries/codex-acp", "codex"),
+        ("bunx opencode-ai acp", "opencode"),
+        ("node /x/node_modules/opencode-ai/bin/opencode acp", "opencode"),
+        ("npx pi-acp@0.0.34", "pi"),
+        ("uvx --from mistral-vibe==3.0.2 vibe-acp", "vibe"),
+        ("python3 -m kimi_cli.main acp", "kimi-code"),
+        (r"C:\tools\qwen.cmd --acp", "qwen"),
+        ("env A=b goose acp", "goose"),
+        ("python agent.py", None),
+        ("node /home/gemini/agent.js", None),
+        ("somebody --gemini", None),
+        ("node /x/node_modules/", None),
+        ("", None),
+    ],
+)
+def test_an_agent_is_known_by_any_word_of_its_command(command: str, key: str | None) -> None:
+    assert agents.agent_of(command.split()) == key
+
+
+def test_an_agents_own_name_outweighs_its_command() -> None:
+    assert agents.agent_of(["gemini"], "OpenCode") == "opencode"
+    assert agents.agent_of(["gemini"], "somebody") == "gemini"
+
+
+def test_every_agent_that_can_be_started_is_known_by_its_command() -> None:
+    known = {row.name for row in agents.ROWS}
+    for row in agent_commands.ROWS:
+        if row.name in known:
+            assert agents.agent_of(row.command) in {row.name, "kimi-code"}
 
 
 def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:

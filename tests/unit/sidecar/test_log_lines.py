@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from lastword.sidecar.journal_files import News
 from lastword.sidecar.journal_lines import MAX_LINE_BYTES, FailedCall, moment
-from lastword.sidecar.log_lines import read_own_line
+from lastword.sidecar.log_lines import MAX_RECORDS, read_own_line, records
 from tests.kit import journal_samples
 from tests.kit.honest_answers import equal_answers, honest_answers
 
@@ -117,6 +118,69 @@ def test_an_object_needs_a_moment_an_error_and_a_word_for_its_failure(line: str)
 def test_what_tells_of_no_session_must_name_a_model() -> None:
     assert read(obj(level="error", error=LIMITED), of_session=False) is None
     assert read(obj(level="error", model="m", error=LIMITED), of_session=False) is not None
+
+
+def test_an_errors_members_may_stand_below_its_data() -> None:
+    failure = {"message": "Too many requests", "statusCode": 429}
+    for members in (
+        {"type": "session.error", "data": failure},
+        {"level": "error", "error": {"name": "APIError", "data": failure}},
+        {"type": "session.error", "properties": {"error": {"data": failure}}},
+    ):
+        call = read(obj(**members))
+        assert call is not None, members
+        assert (call.verdict.type, call.verdict.http_status) == ("rate_limit", 429)
+    assert read(obj(type="session.note", level="warn", data={"message": LIMITED})) is None
+
+
+def test_a_side_chain_decides_nothing() -> None:
+    line = obj(level="error", error={"message": LIMITED}, isSidechain=True)
+    assert read(line) is None
+
+
+def texts(data: str) -> list[tuple[int, str]]:
+    """The records of a file's news."""
+    return [(at, record.decode()) for at, record in records(News(100, data.encode()))]
+
+
+RETRIED = f"""[{AT.isoformat()}] INFO: turn
+[{AT.isoformat()}] WARN: Retry attempt failed
+Caused by:
+Error: 503 Service Unavailable
+    at Mcp.call (tools/plugin.js:1:2)
+[{AT.isoformat()}] INFO: again
+"""
+
+
+def test_lines_without_a_time_belong_to_the_record_before_them() -> None:
+    ((position, record),) = texts(RETRIED)
+    assert position == 100 + RETRIED.index("[", 1)
+    assert record.startswith(f"[{AT.isoformat()}] WARN")
+    assert record.endswith("plugin.js:1:2)")
+    call = read(record)
+    assert call is not None
+    assert (call.verdict.type, call.goes_on) == ("provider_unavailable", True)
+    assert call.at_epoch == AT.timestamp()
+
+
+def test_a_retry_of_something_else_is_no_model_call() -> None:
+    for text in (
+        "Retry attempt of the mcp server failed",
+        "an upload failed",
+        "Retry of git failed",
+    ):
+        assert read(RETRIED.split("\n", 1)[1].replace("Retry attempt failed", text)) is None
+
+
+def test_records_end_at_a_bound_and_the_last_are_read() -> None:
+    line = f"{AT.isoformat()} WARN x\n"
+    assert len(texts(line * 100)) == MAX_RECORDS
+    ((_, record),) = texts(line + "more\n" * 100)
+    assert record.count("\n") < 20
+    assert texts("WARN without a time\n")[0] == (100, "WARN without a time")
+    assert texts("more\n" * 50 + "WARN\n") == [(350, "WARN")]
+    assert texts('{"level":"error"}\nmore\n') == [(100, '{"level":"error"}')]
+    assert texts("\nWARN\n") == [(101, "WARN")]
 
 
 def test_a_line_that_is_too_long_is_not_read() -> None:

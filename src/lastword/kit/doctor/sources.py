@@ -36,16 +36,6 @@ def journal(place: str, *, in_time: bool) -> Observation:
     return note(STEP, f"Its journal {shown} does not exist yet. Once it does, {when}.", path=shown)
 
 
-def given_file(*, given: bool) -> Observation:
-    """Describe a log that the agent writes to a given file."""
-    if given:
-        return ok(STEP, f"lastword gives it a file in memory for its debug log: {IN_TIME}.")
-    sentence = (
-        "lastword does not give it a file for its debug log; only the command gemini gets one."
-    )
-    return note(STEP, sentence)
-
-
 def events(*, has_port: bool) -> Observation:
     """Describe a stream of events that the agent serves."""
     if has_port:

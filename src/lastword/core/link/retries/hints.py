@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.attribution import Attribution
+
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.failure.attribution import Attribution
 
 LATE_SECONDS = 2.0
 """How long after a turn's end evidence of it may still arrive: agents log an error as they answer
@@ -46,6 +49,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         source: where it was seen.
         verdict: why the call failed.
+        attribution: how certain it is that the call was this turn's.
         at_seconds: when it happened or was seen, by the clock of `now`.
         session_id: the agent's id of the session, `None` if the source names none.
         attempt: the number of the next try; the first was 1.
@@ -54,10 +58,12 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         goes_on: whether the agent tries again; `None` if the source does not say.
         side: the call was not for the turn itself but, for example, for a title: it decides
             nothing.
+        attribution: how certain it is that the call was this turn's.
     """
 
     source: HintSource
     verdict: Verdict
+    attribution: Attribution
     at_seconds: float
     session_id: str | None = None
     attempt: int | None = None
@@ -65,6 +71,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float | None = None
     goes_on: bool | None = None
     side: bool = False
+    attribution: Attribution = Attribution.PROVEN
 
 
 class SilentTurn(msgspec.Struct, frozen=True):

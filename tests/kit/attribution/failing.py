@@ -1,0 +1,265 @@
+"""Failing turns beside the words of something else, and turns of several sessions at once.
+
+Owns how an agent's own fault ends a turn, how a provider's failure does, and what a source that
+names a session, a side call or an earlier moment may decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, TypeAlias
+
+from tests.kit.attribution.rows import (
+    AGENTS,
+    EXIT,
+    FOLDER,
+    HINT,
+    LINE,
+    NEVER_FROM_BESIDE,
+    SESSION,
+    Event,
+    Row,
+    Sample,
+    error,
+    result,
+    samples,
+    stderr,
+    text,
+    tool,
+    tool_done,
+)
+
+Fault: TypeAlias = Callable[[str], list[Event]]
+
+PROMPT = "Sort the orders by date."
+
+
+# --- faults of the agent's own
+
+
+def silent(noise: str) -> list[Event]:
+    return [stderr(1, noise), result(2)]
+
+
+def bare(noise: str) -> list[Event]:
+    return [stderr(1, noise), error(2)]
+
+
+def bare_later(noise: str) -> list[Event]:
+    return [stderr(1, noise), error(20)]
+
+
+def null_pointer(noise: str) -> list[Event]:
+    data = {"details": "Cannot read properties of undefined (reading 'sort')"}
+    return [stderr(1, noise), error(2, data=data)]
+
+
+def key_error(noise: str) -> list[Event]:
+    return [stderr(1, noise), error(2, message="KeyError: 'orders'")]
+
+
+def after_tool(noise: str) -> list[Event]:
+    begun = [tool(0.5), stderr(1, noise), tool_done(1.5, noise, failed=True)]
+    return [*begun, error(3)]
+
+
+def exits(noise: str) -> list[Event]:
+    return [stderr(1, noise), Event(1.2, EXIT, (1, None))]
+
+
+def crashes(noise: str) -> list[Event]:
+    return [stderr(1, noise), Event(1.2, EXIT, (None, 11))]
+
+
+def throws(noise: str) -> list[Event]:
+    words = "TypeError: orders.sort is not a function\n    at main (/opt/agent/index.js:12:3)"
+    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, (1, None))]
+
+
+def hangs(noise: str) -> list[Event]:
+    return [stderr(1, noise)]
+
+
+def hangs_in_tool(noise: str) -> list[Event]:
+    return [tool(0.5), stderr(1, noise)]
+
+
+FAULTS: tuple[Fault, ...] = (
+    silent,
+    bare,
+    bare_later,
+    null_pointer,
+    key_error,
+    after_tool,
+    exits,
+    crashes,
+    throws,
+    hangs,
+    hangs_in_tool,
+)
+
+
+def _own_faults() -> Iterator[Row]:
+    noise = [*samples("programs.txt"), *samples("services.txt")]
+    for number, sample in enumerate(noise):
+        fault = FAULTS[number % len(FAULTS)]
+        yield _row("own fault", f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+
+
+def _row(group: str, name: str, number: int, events: list[Event], **more: Any) -> Row:
+    agent = AGENTS[number % len(AGENTS)]
+    return Row(
+        id=f"{group} {number}: {name}, {agent}",
+        group=group,
+        agent=agent,
+        prompt=PROMPT,
+        events=tuple(sorted(events, key=lambda event: event.at)),
+        **({"types": {SESSION: NEVER_FROM_BESIDE}} | more),
+    )
+
+
+# --- failures of the provider's, with something else beside them
+
+
+def _provider() -> Iterator[Row]:
+    lines = (FOLDER / "failures.jsonl").read_text(encoding="utf-8").splitlines()
+    noise = [*samples("programs.txt"), *samples("services.txt")]
+    number = 0
+    for failure in map(json.loads, lines):
+        for before in (True, False, None):
+            beside = noise[(number * 7) % len(noise)]
+            events = _provider_events(failure, beside, before=before)
+            types = {SESSION: frozenset(failure["types"])}
+            name = f"{failure['types'][0]}, {beside.id if before is not None else 'alone'}"
+            yield _row("provider", name, number, events, types=types, resent=True)
+            number += 1
+
+
+def _provider_events(failure: Any, noise: Sample, *, before: bool | None) -> list[Event]:
+    beside = [] if before is None else [stderr(1 if before else 2.5, noise.text)]
+    if failure["where"] == "stderr":
+        return [*beside, stderr(2, failure["text"]), error(6)]
+    members = {key: failure[key] for key in ("code", "data") if key in failure}
+    return [*beside, error(3, message=failure["message"], **members)]
+
+
+# --- several sessions, side calls, and lines of another time
+
+
+def hint(at: float, error: Any, session: str | None = SESSION, **more: Any) -> Event:
+    """What a journal reports: an error, of which session, and when."""
+    return Event(at, HINT, {"error": error, "session_id": session, **more})
+
+
+LIMITED = {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}
+EMPTY = {"error": {"message": "insufficient_quota", "code": "insufficient_quota"}}
+WAITS = {"goes_on": True, "attempt": 2}
+ENDS = {"goes_on": False}
+LOG_LINE = "2026-11-20T09:00:00.000Z ERROR llm model call failed: 429 Too Many Requests"
+
+
+def _sessions() -> Iterator[Row]:
+    both = (SESSION, "other")
+    limited, empty = frozenset({"rate_limit"}), frozenset({"budget"})
+    two = [result(5), result(5, "other")]
+    cases: list[tuple[str, list[Event], dict[str, Any]]] = [
+        (
+            "each its own",
+            [hint(1, LIMITED, **ENDS), hint(1.1, EMPTY, "other", **ENDS), *two],
+            {"types": {SESSION: limited, "other": empty}, "sessions": both, "resent": True},
+        ),
+        (
+            "each its own retry",
+            [hint(1, LIMITED, **WAITS), hint(1.1, EMPTY, "other", **WAITS), *two],
+            {"types": {SESSION: limited, "other": empty}, "sessions": both, "resent": True},
+        ),
+        (
+            "one of two",
+            [hint(1, LIMITED, **ENDS), result(5), text(6, "Done.", "other"), result(7, "other")],
+            {"types": {SESSION: limited}, "sessions": both, "resent": True},
+        ),
+        (
+            "another session",
+            [hint(1, LIMITED, "elsewhere", **WAITS), text(9, "Done."), result(10)],
+            {"types": {}},
+        ),
+        (
+            "another session, and silence",
+            [hint(1, LIMITED, "elsewhere", **ENDS), error(5)],
+            {},
+        ),
+        (
+            "a file that names none, two turns",
+            [hint(1, LIMITED, None, **WAITS), text(9, "Done."), text(9, "Done.", "other"), *two],
+            {"types": {}, "sessions": both},
+        ),
+        (
+            "before the turn",
+            [hint(1, LIMITED, at_seconds=-5, **WAITS), text(9, "Done."), result(10)],
+            {"types": {}},
+        ),
+        (
+            "before the turn, and then a fault",
+            [hint(-2, LIMITED, **ENDS), error(5)],
+            {},
+        ),
+        (
+            "a line of before the turn",
+            [Event(-2, LINE, LOG_LINE + "\n"), error(5)],
+            {},
+        ),
+        (
+            "stderr of before the turn",
+            [stderr(-2, "openai.RateLimitError: Error code: 429 - {'error': {}}"), error(5)],
+            {},
+        ),
+        (
+            "a title fails",
+            [hint(1, LIMITED, side=True, **ENDS), text(9, "Done."), result(10)],
+            {"types": {}},
+        ),
+        (
+            "a title fails, and then a fault",
+            [hint(1, LIMITED, side=True, **ENDS), error(5)],
+            {},
+        ),
+        (
+            "a title is tried again",
+            [hint(1, LIMITED, side=True, **WAITS), text(9, "Done."), result(10)],
+            {"types": {}},
+        ),
+        (
+            "got over",
+            [hint(1, LIMITED, **ENDS), text(9, "Done."), text(10, " All"), error(15)],
+            {},
+        ),
+        (
+            "a sub-agent's tool",
+            [tool(1, "sub"), error(5, message="429 Too Many Requests")],
+            {"types": {SESSION: limited}},
+        ),
+        (
+            "a sub-agent's text",
+            [text(1, "I look.", "sub"), error(5, message="429 Too Many Requests")],
+            {"types": {SESSION: limited}},
+        ),
+        (
+            "a sub-agent's failure",
+            [tool(1), hint(2, LIMITED, "sub", **WAITS), tool_done(4), text(9, "Done."), result(10)],
+            {"types": {}},
+        ),
+    ]
+    number = 0
+    for name, events, more in cases:
+        for agent in range(len(AGENTS)):
+            yield _row("sessions", name, agent, events, **more)._replace(
+                id=f"sessions {number}: {name}, {AGENTS[agent]}"
+            )
+            number += 1
+
+
+def rows() -> list[Row]:
+    """Every failing turn, and those of several sessions."""
+    return list(chain(_own_faults(), _provider(), _sessions()))

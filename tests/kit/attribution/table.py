@@ -1,0 +1,70 @@
+"""The whole corpus played through the core, counted by class of row and of problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from tests.kit.attribution import failing, honest
+from tests.kit.attribution.player import CLIENTS, play, problems
+from tests.kit.attribution.rows import Row
+
+PROBLEMS = ("accused", "blamed", "resent", "missed")
+
+
+class Problem(NamedTuple):
+    """What must not have come of a row."""
+
+    row: Row
+    kind: str
+    details: str
+
+
+class Measure(NamedTuple):
+    """The rows of each group, and the problems."""
+
+    rows: Counter[str]
+    found: list[Problem]
+
+
+def all_rows() -> list[Row]:
+    """The corpus."""
+    return [*honest.rows(), *failing.rows()]
+
+
+def problems_of(row: Row, client: str) -> list[Problem]:
+    """What is wrong with a row, without resends and with them, each kind of problem once."""
+    found: dict[str, Problem] = {}
+    for retry in (0, 2):
+        outcome = play(row, client=client, retry=retry)
+        quiet = play(row.without_noise, client=client, retry=retry) if row.types else None
+        for kind, details in problems(row, outcome, quiet):
+            found.setdefault(kind, Problem(row, kind, f"--retry {retry}, {client}: {details}"))
+    return list(found.values())
+
+
+def measure(rows: list[Row] | None = None) -> Measure:
+    """Play every row, the kinds of clients in turn."""
+    clients = list(CLIENTS)
+    rows = all_rows() if rows is None else rows
+    found = [
+        problem
+        for number, row in enumerate(rows)
+        for problem in problems_of(row, clients[number % len(clients)])
+    ]
+    return Measure(Counter(row.group for row in rows), found)
+
+
+def render(measured: Measure, *, listed: bool = False) -> str:
+    """The table, and the problems where they are wanted."""
+    counts = Counter((problem.row.group, problem.kind) for problem in measured.found)
+    lines = [f"{'class':12}{'rows':>6}" + "".join(f"{kind:>9}" for kind in PROBLEMS)]
+    for group, rows in measured.rows.items():
+        cells = "".join(f"{counts[group, kind]:>9}" for kind in PROBLEMS)
+        lines.append(f"{group:12}{rows:>6}{cells}")
+    whole = Counter(problem.kind for problem in measured.found)
+    cells = "".join(f"{whole[kind]:>9}" for kind in PROBLEMS)
+    lines.append(f"{'all':12}{sum(measured.rows.values()):>6}{cells}")
+    if listed:
+        lines += [f"{p.kind}: {p.row.id}: {p.details}" for p in measured.found]
+    return "\n".join(lines) + "\n"
