@@ -196,6 +196,7 @@ class EmptyAnswers:
         return Hint(
             source=HintSource.EVENTS,
             verdict=classify({"message": "The model provider sent an empty response."}),
+            attribution=Attribution.PROVEN,
             at_seconds=now,
             session_id=session,
             attempt=count + 1,
