@@ -144,7 +144,15 @@ model:
             "fast-agent",
             "fast-agent-mcp",
             ("fast", "fast-agent"),
-            recipe("fast-agent", {}, {"OPENAI_API_KEY": "{key}", "OPENAI_BASE_URL": "{openai}"}),
+            recipe(
+                "fast-agent",
+                {},
+                {
+                    "FAST_AGENT_HOME": "{home}/.fast-agent",
+                    "OPENAI_API_KEY": "{key}",
+                    "OPENAI_BASE_URL": "{openai}",
+                },
+            ),
             venv_command(toolchain.require_fast, "fast-agent-acp", "--model", "openai.fake-model"),
             pypi_version(toolchain.require_fast, "fast-agent-mcp"),
         ),
