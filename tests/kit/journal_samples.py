@@ -103,8 +103,8 @@ def opencode(
 def vibe(at: datetime, message: str = "Client error '429 Too Many Requests'") -> str:
     """A retry, with the process that wrote it and its parent."""
     return (
-        f"{at.astimezone(UTC).isoformat()} {os.getppid()} {os.getpid()} WARNING Retrying model completion "
-        f'(attempt 1, delay 2.00s): HTTPStatusError("{message}")'
+        f"{at.astimezone(UTC).isoformat()} {os.getppid()} {os.getpid()} WARNING "
+        f'Retrying model completion (attempt 1, delay 2.00s): HTTPStatusError("{message}")'
     )
 
 

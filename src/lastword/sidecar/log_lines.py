@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.classify import classify, read_lines
-from lastword.core.classify.prose import MODEL_CALL_ERRORS
+from lastword.core.classify import classify, read_lines, writers
 from lastword.sidecar.journal_lines import (
     MAX_ATTEMPT,
     MAX_LINE_BYTES,
@@ -29,7 +28,6 @@ from lastword.sidecar.journal_lines import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.classify import Verdict
     from lastword.sidecar.journal_files import News
 
 MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
@@ -45,17 +43,8 @@ _MOMENT = re.compile(
 _LEVEL = re.compile(
     r"\b(?:WARN(?:ING)?|ERR(?:OR)?|FATAL|CRITICAL|SEVERE)\b|\blevel=\"?(?:warn|err|fatal|crit)"
 )
-_OF_MODEL = re.compile(
-    r"(?<![a-z])(?:models?|llm|provider|completion|inference|openai|anthropic|gemini|mistral)"
-    r"|\bapi[ _]?(?:call|status|error|request|connection)",
-    re.IGNORECASE,
-)
-_BESIDE = re.compile(
-    r"\b(?:mcp|hooks?|plugins?|tools?|extensions?|telemetry|(?<![</])titles?|dependency|bash|shell|command"
-    r"|small=true|update check|marketplace|webhook|git|npm|pip)\b",
-    re.IGNORECASE,
-)
-"""Words of a line about something other than the turn's model call."""
+_MEMBER_OF_CALL = re.compile(r"\"(?:model|provider|llm)\w{0,12}\"\s*:", re.IGNORECASE)
+"""A member that only an entry about a model call has."""
 
 _AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|will retry|reconnecting|trying again)\b", re.IGNORECASE)
 _ATTEMPT = re.compile(r"\battempt\W{1,3}(\d{1,4})(?:\s?(?:/|of)\s?(\d{1,4}))?", re.IGNORECASE)
@@ -129,14 +118,6 @@ def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
     return _from_text(line[:MAX_TEXT_BYTES].decode(errors="replace"))
 
 
-def _names(verdict: Verdict | None) -> bool:
-    """Return whether it is an error of a model call, recognised by more than prose can mean."""
-    if verdict is None or verdict.type not in MODEL_CALL_ERRORS:
-        return False
-    rule = verdict.rule.removeprefix("log:")
-    return not rule.startswith(("text:", "concept:", "word:"))
-
-
 # --- lines of text -------------------------------------------------------------------------------
 
 
@@ -152,13 +133,13 @@ def _from_text(line: str) -> FailedCall | None:
     text = _FRAME.sub("", text)
     head = text[:_HEAD_CHARS]
     again = _AGAIN.search(head)
-    if _BESIDE.search(head) is not None:
+    if writers.is_foreign(text):
         return None
     # The call that an agent itself tries again is that of its model, if its cause is a provider's.
-    if _OF_MODEL.search(head) is None and (again is None or "\n" not in text):
+    if not writers.has_form(text) and (again is None or "\n" not in text):
         return None
     verdict = read_lines(text, source="log")
-    if verdict is None or not _names(verdict):
+    if verdict is None or not writers.names_call(verdict):
         return None
     tried = _ATTEMPT.search(head) if again else None
     wait = _WAIT.search(head) if again else None
@@ -262,7 +243,11 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
         return None
     if any(value is True and _plain(name) in _NOT_OF_TURN for name, value in whole.items()):
         return None
-    if not of_session and _OF_MODEL.search(line[:MAX_TEXT_BYTES].decode(errors="replace")) is None:
+    text = line[:MAX_TEXT_BYTES].decode(errors="replace")
+    if not of_session and (
+        writers.is_foreign(text)
+        or not (writers.has_form(text) or _MEMBER_OF_CALL.search(text) is not None)
+    ):
         return None
     verdict = classify(
         {
@@ -272,7 +257,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
             "exception_class": report.name,
         }
     )
-    if not _names(verdict):
+    if not writers.names_call(verdict):
         return None
     return FailedCall(
         at_epoch=at,

@@ -22,8 +22,8 @@ STDERR, LINE, HINT, UPDATE, RESULT, ERROR, EXIT = (
     "error",
     "exit",
 )
-"""Kinds of events: bytes on stderr; a line of a log, which is read by its form; what a source reports; an update; the two answers to a prompt; the end of the
-process."""
+"""Kinds of events: bytes on stderr; a line of a log, which is read by its form; what a source
+reports; an update; the two answers to a prompt; the end of the process."""
 
 NEVER_FROM_BESIDE = frozenset({"unknown", "internal", "agent_crash", "agent_stalled"})
 """What an agent's own failure may be, whatever else stands beside it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.attribution import failing, honest
 from tests.kit.attribution.player import CLIENTS, play, problems
-from tests.kit.attribution.rows import Row
+
+if TYPE_CHECKING:
+    from tests.kit.attribution.rows import Row
 
 PROBLEMS = ("accused", "blamed", "resent", "missed")
 

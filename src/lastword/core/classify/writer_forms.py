@@ -53,7 +53,8 @@ _BESIDE = _any(r"""
     metadata crash[ ]report(?:er)?
     feedback changelog release[ ]notes side[ -]?chain sub-?agents? sub-?tasks?
     tests? testing test_\w+ spec fixtures? assertion\w*
-    npm pip github gitlab bitbucket slack jira linear notion discord figma stripe twilio sendgrid
+    npm pip git github gitlab bitbucket slack jira linear notion discord figma stripe twilio
+    sendgrid
     shopify salesforce kubernetes k8s kubelet terraform saml sso ldap payment database postgres
     (?:oauth|identity|credential|cloud)[ ]provider mysql redis mongo\w* kafka s3 ec2 lambda
     dynamodb sqs sns route53 docker containerd weather maps calendar gmail drive
@@ -71,8 +72,8 @@ LOGGED = re.compile(r"[\"'](?:msg|message|event|text)[\"']\s*:\s*[\"']([^\"'{<]{
 """What a JSON log line says."""
 
 TEST_REPORT = re.compile(
-    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL|std(?:err|out) \|"
-    r"|Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
+    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
+    r"|std(?:err|out) \||Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
 )
 
 # --- the form of a failed model call -------------------------------------------------------------
@@ -144,10 +145,11 @@ _MODEL_HOSTS = _any(r"""
     deepseek\.com x\.ai grok\.com cohere\.(?:ai|com) together\.(?:ai|xyz) fireworks\.ai
     perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
     moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai
-    volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
-    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com (?:router|api-inference)\.huggingface\.co
-    ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co
-    cursor\.(?:sh|com) augmentcode\.com
+    volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai
+    sambanova\.ai hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com
+    (?:router|api-inference)\.huggingface\.co ollama\.com opencode\.ai
+    cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com)
+    baseten\.co cursor\.(?:sh|com) augmentcode\.com
 """)
 MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
 LOOPBACK = re.compile(

@@ -104,14 +104,14 @@ def read_own(text: str, *, source: str) -> Verdict | None:
     own = [record for record in records(text) if attribution_of(record) is Attribution.STRONG]
     for record in reversed(own):
         verdict = read_lines(record, source=source)
-        if verdict is not None and _names(verdict):
+        if verdict is not None and names_call(verdict):
             return verdict
     return None
 
 
-def _names(verdict: Verdict) -> bool:
+def names_call(verdict: Verdict) -> bool:
     """Return whether it is an error of a model call, by more than what words may mean."""
-    rule = verdict.rule.partition(":")[2]
+    rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
     return verdict.type in MODEL_CALL_ERRORS and not rule.startswith(_GUESSES)
 
 
