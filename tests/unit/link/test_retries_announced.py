@@ -96,3 +96,19 @@ def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> Non
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
     link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
     assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
+
+
+@pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
+def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) -> None:
+    link = Wire()
+    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+    hello = {"protocolVersion": 1, "clientCapabilities": extension}
+    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    link.client(prompt())
+    state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
+    session = prompt()["params"]["sessionId"]
+    params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}
+    link.agent({"jsonrpc": "2.0", "method": method, "params": params})
+    (told,) = [one for one in link.updates() if one.get("sessionUpdate") == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["error"]["type"]) == (2, 16, "network")

@@ -19,7 +19,7 @@ from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
 from lastword.core.classify.waits import announced_wait
 from lastword.core.failure import air
-from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
+from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened, names_retry
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import clip
@@ -78,11 +78,27 @@ def read_notification(method: str, params: object) -> Sign | None:
     row = wire.METHODS.get(method)
     if not isinstance(params, dict):
         return None
-    if row is None:
+    if row is None and names_retry(method):
         return _announced_retry_in(object_of(params.get("error")) or _without_names(params))
+    if row is None:
+        return _retry_event_in(params)
     error = {"code": params.get(row.code), "message": params.get(row.message)}
     verdict = decide(gather.from_any(error))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
+
+
+def _retry_event_in(params: dict[Any, Any]) -> Sign | None:
+    """Read a retry in an object that calls itself one, and counts its attempts."""
+    for _name, members in _objects_in(params):
+        kinds = [str(members[key]).lower() for key in _KINDS if isinstance(members.get(key), str)]
+        if any("retry" in kind for kind in kinds) and any(key in members for key in _ATTEMPTS):
+            said = {key: value for key, value in members.items() if key not in _KINDS}
+            sign = _announced_retry_in(_without_names(said))
+            most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
+            if sign is None or most is None or sign.max_attempts is not None:
+                return sign
+            return msgspec.structs.replace(sign, max_attempts=most + 1)
+    return None
 
 
 def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
@@ -92,6 +108,8 @@ def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
 
 _WILL_RETRY = frozenset({"willretry", "retrying", "will_retry"})
 _ATTEMPTS = ("attempt", "retryAttempt", "retry_attempt")
+_MOST = ("max_retries", "maxRetries")
+_KINDS = ("sessionUpdate", "type", "kind", "event", "status")
 MAX_META_DEPTH = 4
 MAX_META_MEMBERS = 64
 

@@ -200,7 +200,7 @@ ROWS = (
         HPE_INVALID_HEADER_TOKEN HPE_INVALID_CHUNK_SIZE HPE_UNEXPECTED_CONTENT_LENGTH
         HPE_INVALID_STATUS HPE_INVALID_VERSION HPE_LF_EXPECTED HPE_CR_EXPECTED HPE_STRICT
         HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING MALFORMED_FUNCTION_CALL
-        APIEmptyResponse MALFORMED_RESPONSE""",
+        APIEmptyResponse MALFORMED_RESPONSE EmptyStreamError""",
         "parse error: expected",
         "does not match the http/1.1 protocol",
         "illegal status line",
@@ -213,6 +213,11 @@ ROWS = (
         "could not parse the response",
         "not valid json",
         "empty or unparsable",
+        "an empty stream",
+        "empty_stream",
+        "without sending any chunks",
+        "yielded no chunks",
+        "no usable completion",
         "unexpected token < in json",
         "is not valid json",
         "unexpected end of json input",

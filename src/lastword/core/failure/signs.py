@@ -57,6 +57,7 @@ _REQUESTS = (
 _PAYLOAD = b'"agent_error"'
 
 _RETRY_WORD = b"etry"
+_COUNT_WORD = b'ttempt"'
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
 _RETRY_TEXT_CHARS = 240
@@ -154,6 +155,11 @@ def may_report_retry(line: bytes) -> bool:
 def names_retry(method: str | None) -> bool:
     """Return whether the name of an agent's own method says that it is about retries."""
     return method is not None and "retry" in method.lower()
+
+
+def may_count_retry(line: bytes) -> bool:
+    """Return whether a notification of an agent's own may count the attempts of a retry."""
+    return _RETRY_WORD in line and _COUNT_WORD in line
 
 
 def may_report_failed_state(line: bytes) -> bool:

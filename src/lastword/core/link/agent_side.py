@@ -62,7 +62,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         _withdrawn(link, frame)
     if message.method in wire.EVENTS:
         return extra_events.received(link, session, frame)
-    if message.method in wire.METHODS or signs.names_retry(message.method):
+    names_retry = message.method in wire.METHODS or signs.names_retry(message.method)
+    if names_retry or signs.may_count_retry(frame.line):
         return [FORWARD, *reporting.read_frame(link, session, frame)]
     return [FORWARD]
 
