@@ -79,7 +79,9 @@ def read_notification(method: str, params: object) -> Sign | None:
     if not isinstance(params, dict):
         return None
     if row is None:
-        return _announced_retry_in(object_of(params.get("error")) or _without_names(params))
+        by_name = object_of(params.get("error")) or _without_names(params)
+        named = _announced_retry_in(by_name) if "retry" in method.lower() else None
+        return named or _retry_by_kind(params)
     error = {"code": params.get(row.code), "message": params.get(row.message)}
     verdict = decide(gather.from_any(error))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
@@ -106,6 +108,37 @@ def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
             will_retry is None and name.lower().endswith(("retry", "retrying"))
         ):
             return _announced_retry_in(members)
+    return None
+
+
+_KINDS = ("sessionupdate", "type", "kind", "event", "status")
+_OVER = ("succe", "finish", "complet", "done", "exhaust", "fail", "abort", "cancel", "end")
+_REASONS = ("reason", "message", "error", "detail", "cause", "error_message", "errorMessage")
+_MOST = ("max_retries", "maxRetries", "max_attempts", "maxAttempts")
+
+
+def _retry_by_kind(params: dict[Any, Any]) -> Sign | None:
+    """Read a retry in an object of any notification: its kind says so, and it has an attempt."""
+    for _, members in _objects_in(params):
+        number = next((n for key in _ATTEMPTS if (n := as_int(members.get(key))) is not None), None)
+        kinds = [
+            value.lower()[:64]
+            for key, value in members.items()
+            if str(key).lower() in _KINDS and isinstance(value, str)
+        ]
+        again = any("retry" in kind for kind in kinds)
+        if number is None or not again or any(word in kind for kind in kinds for word in _OVER):
+            continue
+        reason = next((members[key] for key in _REASONS if members.get(key)), "")
+        verdict = decide(gather.from_any(reason))
+        most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
+        return Sign(
+            verdict=verdict,
+            will_retry=True,
+            attempt=number + 1,
+            max_attempts=None if most is None else most + 1,
+            wait_seconds=verdict.retry_after_seconds,
+        )
     return None
 
 

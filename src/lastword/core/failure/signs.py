@@ -151,11 +151,6 @@ def may_report_retry(line: bytes) -> bool:
     return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
 
 
-def names_retry(method: str | None) -> bool:
-    """Return whether the name of an agent's own method says that it is about retries."""
-    return method is not None and "retry" in method.lower()
-
-
 def may_report_failed_state(line: bytes) -> bool:
     """Return whether this frame has a word for a state in which something failed."""
     return any(end in line for end in _FAILED_ENDS)
