@@ -150,13 +150,13 @@ def _provider_events(failure: Any, noise: Sample, *, before: bool | None) -> lis
 
 def hint(at: float, error: Any, session: str | None = SESSION, **more: Any) -> Event:
     """What a journal reports: an error, of which session, and when."""
-    return Event(at, HINT, {"error": error, "session_id": session, **more})
+    return Event(at, HINT, {"error": error, "session_id": session, **more}, session or SESSION)
 
 
 LIMITED = {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}
 EMPTY = {"error": {"message": "insufficient_quota", "code": "insufficient_quota"}}
-WAITS = {"goes_on": True, "attempt": 2}
-ENDS = {"goes_on": False}
+WAITS: dict[str, Any] = {"goes_on": True, "attempt": 2}
+ENDS: dict[str, Any] = {"goes_on": False}
 LOG_LINE = "2026-11-20T09:00:00.000Z ERROR llm model call failed: 429 Too Many Requests"
 
 
@@ -164,6 +164,10 @@ def _sessions() -> Iterator[Row]:
     both = (SESSION, "other")
     limited, empty = frozenset({"rate_limit"}), frozenset({"budget"})
     two = [result(5), result(5, "other")]
+    both_end = [
+        *(text(3, "Done.", session) for session in both),
+        *(result(5, session) for session in both),
+    ]
     cases: list[tuple[str, list[Event], dict[str, Any]]] = [
         (
             "each its own",
@@ -192,7 +196,7 @@ def _sessions() -> Iterator[Row]:
         ),
         (
             "a file that names none, two turns",
-            [hint(1, LIMITED, None, **WAITS), text(9, "Done."), text(9, "Done.", "other"), *two],
+            [hint(1, LIMITED, None, **WAITS), *both_end],
             {"types": {}, "sessions": both},
         ),
         (

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.attribution import failing, honest
-from tests.kit.attribution.player import CLIENTS, play, problems
-from tests.kit.attribution.rows import Row
+from tests.kit.attribution.judgement import problems
+from tests.kit.attribution.player import CLIENTS, play
 
-PROBLEMS = ("accused", "blamed", "resent", "missed")
+if TYPE_CHECKING:
+    from tests.kit.attribution.rows import Row
+
+PROBLEMS = ("accused", "blamed", "resent", "missed", "quoted")
+"""A failure shown where none was; a wrong cause; a prompt sent again; a cause not seen; and words
+of another program's as the agent's own."""
 
 
 class Problem(NamedTuple):
