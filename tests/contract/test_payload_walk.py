@@ -15,7 +15,7 @@ from lastword.client import read_error, read_retry
 from lastword.client.model import AgentErrorPayload, AgentErrorUpdate, AgentRetryUpdate
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link.connection import Options, Side
+from lastword.core.link.connection import LinkOptions, Side
 from lastword.core.link.effects import Record
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
@@ -81,7 +81,7 @@ def by_guard(*frames: Json, raised: Json | None = None) -> Json | None:
     out: list[bytes] = []
     calls: list[Any] = []
     link = HandlerLink(
-        Options(in_process=True),
+        LinkOptions(in_process=True),
         to_client=out.append,
         to_handler=lambda _, call: calls.append(call),
         on_cancel=lambda _: None,

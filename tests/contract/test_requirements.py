@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.link.connection import Options
+from lastword.core.link.connection import LinkOptions
 from tests.kit.places import PROTOCOL, ROOT
 from tests.kit.reconnect_data import schedules
 from tests.kit.vector_format import MATCHERS, OPTIONS, STEP_KINDS, load_vectors
@@ -127,7 +127,7 @@ def test_the_closed_sets_are_the_ones_of_the_code(member: str, words: type[Any])
 def test_the_vectors_text_describes_every_option_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", VECTORS_TEXT, re.MULTILINE))
     given = {name: rows[name].strip("` ") for name in OPTIONS}
-    defaults = Options()
+    defaults = LinkOptions()
     for name, said in given.items():
         assert json.loads(said) == getattr(defaults, name)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from lastword.core.link.connection import Options
+from lastword.core.link.connection import LinkOptions
 from lastword.core.link.facts import Facts
 from lastword.core.protocol import jsonrpc
 from lastword.inprocess import handling
@@ -83,7 +83,7 @@ class Shell:
         self._capabilities = capabilities
         self._prompts: list[Request] = []
         self.link = HandlerLink(
-            Options(incident_prefix="t-", in_process=True, **options),
+            LinkOptions(incident_prefix="t-", in_process=True, **options),
             to_client=self._to_client,
             to_handler=lambda _frame, request: self._begin(request),
             on_cancel=_cancel,

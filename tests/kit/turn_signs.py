@@ -28,11 +28,6 @@ def announce(wire: Wire) -> None:
     wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=TOLD))
 
 
-def log_error(wire: Wire) -> None:
-    """The agent tells its own log."""
-    wire.core.receive_log(b"ERROR context_length_exceeded\n", wire.now)
-
-
 def flood(wire: Wire) -> None:
     """More on stderr than the limit of `in_turn`: we stop the turn."""
     wire.stderr(b"." * 1001)
@@ -45,7 +40,6 @@ SIGNS: dict[str, tuple[tuple[str | None, Happening], ...]] = {
         (None, lambda wire: wire.agent(chunk(VAGUE_PROSE))),
         ("provider_unavailable", lambda wire: wire.agent(chunk(NAMED_PROSE))),
     ),
-    "log": (("context_overflow", log_error),),
     "stderr": (
         (None, lambda wire: wire.stderr(b"it went wrong, error\n")),
         ("model_not_found", lambda wire: wire.stderr(b"ERROR model_not_found\n")),

@@ -11,7 +11,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.classify import Verdict, classify_exit
-from lastword.core.link.connection import Connection, Options
+from lastword.core.link.connection import Connection, LinkOptions
 from lastword.core.link.effects import FORWARD, Restart, Side
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
@@ -35,7 +35,7 @@ class Run:
 
     def __init__(self, vector: Vector, *, observed: bool = False) -> None:
         self.vector = vector
-        self.connection = FailOpen(Connection(Options(**vector.options)), _raised)
+        self.connection = FailOpen(Connection(LinkOptions(**vector.options)), _raised)
         self.matching = Matching()
         self.now = 0.0
         self.out: dict[Side, list[bytes]] = {Side.CLIENT: [], Side.AGENT: []}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import FORWARD
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
@@ -74,7 +74,7 @@ class Wire:
     """Feeds a core and keeps, in order, what each side would have read."""
 
     def __init__(self, **options: Any) -> None:
-        self.core = FailOpen(Connection(Options(**options)), fail)
+        self.core = FailOpen(Connection(LinkOptions(**options)), fail)
         self.now = 0.0
         self.to_client: list[bytes] = []
         self.to_agent: list[bytes] = []

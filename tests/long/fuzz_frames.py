@@ -19,7 +19,7 @@ from tests.kit.places import PROTOCOL
 from tests.kit.simulation import spoiled
 
 with atheris.instrument_imports(include=["lastword"]):
-    from lastword.core.link.connection import Connection, Options, Side
+    from lastword.core.link.connection import Connection, LinkOptions, Side
     from lastword.core.link.effects import Answer, Send
     from lastword.core.link.failopen import FailOpen
     from lastword.core.protocol import glued, jsonrpc
@@ -86,7 +86,7 @@ def _raised(error: Exception) -> None:
 
 def check_link(data: bytes, *, seconds: int) -> None:
     """The core takes anything from either side; what it says itself is JSON, one object a line."""
-    core = FailOpen(Connection(Options(restart="on-crash", cancel_grace_seconds=1)), _raised)
+    core = FailOpen(Connection(LinkOptions(restart="on-crash", cancel_grace_seconds=1)), _raised)
     now = 0.0
     for number, line in enumerate(data.split(b"\n")):
         side = Side.CLIENT if number % 2 == 0 else Side.AGENT

@@ -53,9 +53,9 @@ sys.argv = ["lastword"]
 from lastword.cli.run.command import main
 import lastword.cli.run.start
 from lastword.core.protocol import jsonrpc
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.failopen import FailOpen
-core = FailOpen(Connection(Options(restart="on-crash")), print)
+core = FailOpen(Connection(LinkOptions(restart="on-crash")), print)
 for side, line in (
     ("client", b'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'),
     ("agent", b'{"id":0,"result":{"protocolVersion":1}}'),
@@ -130,9 +130,9 @@ def test_the_core_does_not_load_the_models() -> None:
 
 _UNTIL_THE_FIRST_CRASH = """
 import sys
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.failopen import FailOpen
-core = FailOpen(Connection(Options(restart="on-crash")), print)
+core = FailOpen(Connection(LinkOptions(restart="on-crash")), print)
 print(*[name for name in sys.modules if name.startswith("lastword.core.restart")])
 core.handle_timeout(1.0)
 for side in sys.argv[1:]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.posix.listeners import LOOPBACK
 
@@ -243,6 +244,7 @@ def _hint(line: bytes, now: float) -> Hint | None:
     return Hint(
         source=HintSource.EVENTS,
         verdict=classify({"message": message, "http_status": None}),
+        attribution=Attribution.PROVEN,
         at_seconds=now,
         session_id=session,
         # The first retry is the second try.

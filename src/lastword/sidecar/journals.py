@@ -11,6 +11,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import UNDECIDED
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.quirks import journals
@@ -158,6 +159,7 @@ def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is m
         yield Hint(
             source=HintSource.JOURNAL,
             verdict=call.verdict,
+            attribution=Attribution.PROVEN,
             at_seconds=at,
             session_id=session,
             attempt=call.attempt,

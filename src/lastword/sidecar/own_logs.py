@@ -14,6 +14,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.sidecar.journal_files import GrowingFile, is_plain
 
@@ -224,6 +225,7 @@ def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
     return Hint(
         source=HintSource.LOG,
         verdict=call.verdict,
+        attribution=Attribution.STRONG,
         at_seconds=at,
         session_id=session_id,
         attempt=call.attempt,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lastword.core.link.connection import Options
+    from lastword.core.link.connection import LinkOptions
 
 OWN = b'"lastword:'
 PROMPT = "session/prompt"
@@ -79,7 +79,7 @@ class Asked:
 class Ledger:
     """The model of one link."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: LinkOptions) -> None:
         self.options = options
         self.generation = 1
         self.alive = self.up = True

@@ -12,7 +12,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core import classify
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.failure.attribution import Attribution
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import Restart
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
@@ -80,13 +81,13 @@ def _raised(error: Exception) -> None:
 class Player:
     """One link in play."""
 
-    def __init__(self, options: dict[str, Any], core: Callable[[Options], Any] = Connection):
+    def __init__(self, options: dict[str, Any], core: Callable[[LinkOptions], Any] = Connection):
         self.now = 0.0
         settings = dict(options)
         if settings.pop("clock", False):
             settings["wall_clock"] = self._time_of_day
         settings["roll"] = Random(settings.get("retry", 0)).random
-        self.options = Options(secrets=(TOLD_SECRET,), implementation="lastword", **settings)
+        self.options = LinkOptions(secrets=(TOLD_SECRET,), implementation="lastword", **settings)
         self.core = FailOpen(core(self.options), _raised)
         self.alive = True
         self.client_open = True
@@ -266,6 +267,7 @@ class Player:
         hint = Hint(
             source=HintSource[source],
             verdict=HINTED[what],
+            attribution=Attribution.STRONG if source in {"STDERR", "LOG"} else Attribution.PROVEN,
             at_seconds=self.now - age,
             session_id=session,
             attempt=attempt,

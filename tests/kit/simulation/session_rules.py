@@ -14,7 +14,7 @@ from tests.kit.simulation.ledger import PROMPT, Asked, BrokenPromiseError, Ledge
 if TYPE_CHECKING:
     from typing import Any
 
-    from lastword.core.link.connection import Options
+    from lastword.core.link.connection import LinkOptions
     from tests.kit.simulation.frames import Read
 
 ASKS_USER = frozenset({"session/request_permission", "elicitation/create"})
@@ -29,7 +29,7 @@ _QUEUED_BYTES = 16 * 1024 * 1024
 class SessionRules(Ledger):
     """What is known of sessions, and what must hold of it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: LinkOptions) -> None:
         super().__init__(options)
         self.agents_mode: dict[str | None, str] = {}
         """The mode that the agent of now said it works in, or was set to."""

@@ -42,7 +42,7 @@ def test_a_text_about_a_retry_is_one_by_its_form(text: str) -> None:
         "Retry logic was added to 3 of 5 handlers.",
         "I see `Retrying (attempt 1/3)` in the log.",
         "Retrying (attempt 1/3) means that the first try failed.",
-        "Retrying (attempt 1/3)" + " " * 200,
+        "Retrying (attempt 1/3)" + " " * 240,
     ],
 )
 def test_a_text_that_speaks_of_retries_is_none(text: str) -> None:

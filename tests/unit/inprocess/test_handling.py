@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from lastword import current_turn
-from lastword.core.link.connection import Options
+from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
 from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
@@ -48,7 +48,7 @@ class Door:
         self.answers: dict[int, list[Json]] = {}
         self.requests: list[Request] = []
         self.link = HandlerLink(
-            Options(incident_prefix="t-", in_process=True, secrets=(SECRET,), **options),
+            LinkOptions(incident_prefix="t-", in_process=True, secrets=(SECRET,), **options),
             to_client=self._to_client,
             to_handler=lambda _frame, request: self.requests.append(request) if request else None,
             on_cancel=lambda requests: [request.cancel() for request in requests],

@@ -87,12 +87,6 @@ def test_after_a_flood_the_count_begins_anew() -> None:
     assert wire.core.connection.link.stderr.since_frame == 10
 
 
-def test_what_the_agent_logs_is_taken_in_at_its_time() -> None:
-    wire = in_turn()
-    wire.core.receive_log(b"x", 5.0)
-    assert wire.core.connection.link.now == 5.0
-
-
 def test_while_the_link_stands_still_no_request_grows_old() -> None:
     wire = Wire()
     wire.now = 50.0

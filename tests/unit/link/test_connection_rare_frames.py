@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lastword.core.link.connection import Options, Side
+from lastword.core.link.connection import LinkOptions, Side
 from lastword.core.link.effects import Answer
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import (
@@ -281,7 +281,7 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Options(**options)  # type: ignore[arg-type]
+        LinkOptions(**options)  # type: ignore[arg-type]
 
 
 def test_while_the_link_stands_still_no_clock_runs() -> None:
@@ -302,13 +302,6 @@ def test_while_the_link_stands_still_no_clock_runs() -> None:
     assert wire.answers() == []
     wire.time(2112)
     assert len(wire.answers()) == 1
-
-
-def test_what_an_agent_told_its_own_log_counts_as_evidence_and_not_as_a_flood() -> None:
-    wire = in_turn(stderr_limit_bytes=10)
-    wire.core.receive_log(b"429 Too Many Requests", 0.0)
-    assert wire.core.stderr_tail() == "429 Too Many Requests"
-    assert wire.core.connection.link.stderr.since_frame == 0
 
 
 def test_an_agent_has_a_name_once_it_has_said_hello() -> None:

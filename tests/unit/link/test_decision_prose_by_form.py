@@ -11,7 +11,9 @@ from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
 from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
 
-TOLD = "Error: 401 Incorrect API key provided: sk-abc***. Check it at https://example.com/keys"
+TOLD = (
+    "Error: 401 Incorrect API key provided: sk-abc***. Check it at https://platform.openai.com/keys"
+)
 BARE = "401 Unauthorized"
 THOUGHT = update(
     sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "Let me see."}
@@ -92,6 +94,7 @@ def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
     wire.client(prompt(2, text="Now"))
     wire.agent(chunk(TOLD))
     wire.agent(result(2))
+    wire.time(wire.now + 1)
     assert wire.answers(2) == [result(2)]
 
 
@@ -168,6 +171,7 @@ def passes(answer: str, question: str, name: str) -> bool:
     wire = asked(question, name)
     wire.agent(chunk(answer))
     wire.agent(result())
+    wire.time(wire.now + 1)
     return wire.answers() == [result()]
 
 
@@ -189,7 +193,9 @@ def test_an_errors_text_that_was_asked_for_is_the_answer() -> None:
         assert passes(answer, question, "an-agent-of-ours"), answer
 
 
-def test_the_same_text_that_nobody_asked_for_is_the_error() -> None:
+def test_the_same_text_that_nobody_asked_for_is_the_error_of_a_model_call() -> None:
     answers = {answer for _, answer in equal_answers()}
-    failed = [not passes(answer, "Add a dark mode.", "an-agent-of-ours") for answer in answers]
-    assert sum(failed) >= len(answers) / 2
+    failed = {a for a in answers if not passes(a, "Add a dark mode.", "an-agent-of-ours")}
+    assert len(failed) >= 6
+    # Any program may have failed so.
+    assert not {each for each in failed if "127.0.0.1" in each or "example.com" in each}

@@ -9,9 +9,9 @@ import pytest
 
 from lastword.core.classify import Verdict, classify_rpc_error, classify_text, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
-from lastword.core.link.connection import Options
+from lastword.core.link.connection import LinkOptions
 from lastword.core.link.decision import RULES
-from lastword.core.link.evidence import MAX_LOG_BYTES, SILENT, FailureSign, TurnEvidence
+from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence
 from lastword.core.link.handshake import AgentProfile
 from lastword.core.link.session import Session
 from lastword.core.link.state import Link
@@ -47,7 +47,6 @@ SLOTS: dict[str, tuple[Any, ...]] = {
     "margin": (None, UNKNOWN, INTERNAL, _named(ErrorType.NETWORK)),
     "hint": (None, _named(ErrorType.RATE_LIMIT)),
     "prose": (None, VAGUE_PROSE, NAMED_PROSE),
-    "log": (b"", b"ERROR context_length_exceeded\n"),
     "stderr": (b"", b"it went wrong, error\n", b"ERROR model_not_found\n"),
     "claim": (None, "silent", own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")),
 }
@@ -62,12 +61,12 @@ TYPES = {
 
 def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
     """The cause of a failure of which this much is known."""
-    link = Link(Options())
+    link = Link(LinkOptions())
     link.agent = AgentProfile(name="codex-acp")
     link.stderr.receive(b"ERROR insufficient_quota, long before the turn\n")
     turn = link.new_turn(Session("s"))
     known = turn.evidence
-    known.announced, known.hint, known.log = slots["announced"], slots["hint"], slots["log"]
+    known.announced, known.hint = slots["announced"], slots["hint"]
     silent = slots["claim"] == "silent"
     claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
     signs = {
@@ -108,7 +107,7 @@ def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() ->
         assert decided.type is expected, slots
 
 
-@pytest.mark.parametrize("source", ["margin", "hint", "prose", "log", "stderr", "claim"])
+@pytest.mark.parametrize("source", ["margin", "hint", "prose", "stderr", "claim"])
 def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
     decided = _decided(slots | {source: SLOTS[source][-1], "claim": "silent"})
@@ -131,14 +130,6 @@ def test_the_latest_margin_stands_unless_it_says_less() -> None:
         known.note(FailureSign.MARGIN, sign)
         seen.append(known.signs[FailureSign.MARGIN])
     assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
-
-
-def test_what_is_kept_of_an_agents_log_is_bounded_and_the_latest() -> None:
-    known = TurnEvidence(0)
-    known.add_log(b"x" * MAX_LOG_BYTES)
-    known.add_log(b"ERROR model_not_found")
-    assert len(known.log) == MAX_LOG_BYTES
-    assert known.log.endswith(b"model_not_found")
 
 
 def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:

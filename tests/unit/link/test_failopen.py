@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from lastword.core.link.connection import Connection, Options
+from lastword.core.link.connection import Connection, LinkOptions
 from lastword.core.link.effects import FORWARD, Send, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import jsonrpc
@@ -72,7 +72,7 @@ def test_an_answer_that_was_kept_back_is_sent_when_the_core_breaks() -> None:
         raise ZeroDivisionError
 
     reports: list[Exception] = []
-    fused = FailOpen(Connection(Options(wall_clock=broken)), reports.append)
+    fused = FailOpen(Connection(LinkOptions(wall_clock=broken)), reports.append)
     prompt = b'{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
     answer = b'{"id":1,"result":{"stopReason":"end_turn"}}'
     assert FORWARD in fused.receive(Side.CLIENT, jsonrpc.decode(prompt), 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import classify
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.decision import RETRIES_PENDING
@@ -49,7 +50,14 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
 def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> None:
     """A source gives this hint."""
     told = {"at_seconds": wire.now, "session_id": "s", "goes_on": True} | told
+    told = {"attribution": attribution_by(source)} | told
     wire.carry_out(wire.core.receive_hint(Hint(source=source, verdict=verdict, **told), wire.now))
+
+
+def attribution_by(source: HintSource) -> Attribution:
+    """How certain a source usually is."""
+    by_form = source in {HintSource.STDERR, HintSource.LOG}
+    return Attribution.STRONG if by_form else Attribution.PROVEN
 
 
 def retries(wire: Wire) -> list[tuple[int, str]]:
@@ -332,7 +340,7 @@ def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
     assert wire.answers() == [result()]
 
 
-@pytest.mark.parametrize("usage", [{"outputTokens": 7}, {"outputTokens": True}, 7, None])
+@pytest.mark.parametrize("usage", [{"outputTokens": 0}, {"outputTokens": True}, 7, None])
 def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
     wire = begun("codex-acp")
     wire.agent(chunk("unexpected status 429 Too Many Requests"))
@@ -745,10 +753,10 @@ def test_several_lines_on_one_failed_call_are_one_request() -> None:
 
 def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
     wire = begun(retry=2)
-    hint(wire, source=STDERR, goes_on=None)
+    hint(wire, source=JOURNAL, goes_on=None)
     assert told_again(wire) == 2
     wire.time(wire.now + 60)
-    hint(wire, source=STDERR, goes_on=None, max_attempts=5)
+    hint(wire, source=JOURNAL, goes_on=None, max_attempts=5)
     last = wire.updates()[-1]
     assert (last["attempt"], last.get("max_attempts")) == (3, None)
     assert told_again(wire) == 3
@@ -756,7 +764,7 @@ def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
 
 def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
     wire = begun()
-    hint(wire, source=STDERR, goes_on=None)
+    hint(wire, source=JOURNAL, goes_on=None)
     wire.agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
     assert turn.tries == 2

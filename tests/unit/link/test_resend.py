@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lastword.core.link import decision, resend
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.link.reports import HandlerFailure
 from lastword.core.timeline.entry import Kind
@@ -333,7 +333,7 @@ def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
 
 def test_a_silent_success_is_tried_again_where_its_stderr_names_what_passes() -> None:
     wire = linked()
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.agent(result())
     assert wire.answers() == []
     wire.time(10)
@@ -553,7 +553,7 @@ def test_sixteen_megabytes_are_kept_of_all_sessions_together() -> None:
 
 def test_what_waits_is_sent_by_a_link_that_goes_on_without_the_core() -> None:
     raised: list[Exception] = []
-    core = FailOpen(Connection(Options(retry=1)), raised.append)
+    core = FailOpen(Connection(LinkOptions(retry=1)), raised.append)
     wire = Wire()
     wire.core = core
     wire.client(INITIALIZE)
@@ -598,7 +598,7 @@ def test_an_agent_that_is_gone_for_good_ends_the_wait_with_the_failure() -> None
 @pytest.mark.parametrize("value", [-1, 1.5, True, "2"])
 def test_the_number_of_retries_is_a_whole_number_from_zero_up(value: Any) -> None:
     with pytest.raises(ValueError, match="retry takes a whole number from 0 up"):
-        Options(retry=value)
+        LinkOptions(retry=value)
 
 
 # --- JetBrains AIR -------------------------------------------------------------------------------
@@ -678,7 +678,7 @@ def test_a_wait_that_is_given_up_is_no_try() -> None:
 
 def vague(wire: Wire) -> None:
     """The agent answers with a failure that says nothing, and on stderr with what it was."""
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.agent(error(message="Internal error"))
 
 
@@ -693,7 +693,7 @@ def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
 def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str, Any]) -> None:
     wire = linked()
     wire.agent(error(message="Internal error"))
-    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.stderr(b"API Error: 503 Service Unavailable\n")
     wire.client(how)
     (answer,) = wire.answers()
     wire.time(100)

@@ -256,6 +256,7 @@ def test_an_error_behind_a_remark_is_read_where_the_agents_state_tells_of_a_fail
         wire.agent(info(x={"threadStatus": {"type": state}}))
         wire.agent(chunk(text))
         wire.agent(result())
+        wire.time(wire.now + 1)
         failed = wire.answers()[0].get("error")
         assert bool(failed) is fails
         assert not failed or failed["data"]["agent_error"]["type"] == "rate_limit"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.link.state import MAX_WITHDRAWN, Link, OpenRequest
 
 
 def test_the_oldest_withdrawn_request_is_forgotten_beyond_the_bound() -> None:
-    link = Link(Options())
+    link = Link(LinkOptions())
     for number in range(MAX_WITHDRAWN + 1):
         request_id = str(number).encode()
         link.add_agent_request(request_id, OpenRequest("fs/read_text_file"))

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from lastword.core.classify import classify_spawn_failure
-from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import Drop, Effect, Kill, Restart, Send
 from lastword.core.link.failopen import FailOpen
 from lastword.core.link.reports import Note
@@ -157,7 +157,7 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
     link.to_client.clear()
     link.agent(chunk())
     link.agent(b"no frame")
-    link.core.receive_log(b"a word\n", link.now)
+    link.stderr(b"a word\n")
     link.stderr(b"another\n")
     assert link.core.stderr_tail().split() == ["a", "word", "another"]
     assert link.core.agent_name == ""
@@ -206,7 +206,7 @@ def test_what_is_due_first_is_waited_for_whoever_waits_for_it() -> None:
 
 
 def test_what_the_layer_waits_for_alone_is_waited_for() -> None:
-    core = FailOpen(Connection(Options(restart="on-crash")), fail)
+    core = FailOpen(Connection(LinkOptions(restart="on-crash")), fail)
     core.receive_eof(Side.AGENT, lambda: KILLED, 10.0)
     assert core.next_timeout() is None
     line = b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}'

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.connection import Connection, Options
+from lastword.core.link.connection import Connection, LinkOptions
 from lastword.core.link.effects import Effect, Record, Side
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind, Level
@@ -21,7 +21,7 @@ class Recorded:
     """A core, and the entries that it gave."""
 
     def __init__(self, **options: Any) -> None:
-        self.core = Connection(Options(**options))
+        self.core = Connection(LinkOptions(**options))
         self.entries: list[Entry] = []
         self.now = 0.0
         self.client(id=0, method="initialize", params={"protocolVersion": 1})

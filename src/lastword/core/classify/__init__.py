@@ -156,7 +156,16 @@ def classify_exit(
             exit_code=exit_code, exit_signal=exit_signal, stderr_tail=tail, in_turn=in_turn
         ),
     )
-    return decide(evidence)
+    # What else stands there, such as a wait or a status, may be about another program's request.
+    return msgspec.structs.replace(
+        decide(evidence),
+        retry_after_seconds=None,
+        reset_at_epoch_ms=None,
+        http_status=None,
+        provider_code=None,
+        source=None,
+        request_id=None,
+    )
 
 
 def classify_spawn_failure(errno_value: int, command: str) -> Verdict:

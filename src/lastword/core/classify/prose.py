@@ -88,12 +88,20 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     if not stripped or len(stripped) > MAX_PROSE_CHARS:
         return None
     parts = _split(stripped)
-    if parts is None or not _is_error(parts) or _is_answer(parts):
+    if parts is None or _is_answer(parts):
+        return None
+    if not _is_error(parts) and not (spoken_for and _is_about_call(parts)):
         return None
     verdict = decide(gather.from_text(stripped))
     if verdict.type not in MODEL_CALL_ERRORS or not _names_itself(parts, verdict):
         return None
     return verdict if spoken_for or _happened(parts, verdict) else None
+
+
+def is_all_error(text: str) -> bool:
+    """Return whether there is no more to a message than an error: no explanation, no report."""
+    parts = _split(text.strip())
+    return parts is not None and not _is_answer(parts)
 
 
 def _split(text: str) -> _Parts | None:
@@ -147,6 +155,14 @@ def _is_error(parts: _Parts) -> bool:
     )
 
 
+def _is_about_call(parts: _Parts) -> bool:
+    """Return whether it is a sentence about a failed call that names no status and no error."""
+    first = parts.words[:_SENTENCE_CHARS]
+    if parts.kind or forms.REPORTED.match(first) or forms.OPENS.match(first) is None:
+        return False
+    return forms.FAILED.search(first) is not None and forms.CALL.search(first) is not None
+
+
 def _is_label(words: str) -> bool:
     """Return whether nothing, or only what announces an error, comes before the body."""
     return not words or _labels_end(f"{words} ") > 0
@@ -186,8 +202,7 @@ def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
         if forms.REASON.match(parts.rest) or forms.NO_BODY.match(parts.rest):
             return True
         return not parts.rest or not verdict.rule.startswith((*_GUESSES, "status:"))
-    labelled = not parts.kind and forms.PLAIN_LABEL.match(parts.words) is not None
-    return not (labelled and verdict.rule.startswith(_GUESSES))
+    return bool(parts.kind) or not verdict.rule.startswith(_GUESSES)
 
 
 def _happened(parts: _Parts, verdict: Verdict) -> bool:

@@ -37,28 +37,43 @@ _MARKS = (
 """A text without either is never an error by its form, which a test verifies."""
 
 _PROMPT_CHARS = 16 * 1024
-_QUOTING_WORDS = (
-    *("err", "exception", "traceback", "status", "http", "fail", "timeout", "timed out", " log"),
-    *("econn", "etimed", "enot", "eai_", "epipe", "exceed", "fetch", "socket", "overload"),
-    *("unavail", "exhaust", "refus", "quota", "limit", "unauthori", "forbidden", "connect"),
-    *("40", "41", "42", "50", "52", "repeat", "translat", "quote", "verbatim", "echo", " say"),
-    *("say ", "reply", "answer", "example", "fehler", "\u00fcbersetz", "tradu", "fallo"),
-    *("\u043e\u0448\u0438\u0431", "\u9519", "\u932f", "\u5931\u8d25", "\u7ffb", "\u30a8\u30e9"),
-)  # fmt: skip
-"""Words of prompts whose honest answer may be an error's text: far more than are needed."""
+_REQUESTS = (
+    r"(?i)\b(?:errors?|err|exceptions?|tracebacks?|stack ?traces?|fail(?:s|ed|ures?)?"
+    r"|http|status(?:es)?|statut|estado|time-?outs?|timed out|(?:rate|usage) limits?|quotas?"
+    r"|exceeded|overloaded|unavailable|exhausted|unauthori[sz]ed|forbidden|refused|denied|logs?"
+    r"|messages?|responses?|bod(?:y|ies)|econn\w*|etimedout|enotfound|fetch failed|socket"
+    r"|repeat|quote|verbatim|echo|word for word|exactly|literally|examples? of|translat\w*|says?"
+    r"|(?:reply|answer|respond)(?: with| only)|(?:output|print) only|api keys?"
+    r"|fehler\w*|meldung(?:en)?|\w*fehlermeldung\w*|ausnahme|\u00fcbersetz\w*|wiederhol\w*"
+    r"|schl\u00e4gt|schlug|fehlgeschlagen|erreurs?|\u00e9chou\w*|tradui\w*|r\u00e9p\u00e8te|errore|errori"
+    r"|fallo|fallos|fall\u00f3|falla|tradu\w*|repite|erros?|falhou|falha|repita|fout(?:melding)?"
+    r"|fel(?:meddelande)?|b\u0142\u0105d\w*|hata\w*)\b|\b[45]\d\d\b"
+    r"|\u043e\u0448\u0438\u0431|\u043f\u0435\u0440\u0435\u0432\u0435\u0434|\u0441\u043e\u043e\u0431\u0449\u0435\u043d|\u0441\u0442\u0430\u0442\u0443\u0441"
+    r"|\u9519|\u932f|\u5931\u8d25|\u5931\u6557|\u7ffb|\u5f02\u5e38|\u62a5\u9519|\u91cd\u590d|\u72b6\u6001"
+    r"|\u30a8\u30e9|\u4f8b\u5916|\u30e1\u30c3\u30bb\u30fc\u30b8|\uc624\ub958|\uc5d0\ub7ec|\uc2e4\ud328|\ubc88\uc5ed|\uc608\uc678"
+)
+"""Words of prompts whose honest answer may be an error's text."""
 
 _PAYLOAD = b'"agent_error"'
 
 _RETRY_WORD = b"etry"
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
-_RETRY_TEXT_CHARS = 160
+_RETRY_TEXT_CHARS = 240
+_RETRY_WORDS = ("etry", "connect", "again")
 _RETRY_BEGINS = (
     r"(?i)\W{0,4}(?:retrying|reconnecting)(?:\.{1,3}|\u2026|:)?"
     r"(?: (?:the|request|connection|model|call|api|to|provider|stream)){0,4}[ (\[,:-]{1,4}"
     r"(?:(?:attempt|try|retry) #?)?\d{1,4} ?(?:/|of) ?\d{1,4}\b[\]),. ]{0,3}"
     r"(?:(?:waiting|in|after|wait) [\d.]{1,8} ?[a-z]{0,8})?[\]).\u2026 ]{0,6}"
 )
+_RETRY_SENTENCE = (
+    r"(?i)\W{0,4}(?:(?:info|warn(?:ing)?|error|note)\W{1,3})?[^\n]{0,120}?"
+    r"\b(?:fail(?:ed|ure)|error|timed out|overloaded|limit(?:ed)?|refused|reset|lost|\d{3})\b"
+    r"[^\n]{0,120}?\b(?:retrying|reconnecting|trying again|will retry)\b[^\n]{0,60}"
+)
+"""A failure and that it is tried again, in one line."""
+
 _RETRY_ENDS = (
     r"(?i)\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
     r"(?:, \w{1,12})?[.!\u2026]{0,3}"
@@ -101,8 +116,7 @@ def may_request_error_text(prompt: str) -> bool:
     """
     if len(prompt) > _PROMPT_CHARS:
         return True
-    lowered = prompt.lower()
-    return any(word in lowered for word in _QUOTING_WORDS)
+    return re.search(_REQUESTS, prompt) is not None
 
 
 def is_remark(text: str, agent: str) -> bool:
@@ -165,8 +179,9 @@ def is_retry_by_form(text: str, *, begun: bool) -> bool:
 
     A message that a retry is over counts only after one has begun.
     """
-    if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
+    if len(text) > _RETRY_TEXT_CHARS or not any(word in text for word in _RETRY_WORDS):
         return False
     stripped = text.strip()
     ends = begun and re.fullmatch(_RETRY_ENDS, stripped) is not None
-    return ends or re.fullmatch(_RETRY_BEGINS, stripped) is not None
+    forms = (_RETRY_BEGINS, _RETRY_SENTENCE)
+    return ends or any(re.fullmatch(form, stripped) is not None for form in forms)

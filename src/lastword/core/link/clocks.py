@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, entries, failures, late, prompts, requests
 from lastword.core.link.effects import Effect, Kill
@@ -99,10 +100,15 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not informative_lines(text):
         return []
-    verdict = late.classify.read_lines(text, source="stderr")
+    verdict = late.writers.read_own(text, source="stderr")
     if verdict is None:
         return []
-    hint = Hint(source=HintSource.STDERR, verdict=verdict, at_seconds=link.now)
+    hint = Hint(
+        source=HintSource.STDERR,
+        verdict=verdict,
+        attribution=Attribution.STRONG,
+        at_seconds=link.now,
+    )
     return reporting.read_hint(link, hint)
 
 

@@ -10,7 +10,7 @@ Every shell drives it with this loop, each in its own way of waiting:
         carry out every effect, in order, before anything else is taken in
 
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
-`now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_log`,
+`now` always comes from the same clock. `receive_oversized`, `receive_stderr`,
 `receive_hint`, `receive_report`, `client_detached` and `client_attached` take in other events in
 the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
 the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
@@ -39,7 +39,7 @@ from lastword.core.link import (
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
-from lastword.core.link.options import Options
+from lastword.core.link.options import LinkOptions
 from lastword.core.link.retries import reporting
 from lastword.core.link.state import Link, Presence
 from lastword.core.link.turn import Event, State
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
 
-__all__ = ["Connection", "Options", "Side"]
+__all__ = ["Connection", "LinkOptions", "Side"]
 
 
 class Connection:
@@ -63,8 +63,8 @@ class Connection:
 
     __slots__ = ("_due", "_due_computed", "_horizon", "link")
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.link: Link = Link(options or Options())
+    def __init__(self, options: LinkOptions | None = None) -> None:
+        self.link: Link = Link(options or LinkOptions())
         """What is known, for those who wrap this. Whoever needs it at a moment asks `at`."""
         self._horizon = clocks.horizon_seconds(self.link.options)
         self._due: float | None = None
@@ -126,19 +126,12 @@ class Connection:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """Take in what the agent wrote to stderr."""
         link = self.at(now)
-        link.stderr.receive(data, now, looked_at=reporting.is_of_several(link))
+        link.stderr.receive(data, now, own=reporting.is_of_one_call(link))
         limit = link.options.stderr_limit_bytes
         if limit <= 0 or link.stderr.since_frame <= limit:
             return []
         link.stderr.count_anew()
         return self._stop_all(failures.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
-
-    def receive_log(self, data: bytes, now: float) -> None:
-        """Take in what the agent wrote to its own log: evidence, like stderr."""
-        link = self.at(now)
-        link.stderr.receive_log(data)
-        for turn in link.open_turns():
-            turn.evidence.add_log(data)
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """Take in what another source says about the failed model call of an open turn."""

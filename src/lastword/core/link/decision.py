@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure import signs
+from lastword.core.failure.attribution import EFFECTS, Attribution
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError
 from lastword.core.link import late
 from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certainty
@@ -32,6 +33,12 @@ ANNOUNCED = "announced"
 
 RETRIES_PENDING = "retries_pending"
 """The reason of a failure that the agent was still trying to get over when its time was up."""
+
+READ_PROMPTS = 2
+"""An answer may be about the prompt before: "And in German?"."""
+
+MIN_REPEATED_CHARS = 12
+"""A shorter text may be a failure's words by chance."""
 
 _WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
@@ -110,7 +117,21 @@ def decide(snapshot: TurnSnapshot) -> Decision:
             best = cause
             if best.type not in UNDECIDED:
                 break
-    return Decision(snapshot, best or unexplained())
+    return Decision(snapshot, _with_quotation(snapshot, best or unexplained()))
+
+
+def _with_quotation(snapshot: TurnSnapshot, verdict: Verdict) -> Verdict:
+    """Quote stderr where nothing is known of a failure but that there was one.
+
+    The words decide neither its type nor what to do: they may be another program's.
+    """
+    if verdict.type not in UNDECIDED:
+        return verdict
+    quoted = late.writers.quotation(snapshot.stderr.own_tail(snapshot.evidence.stderr_mark))
+    if not quoted:
+        return verdict
+    words = (verdict.detail, f"On stderr at that time: {quoted}")
+    return msgspec.structs.replace(verdict, detail="\n".join(filter(None, words)))
 
 
 def unexplained() -> Verdict:
@@ -176,38 +197,60 @@ def prose(snapshot: TurnSnapshot) -> Verdict | None:
 def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     """Return the failure in the last message, if two signs of different kinds agree.
 
-    The message has the form of an error, or begins like this agent's; and the turn supports it.
+    The message has the form of an error, or begins like this agent's, and nothing but the error is
+    in it. The other sign comes from the turn: a failed call is known, stderr reports the same, no
+    output token was produced, or nothing else was shown and the words are a model call's.
     """
-    evidence = snapshot.evidence
+    evidence, facts = snapshot.evidence, snapshot.facts
     in_margin = FailureSign.MARGIN in evidence.signs
-    alone = not snapshot.facts.tool_called and evidence.messages == 1
     named = evidence.hinted or evidence.suspected or in_margin
-    spoken_for = named or evidence.refused or evidence.output_tokens == 0
-    text = evidence.text or ""
-    # Some agents put a remark of their own before it, in the same message.
-    last = content_text(snapshot.content) if named else ""
-    if alone or spoken_for:
-        verdict = _of_agents_opening(snapshot, text) or _of_agents_opening(snapshot, last)
-        if verdict is not None:
-            return verdict
-    if not text and (evidence.suspected or in_margin):
-        # The agent itself says that the turn has failed: the last piece may be the reason.
-        text = last
-    if not signs.may_be_error_by_form(text):
+    after_retries = evidence.chunks > evidence.retry_texts > 0
+    spoken_for = named or after_retries or evidence.refused or evidence.output_tokens == 0
+    # Of a message in several pieces, the last may be the reason if the turn suggests a failure.
+    text = evidence.text or (content_text(snapshot.content) if named or after_retries else "")
+    repeated = _repeats_hint(evidence, text)
+    if repeated is not None:
+        return repeated
+    alone = not facts.tool_called and not facts.thought and evidence.messages == 1
+    alone = alone and not _may_be_answer(snapshot)
+    opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
+    if opening is not None:
+        return opening
+    if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
         return None
-    if not spoken_for and (not alone or snapshot.facts.thought or _may_be_answer(snapshot)):
+    verdict = late.prose.error_by_form(text, spoken_for=True)
+    if verdict is None or spoken_for or _on_stderr(snapshot) is not None:
+        return verdict
+    if not alone or not late.writers.has_form(text):
         return None
-    return late.prose.error_by_form(text, spoken_for=spoken_for)
+    return late.prose.error_by_form(text)
+
+
+def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
+    """Return the failure of a call in this turn if the message is that failure, word for word."""
+    call, words = evidence.last_call, text.strip()
+    detail = (call.detail or "").strip() if call is not None else ""
+    same = len(words) >= MIN_REPEATED_CHARS and detail.endswith(words)
+    return call if same else None
+
+
+def may_be_error_text(snapshot: TurnSnapshot) -> bool:
+    """Return whether the last piece of the message is an error by its form, and nothing else."""
+    text = content_text(snapshot.content)
+    if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
+        return False
+    return late.prose.error_by_form(text, spoken_for=True) is not None
 
 
 def _may_be_answer(snapshot: TurnSnapshot) -> bool:
     """Return whether a message in the form of an error may be what the user asked for.
 
-    It may if the model reported output tokens, or if a prompt of the session mentions errors.
+    It may if the model reported output tokens, or if one of the last prompts mentions errors.
     """
     if snapshot.evidence.output_tokens:
         return True
-    return any(prompt is None or _requests_error(prompt) for prompt in snapshot.prompts)
+    prompts = snapshot.prompts[-READ_PROMPTS:]
+    return any(prompt is None or _requests_error(prompt) for prompt in prompts)
 
 
 def _requests_error(prompt: bytes) -> bool:
@@ -218,21 +261,19 @@ def _requests_error(prompt: bytes) -> bool:
 
 
 def _of_agents_opening(snapshot: TurnSnapshot, text: str) -> Verdict | None:
-    if not signs.may_be_error(text):
+    if not signs.may_be_error(text) or not late.prose.is_all_error(text):
         return None
     return late.agents.read_prose(text, agent=snapshot.agent)
 
 
-def log(snapshot: TurnSnapshot) -> Verdict | None:
-    """The agent wrote to its own log."""
-    text = snapshot.evidence.log.decode(errors="replace")
-    return _beside(snapshot, late.classify.read_lines(text, source="log"))
-
-
 def stderr(snapshot: TurnSnapshot) -> Verdict | None:
-    """The agent wrote to stderr during this turn."""
-    text = snapshot.stderr.tail(snapshot.evidence.stderr_mark)
-    return _beside(snapshot, late.classify.read_lines(text, source="stderr"))
+    """During this turn, the agent wrote to stderr that a model call failed."""
+    return _beside(snapshot, _on_stderr(snapshot))
+
+
+def _on_stderr(snapshot: TurnSnapshot) -> Verdict | None:
+    text = snapshot.stderr.own_tail(snapshot.evidence.stderr_mark)
+    return late.writers.read_own(text, source="stderr") if text else None
 
 
 def claim(snapshot: TurnSnapshot) -> Verdict | None:
@@ -263,7 +304,6 @@ RULES: tuple[Callable[[TurnSnapshot], AgentError | Verdict | None], ...] = (
     margin,
     hint,
     prose,
-    log,
     stderr,
     claim,
 )
@@ -288,20 +328,22 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
 def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
 
-    Text on stderr or in a log may come from anything: it counts only if the turn shows nothing at
-    all; a log's text also counts if nothing was said after a tool. Once there was text, the same
+    A failure that only its form attributes to this turn counts only if the turn shows nothing at
+    all; one in a log also counts if nothing was said after a tool. Once there was text, the same
     holds for a call that was to be tried again: a further call may have succeeded with nothing to
     add. A command of the agent's own, such as `/compact`, may well show nothing.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
         return False
+    if not EFFECTS[evidence.hint_attribution].contradicts_success:
+        return False
     if not facts.output or _shows_retries_alone(snapshot):
         return True
-    if evidence.hint_source is HintSource.LOG:
-        return is_wordless(evidence, facts)
+    if evidence.hint_attribution is not Attribution.PROVEN:
+        return evidence.hint_source is HintSource.LOG and is_wordless(evidence, facts)
     tried_again = facts.text and evidence.goes_on is True
-    return evidence.hint_source > HintSource.STDERR and not tried_again
+    return not tried_again
 
 
 def _shows_retries_alone(snapshot: TurnSnapshot) -> bool:

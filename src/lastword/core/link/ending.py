@@ -312,7 +312,7 @@ def cancel_waiting(link: Link, turn: Turn) -> list[Effect]:
 
 
 def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
-    """Handle a cancel while there is no agent: waiting prompts are never sent."""
+    """Cancel the waiting prompts that a cancel names while no agent runs."""
     params = cancel.params
     named = None
     if cancel.method == acp.CANCEL_REQUEST and params and params.request_id:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.attribution import EFFECTS, Attribution
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link import late
 from lastword.core.link.retries.hints import HintSource
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 SILENT = "silent_success"
 """The reason of a failure that the agent called a success."""
-
-MAX_LOG_BYTES = 64 * 1024
 
 _FINE = frozenset({ErrorType.BUDGET, ErrorType.CONTEXT_OVERFLOW, ErrorType.AUTH})
 COARSE = frozenset(
@@ -74,7 +73,7 @@ class FailedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnEvidence(msgspec.Struct):
-    """What is known of one turn's failure, filled by whoever learns it.
+    """The evidence of one turn's failure.
 
     Attributes:
         stderr_mark: how much was on stderr before the turn.
@@ -91,14 +90,15 @@ class TurnEvidence(msgspec.Struct):
         output_tokens: how many the model produced in this turn, if the answer says so.
         hint: why a model call failed, as long as nothing has been shown since.
         hint_source: the source of the hint.
+        hint_attribution: how certain it is that the hint is about this turn.
         hint_at: when the hint was given.
         goes_on: whether the agent tries again, if that was said.
         hinted: whether there was any hint in this turn.
+        last_call: the failed call that the newest of them reported, whatever came after it.
         output_at: when the agent last showed output.
         suspected: whether the agent's own state said that something unspecified failed: a second
             sign, not enough by itself.
         looks: how often stderr was looked at while the turn was open.
-        log: what the agent wrote to its own log.
     """
 
     stderr_mark: int
@@ -114,13 +114,14 @@ class TurnEvidence(msgspec.Struct):
     output_tokens: int | None = None
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
+    hint_attribution: Attribution = Attribution.FOREIGN
     hint_at: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
+    last_call: Verdict | None = None
     output_at: float = 0.0
     suspected: bool = False
     looks: int = 0
-    log: bytes = b""
 
     def copy(self) -> TurnEvidence:
         """Return the evidence as it is now."""
@@ -189,13 +190,19 @@ class TurnEvidence(msgspec.Struct):
         self.refused, self.output_tokens = refused, output_tokens
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
-        """Take in a failed call from a source; the newest stands unless it says less."""
-        self.hinted = True
+        """Take in a failed call from a source; the newest stands unless it says less.
+
+        One that cannot be attributed to this turn says nothing of it.
+        """
+        if not EFFECTS[hint.attribution].names_cause:
+            return
+        self.hinted, self.last_call = True, hint.verdict
         before = self.hint
         coarser = before is not None and hint.source < self.hint_source
         lowers = before is not None and before.type in _FINE and verdict.type in COARSE
         if certainty(verdict) > 1 and not (coarser and lowers):
             self.hint, self.hint_source = verdict, hint.source
+            self.hint_attribution = hint.attribution
             self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
 
     def recover(self, now: float) -> None:
@@ -205,10 +212,6 @@ class TurnEvidence(msgspec.Struct):
     def count_look(self) -> None:
         """Count a look at stderr."""
         self.looks += 1
-
-    def add_log(self, data: bytes) -> None:
-        """Take in what the agent wrote to its log."""
-        self.log = (self.log + data)[-MAX_LOG_BYTES:]
 
     @property
     def speaks_of_failure(self) -> bool:

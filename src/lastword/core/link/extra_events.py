@@ -71,7 +71,7 @@ def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def send_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
-    """Return the client's own request, to be sent instead; empty if there is no reason to.
+    """Return the client's own request to send instead; empty if that would not help.
 
     A missing login has nothing to do with what we added.
     """

@@ -170,10 +170,6 @@ class FailOpen:
         """As `Connection.idle`."""
         return self._try(lambda: self.connection.idle, otherwise=True)
 
-    def receive_log(self, data: bytes, now: float) -> None:
-        """As `Connection.receive_log`."""
-        self._try(lambda: self.connection.receive_log(data, now), None)
-
     @property
     def agent_name(self) -> str | None:
         """As `Connection.agent_name`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from lastword.core import classify
-    from lastword.core.classify import agents, prose
+    from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
@@ -36,6 +36,7 @@ __all__ = [
     "prose",
     "redactor",
     "wording",
+    "writers",
 ]
 
 MODULES: Final = {
@@ -47,5 +48,6 @@ MODULES: Final = {
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
     "wording": "lastword.core.failure.wording",
+    "writers": "lastword.core.classify.writers",
 }
 """The attributes, with the modules that they name."""

@@ -24,7 +24,3 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     in_process: bool = False
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
-
-
-Options = LinkOptions
-"""The name by which the core refers to them."""

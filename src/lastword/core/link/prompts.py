@@ -131,7 +131,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
                 turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
                 return []
             return ending.fail(link, turn)
-        if stop_reason == acp.END_TURN and (is_silent(link, turn) or may_be_cut_off(link, turn)):
+        if stop_reason == acp.END_TURN and _may_hide_failure(link, turn):
             hold(link, turn, frame)
             return []
     return ending.finish(link, turn, stop_reason)
@@ -202,6 +202,14 @@ def may_be_cut_off(link: Link, turn: Turn) -> bool:
     at_work = turn.state in AT_WORK and not turn.overlapped
     wordless = decision.is_wordless(turn.evidence, turn.facts)
     return link.expects_hints and at_work and (wordless or turn.evidence.hinted)
+
+
+def _may_hide_failure(link: Link, turn: Turn) -> bool:
+    """Return whether a source, or output that follows, may show what this success is."""
+    if is_silent(link, turn) or may_be_cut_off(link, turn):
+        return True
+    at_work = turn.state in AT_WORK and not turn.overlapped
+    return at_work and turn.facts.text and decision.may_be_error_text(link.snapshot(turn))
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:

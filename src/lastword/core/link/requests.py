@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def fail(link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict) -> list[Effect]:
     """Answer a request other than a prompt with a typed JSON-RPC error."""
     error = failures.compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
-    # `had_output` keeps the code at -32603: there is no prompt that could be resent.
+    # `had_output` keeps the code at -32603, since no prompt could be sent again.
     details = ladder.details_of(link.client)
     members = error_object(error, had_output=True, details=details, is_prompt=False)
     answer = jsonrpc.error(request_id, members)

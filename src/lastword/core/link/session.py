@@ -237,9 +237,8 @@ class Turn:
         self.evidence.announce(error, passed=passed)
         self.translated = self.translated or not passed
 
-    def decide(self, agent: str, stderr: StderrRecord, now: float) -> Decision:
+    def decide(self, snapshot: TurnSnapshot) -> Decision:
         """Return why the turn failed: decided once for what is known of it."""
-        snapshot = self.snapshot(agent, stderr, now)
         if self._decision is None or self._decision.snapshot != snapshot:
             self._decision = decide(snapshot)
         return self._decision

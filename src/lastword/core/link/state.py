@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.link.handshake import AgentProfile, ClientProfile
+from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
 from lastword.core.link.stderr import StderrRecord
 from lastword.core.protocol import jsonrpc
@@ -19,7 +20,7 @@ from lastword.core.protocol import jsonrpc
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.decision import Decision, TurnSnapshot
-    from lastword.core.link.options import Options
+    from lastword.core.link.options import LinkOptions
     from lastword.core.link.retries.hints import Hint
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
@@ -119,8 +120,8 @@ class Link:
         "withheld_error",
     )
 
-    def __init__(self, options: Options) -> None:
-        self.options: Options = options
+    def __init__(self, options: LinkOptions) -> None:
+        self.options: LinkOptions = options
         self.now: float = 0.0
         self.client: ClientProfile = ClientProfile()
         self.agent: AgentProfile = AgentProfile()
@@ -214,7 +215,7 @@ class Link:
         self.initialized = True
 
     def lose_agent(self, verdict: Verdict) -> None:
-        """Note that there is no agent, and why: requests for it are refused, and none is late."""
+        """Note why there is no agent: requests are refused, and no late answer is expected."""
         self.agent_gone = verdict
         for session in self.sessions.values():
             session.resolve_all()
@@ -376,15 +377,15 @@ class Link:
 
     def decide(self, turn: Turn) -> Decision:
         """Return why the turn failed."""
-        return turn.decide(self.agent.name, self.stderr, self.now)
+        return turn.decide(self.snapshot(turn))
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""
         return turn.snapshot(self.agent.name, self.stderr, self.now)
 
-    def withhold_retry(self, turn: Turn, hint: Hint) -> None:
-        """Withhold a retry without a cause for a moment: the wait sets a near deadline."""
-        turn.reported.withhold(hint, self.now)
+    def withhold_retry(self, turn: Turn, hint: Hint, seconds: float = WITHHELD_SECONDS) -> None:
+        """Withhold a retry for a moment: the wait sets a near deadline."""
+        turn.reported.withhold(hint, self.now, seconds)
         self.wakes_soon = True
 
     def pop_wake(self) -> bool:

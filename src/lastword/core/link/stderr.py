@@ -16,12 +16,16 @@ LOOK_BYTES = 8 * 1024
 
 _MAX_PIECES = 512
 
+MAX_SPANS = 256
+"""Stretches that are left out; once there are more, what is between the last two is as well."""
+
 
 class StderrRecord:
     """A bounded record of a byte stream: head, tail, total."""
 
     __slots__ = (
         "_head",
+        "_not_own",
         "_tail",
         "_tail_bytes",
         "came_at",
@@ -36,6 +40,8 @@ class StderrRecord:
         self._head = b""
         self._tail: list[bytes] = []
         self._tail_bytes = 0
+        self._not_own: list[tuple[int, int]] = []
+        """What may be of a tool or of another turn: where each stretch begins and ends."""
         self.total: int = 0
         self.recorded: int = 0
         """How many bytes the session record has entries for."""
@@ -47,9 +53,11 @@ class StderrRecord:
         """When it was last looked at, while a turn was open, and how far."""
         self.looked_to: int = 0
 
-    def receive(self, data: bytes, now: float = 0.0, *, looked_at: bool = False) -> None:
-        """Take in bytes; `looked_at` skips them, since it is uncertain which turn they are of."""
+    def receive(self, data: bytes, now: float = 0.0, *, own: bool = True) -> None:
+        """Take in bytes; without `own`, a tool or another turn may have written them."""
         self.came_at = now
+        if not own:
+            self._leave_out(self.total, self.total + len(data))
         self.total += len(data)
         self.since_frame += len(data)
         missing = HEAD_BYTES - len(self._head)
@@ -60,13 +68,12 @@ class StderrRecord:
         # Joined only when twice the bound is there, so that a flood does not cost a copy per chunk.
         if self._tail_bytes > 2 * TAIL_BYTES or len(self._tail) > _MAX_PIECES:
             self._compact()
-        if looked_at:
-            self.looked_to = self.total
 
-    def receive_log(self, data: bytes) -> None:
-        """Take in bytes that came by another way, and do not count towards a flood."""
-        self.receive(data)
-        self.since_frame -= len(data)
+    def _leave_out(self, begin: int, end: int) -> None:
+        spans = self._not_own
+        if spans and (spans[-1][1] == begin or len(spans) >= MAX_SPANS):
+            begin = spans.pop()[0]
+        spans.append((begin, end))
 
     def count_anew(self) -> None:
         """Restart the count: the agent sent a frame, or was stopped for its flood."""
@@ -82,7 +89,7 @@ class StderrRecord:
         """Return the end of what came after the first `since` bytes and after the last look."""
         since = max(since, self.looked_to, self.total - LOOK_BYTES)
         self.looked_at, self.looked_to = now, self.total
-        return self.tail(since)
+        return self.own_tail(since)
 
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]
@@ -96,6 +103,20 @@ class StderrRecord:
         size = max(0, self.total - since)
         text = tail[max(0, len(tail) - size) :].decode(errors="replace")
         return from_word_start(text) if size > len(tail) else text
+
+    def own_tail(self, since: int) -> str:
+        """Return as `tail` does, but only what came while one turn was open and no tool ran."""
+        if not self._not_own or self._not_own[-1][1] <= since:
+            return self.tail(since)
+        tail = self._compact()
+        cut = self.total - len(tail)
+        begin = max(since, cut)
+        pieces: list[bytes] = []
+        for start, end in [*self._not_own, (self.total, self.total)]:
+            if start > begin:
+                pieces.append(tail[begin - cut : start - cut])
+            begin = max(begin, end)
+        return b"\n".join(pieces).decode(errors="replace")
 
     def summary(self) -> str:
         """Return head and tail as text, saying how many bytes between them were cut."""

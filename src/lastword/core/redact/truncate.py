@@ -59,11 +59,12 @@ def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) ->
 
 def informative_lines(log: str) -> str:
     """Return the last lines of a log that look like errors; the others mislead."""
-    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _looks_like_error(line)]
+    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if looks_like_error(line)]
     return "\n".join(lines[-LOG_LINES:])
 
 
-def _looks_like_error(line: str) -> bool:
+def looks_like_error(line: str) -> bool:
+    """Return whether a line of a log has a word that errors have."""
     lower = line[:400].lower()
     return any(sign in lower for sign in _ERROR_SIGNS)
 

@@ -95,10 +95,6 @@ class RestartLayer:
         """As `Connection.receive_stderr`."""
         return self._for_agent(self._connection.receive_stderr(data, now))
 
-    def receive_log(self, data: bytes, now: float) -> None:
-        """As `Connection.receive_log`."""
-        self._connection.receive_log(data, now)
-
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """As `Connection.receive_hint`; the hint names its session as the agent does."""
         ours = self.state.names.ours.get(hint.session_id or "")

@@ -79,7 +79,7 @@ def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame
 
 
 def _refuse_unqueued(connection: Connection, frames: list[Frame]) -> list[Effect]:
-    """Answer the frames for which there is no room in the queue."""
+    """Refuse the requests that the queue has no room for."""
     return _refuse_all(connection, frames, _no_room()) if frames else []
 
 

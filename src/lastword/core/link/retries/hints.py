@@ -14,6 +14,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.failure.attribution import Attribution
 
 LATE_SECONDS = 2.0
 """How long after a turn's end evidence of it may still arrive: agents log an error as they answer
@@ -46,6 +47,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         source: where it was seen.
         verdict: why the call failed.
+        attribution: how certain it is that the call was this turn's.
         at_seconds: when it happened or was seen, by the clock of `now`.
         session_id: the agent's id of the session, `None` if the source names none.
         attempt: the number of the next try; the first was 1.
@@ -58,6 +60,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
 
     source: HintSource
     verdict: Verdict
+    attribution: Attribution
     at_seconds: float
     session_id: str | None = None
     attempt: int | None = None

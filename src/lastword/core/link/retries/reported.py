@@ -33,6 +33,11 @@ WITHHELD_SECONDS = 0.25
 writes it 0.06 s before it says that it tries again), and it is looked at before this clock."""
 
 
+UNCONFIRMED_SECONDS = 1.0
+"""How long a failure that only its form attributes to the model call is withheld: it is reported
+after as long a silence, or with a second sign of it."""
+
+
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
     """A model call that is about to be tried again.
 
@@ -122,9 +127,13 @@ class ReportedRetries:
         self._attempt = max(self._attempt, attempt or max(self._attempt, 1) + 1)
         self._source = source
 
-    def withhold(self, hint: Hint, now: float) -> None:
-        """Keep a retry without a cause until one is known."""
-        self._withheld, self.withheld_until = hint, now + WITHHELD_SECONDS
+    def withhold(self, hint: Hint, now: float, seconds: float = WITHHELD_SECONDS) -> None:
+        """Keep a retry until its cause is known, or until it is confirmed, at most this long."""
+        self._withheld, self.withheld_until = hint, now + seconds
+
+    def withholds(self, source: HintSource) -> bool:
+        """Return whether a retry of this source is withheld."""
+        return self._withheld is not None and self._withheld.source is source
 
     def pop_withheld(self) -> Hint | None:
         """Return the retry that waits for its cause, if any, and forget it."""

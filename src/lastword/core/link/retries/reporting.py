@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure import ladder, signs
+from lastword.core.failure.attribution import EFFECTS, Attribution
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.link import entries, failures, late
 from lastword.core.link.evidence import certainty
@@ -24,7 +25,7 @@ from lastword.core.link.retries.hints import (
     HintSource,
     SilentTurn,
 )
-from lastword.core.link.retries.reported import Retrying
+from lastword.core.link.retries.reported import UNCONFIRMED_SECONDS, Retrying
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
+HEARD = AT_WORK | {State.STOPPING}
+"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
@@ -61,6 +64,7 @@ def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
     return Hint(
         source=HintSource.WIRE,
         verdict=sign.verdict,
+        attribution=Attribution.PROVEN,
         at_seconds=link.now,
         session_id=session.session_id,
         attempt=sign.attempt,
@@ -76,7 +80,8 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     A call outside the turn, such as one for a title, says nothing of how the turn will end.
     """
     turn = turn_of(link, hint)
-    if turn is None:
+    effect = EFFECTS[hint.attribution]
+    if turn is None or not effect.reports:
         return []
     verdict = _with_source(hint)
     if hint.side:
@@ -88,10 +93,15 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         before = report_withheld(link, turn)
         link.withhold_retry(turn, hint)
         return before
+    if not (effect.at_once or is_shown or turn.reported.waits):
+        # A second sign of it, or a while without output, has to confirm it.
+        link.withhold_retry(turn, hint, UNCONFIRMED_SECONDS)
+        return []
+    before = report_withheld(link, turn) if turn.reported.withholds(hint.source) else []
     if hint.attempt is None:
         # It knows the cause, and another source may know the number.
         hint = turn.reported.pop_withheld() or hint
-    return _report_hint(link, turn, hint, verdict, is_shown=is_shown)
+    return [*before, *_report_hint(link, turn, hint, verdict, is_shown=is_shown)]
 
 
 def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
@@ -308,10 +318,6 @@ def _entry(link: Link, turn: Turn, retry: Retrying, source: HintSource | None) -
 # --- which turn a hint belongs to --------------------------------------------------------------
 
 
-HEARD = AT_WORK | {State.STOPPING}
-"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
-
-
 def turn_of(link: Link, hint: Hint) -> Turn | None:
     """Return the turn that a hint belongs to: an open one that began before it and is stuck.
 
@@ -347,10 +353,15 @@ def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
     return turn.started_at < ended_at and at_seconds < ended_at + LATE_SECONDS
 
 
-def is_of_several(link: Link) -> bool:
-    """Return whether a hint given now, without a session, may be about more than one turn."""
+def is_of_one_call(link: Link) -> bool:
+    """Return whether words without a session can now be about one model call alone.
+
+    They cannot while several turns are open, or a tool is: its output may come the same way.
+    """
     turns = link.open_turns()
-    return len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns)
+    if len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns):
+        return False
+    return not any(turn.session.tools or turn.facts.own_tools for turn in turns)
 
 
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:

@@ -1,0 +1,213 @@
+"""Forms of the lines in a log: the programs that write them, and how a model call's failure looks.
+
+Owns no decision (`core.classify.writers`). The foreign writers are the programs that a coding agent
+commonly starts, and the services beside its model; the forms are those of the SDKs and providers,
+as their documentation has them and as they were recorded. Each pattern is linear or runs on a few
+thousand characters. In the lists, white space separates the entries.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _any(listed: str) -> str:
+    return "|".join(listed.split())
+
+
+# --- other programs ------------------------------------------------------------------------------
+
+_PROGRAMS = _any(r"""
+    npm npx yarn pnpm bun deno corepack node-gyp pip3? pipx uvx? poetry conda cargo rustup rustc go
+    gradlew? mvn maven sbt dotnet nuget composer bundler? gem rake apt apt-get dpkg brew dnf yum apk
+    pacman snap git gh glab hub svn docker dockerd podman buildah compose kubectl helm minikube kind
+    terraform tofu pulumi ansible(?:-\w+)? vagrant packer aws az gcloud gsutil doctl flyctl fly
+    heroku vercel netlify wrangler firebase supabase stripe twilio curl wget httpie ssh scp sftp
+    rsync psql pg_dump postgres mysql(?:dump)? mariadb redis(?:-cli)? mongo(?:sh|d)? sqlite3? g?make
+    cmake ninja bazel gcc g\+\+ clang ld tsc tsx eslint prettier biome jest vitest mocha karma
+    cypress playwright pytest unittest tox nox mypy ruff flake8 pylint black pyright rspec phpunit
+    javac? kotlinc? scalac? php ruby perl lua swiftc? xcodebuild pod flutter dart sudo su systemctl
+    journalctl nginx apache2? caddy traefik envoy haproxy openssl gpg ping dig nslookup nc telnet
+    ffmpeg convert unzip zip tar rg grep sed awk find xargs bash zsh fish dash sh cat rm cp mv ls
+    mkdir chmod df du kill ps lsof strace sentry(?:-cli)? codecov sonar(?:-scanner)? snyk trivy
+    renovate dependabot semgrep webpack vite rollup esbuild parcel turbo nx lerna next nuxt astro
+    electron chrome chromium puppeteer vault consul nomad etcdctl kafka\S* rabbitmq\S* mosquitto\S*
+    crontab
+""")
+PROGRAM_PREFIX = re.compile(
+    rf"^\W{{0,4}}(?:(?i:error|warn(?:ing)?|fatal|info|err!?)\W{{1,3}})?(?:\w+/)*"
+    rf"(?:{_PROGRAMS})(?:\.(?:exe|cmd|sh))?(?:\[\d+\]|\(\d+\))?"
+    r"(?::|\s+(?i:error|err!|warn(?:ing)?|fatal|failed|http|notice)\b|>\s|\]\s?)"
+)
+"""A line that begins with the name of a program: `npm error 404`, `curl: (22)`."""
+
+_BESIDE = _any(r"""
+    mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? hooks? plugins? extensions? skills? telemetry statsig
+    posthog sentry segment amplitude mixpanel datadog launchdarkly growthbook opentelemetry otel
+    otlp analytics metrics (?<![</])titles? summar(?:y|ies|i[sz]er|i[sz]ation) small=true
+    (?:auto-?)?updat(?:e|er|es) version[ ]check self-update marketplace webhooks? lsp
+    language[ -]server rust-analyzer gopls pylsp tsserver jdtls clangd eslint formatter linter
+    tools? tool[ -]call bash shell terminal command subprocess child[ ]process dependency
+    dependencies packages? registry repositor(?:y|ies) indexer web[ -]?search web[ -]?fetch browser
+    crawler scraper image[ ]generation transcription speech tts notification
+    metadata crash[ ]report(?:er)?
+    feedback changelog release[ ]notes side[ -]?chain sub-?agents? sub-?tasks?
+    tests? testing test_\w+ spec fixtures? assertion\w*
+    npm pip github gitlab bitbucket slack jira linear notion discord figma stripe twilio sendgrid
+    shopify salesforce kubernetes k8s kubelet terraform saml sso ldap payment database postgres
+    (?:oauth|identity|credential|cloud)[ ]provider mysql redis mongo\w* kafka s3 ec2 lambda
+    dynamodb sqs sns route53 docker containerd weather maps calendar gmail drive
+""").replace("[ ]", " ")
+BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
+"""Words of a line's beginning about something other than the turn's model call."""
+
+LOGGER = re.compile(
+    r"[\"'](?:name|logger|target|module|scope|component|service|source|category|server)[\"']\s*:\s*"
+    r"[\"']([^\"']{1,80})[\"']"
+)
+"""The writer that a JSON log line names."""
+
+LOGGED = re.compile(r"[\"'](?:msg|message|event|text)[\"']\s*:\s*[\"']([^\"'{<]{1,200})")
+"""What a JSON log line says."""
+
+TEST_REPORT = re.compile(
+    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
+    r"|Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
+)
+
+# --- the form of a failed model call -------------------------------------------------------------
+
+_SDKS = _any(r"""
+    openai anthropic litellm groq cohere mistralai together ollama cerebras fireworks replicate
+    dashscope zhipuai volcenginesdkarkruntime xai_sdk huggingface_hub vertexai google\.genai
+    google\.generativeai langchain_\w+ llama_index pydantic_ai instructor kosong async_openai rig
+    genai
+""")
+_AI_SDK_ERRORS = _any("""
+    APICallError RetryError LoadAPIKeyError NoSuchModelError TypeValidationError JSONParseError
+    InvalidResponseDataError EmptyResponseBodyError NoContentGeneratedError
+""")
+_OF_MODELS = _any(r"""
+    API(?:Connection(?:Timeout)?|Status|Timeout|Call|UserAbort|EmptyResponse|Provider\w{0,40})
+    APIContextOverflow\w{0,20} ContextWindowExceeded ContextLengthExceeded ModelOverloaded
+    ModelNotFound ChatProvider\w* GoogleGenerativeAI Provider(?:RateLimit|Auth|ModelNotFound)
+    LLM\w{0,30}
+""")
+_WITH_STATUS = _any("""
+    RateLimit Authentication InternalServer PermissionDenied Overloaded NotFound BadRequest
+    UnprocessableEntity ServiceUnavailable API
+""")
+SDK_ERROR = re.compile(
+    rf"\b(?:{_SDKS})(?:\.|::)(?:\w+(?:\.|::))*\w*(?:Error|Exception|Exhausted|Timeout)\b"
+    rf"|\bAI_(?:{_AI_SDK_ERRORS})\b|\b(?:{_OF_MODELS})Error\b"
+    rf"|\b(?:{_WITH_STATUS})Error[\"']?: (?:Error code: )?[45]\d\d\b"
+    r"|\bError code: \d{3} - [{\[\"'<]"
+    r"|/node_modules/(?:openai|ai|@anthropic-ai|@google/gen\w*|@ai-sdk|@mistralai|groq-sdk|ollama)/"
+    r"|/(?:site|dist)-packages/(?:openai|anthropic|litellm|groq|mistralai|google/genai|ollama)/"
+)
+"""The name of a model SDK's error, or a frame of its stack."""
+
+_BODY_TYPES = _any(r"""
+    rate_limit_error rate_limit_exceeded overloaded_error insufficient_quota authentication_error
+    permission_error not_found_error billing_error api_error server_error timeout_error
+    request_too_large context_length_exceeded invalid_api_key model_not_found usage_limit_reached
+    exceeded_current_quota_error invalid_authentication_error engine_overloaded_error
+    invalid_request_error credit_balance\w* content_filter tokens_limit_reached server_overloaded
+""")
+BODY = re.compile(
+    rf"[\"']type[\"']\s*:\s*[\"']error[\"']\s*,\s*[\"']error[\"']\s*:\s*\{{"
+    rf"|[\"']error[\"']\s*:\s*\{{(?=[^{{}}]{{0,2000}}?[\"']message[\"'])"
+    rf"(?=[^{{}}]{{0,2000}}?[\"'](?:type|code)[\"']\s*:\s*[\"'](?:{_BODY_TYPES})[\"'])"
+    rf"|\\\"error\\\"\s*:\s*\{{[^{{}}]{{0,2000}}?\\\"(?:type|code)\\\"\s*:\s*\\\"(?:{_BODY_TYPES})"
+)
+"""The body of a model provider's error, also within a string."""
+
+GOOGLE_STATUS = re.compile(
+    r"\b(?:RESOURCE_EXHAUSTED|UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT"
+    r"|DEADLINE_EXCEEDED|API_KEY_INVALID|NOT_FOUND)\b"
+)
+GOOGLE_MODEL = re.compile(
+    r"generativelanguage|aiplatform|\bmodels?/|\bgemini|generate_?content", re.IGNORECASE
+)
+"""What makes it a model's: every service of Google's has the same statuses."""
+
+HOST = re.compile(
+    r"https?://(?:[^\s/@\"']{1,200}@)?([\w.-]{1,200}|\[[\da-fA-F:]+\])(?::\d+)?"
+    r"|\bhost=[\"']([\w.-]+)[\"']"
+    r"|\b(?:ENOTFOUND|EAI_AGAIN|lookup|resolve host:?|resolve) ([\w-]+(?:\.[\w-]+)+)"
+)
+_MODEL_HOSTS = _any(r"""
+    openai\.com openai\.azure\.com cognitiveservices\.azure\.com inference\.ai\.azure\.com
+    chatgpt\.com anthropic\.com claude\.com claude\.ai generativelanguage\.googleapis\.com
+    ai\.google\.dev (?:[\w-]+-)?aiplatform\.googleapis\.com cloudcode-pa\.googleapis\.com
+    aistudio\.google\.com bedrock[\w.-]*\.amazonaws\.com openrouter\.ai mistral\.ai groq\.com
+    deepseek\.com x\.ai grok\.com cohere\.(?:ai|com) together\.(?:ai|xyz) fireworks\.ai
+    perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
+    moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai
+    volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
+    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com huggingface\.co
+    ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co
+    cursor\.(?:sh|com) augmentcode\.com
+""")
+MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
+LOOPBACK = re.compile(
+    r"^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)$"
+)
+MODEL_PATH = re.compile(
+    r"/chat/completions\b|/v\d+(?:beta)?/(?:messages|responses|completions|models/[\w.:-]+)\b"
+    r"|/openai/deployments/|:(?:stream)?[gG]enerateContent\b|/api/(?:chat|generate)\b"
+    r"|/model/[\w.:%-]+/(?:converse|invoke)|/backend-api/(?:codex|conversation)|/anthropic/v1\b"
+)
+FAILED = re.compile(
+    r"\b(?:4\d\d|5\d\d)\b|\b(?:error|fail(?:ed|ure|s)?|retry\w*|refused|timed? ?out|timeout|reset"
+    r"|terminated|exceeded|exhausted|unauthori[sz]ed|overloaded|unavailable|disconnected|invalid"
+    r"|denied|ECONN\w+|ETIMEDOUT|ENOTFOUND)\b",
+    re.IGNORECASE,
+)
+
+_BRANDS = (
+    "openai|anthropic|claude|gemini|mistral|deepseek|groq|bedrock|openrouter|ollama|azure openai"
+    "|vertex(?: ai)?|moonshot|kimi|qwen|glm|zhipu|grok|copilot|codex|cohere|fireworks|cerebras|xai"
+)
+_CALLS = "providers?|requests?|calls?|api|errors?|stream(?:ing|s)?|responses?|completions?"
+MODEL_CALL = re.compile(
+    rf"\b(?:(?:llm|language model|chat model|ai)(?: api| model)? (?:{_CALLS}|turns?|query|returned"
+    r"|failed|backend|endpoint)"
+    rf"|models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded|overloaded"
+    r"|invocation)"
+    rf"|(?:provider|upstream|inference) (?:api )?(?:{_CALLS}|returned|responded"
+    r"|rate[ -]limit(?:ed)?|overloaded|unavailable|timed? ?out|failed)"
+    r"|(?:chat|text|message)[ -]completions?|completions? (?:request|call|api|failed|error|stream)"
+    r"|generate[_ ]?content|model_?error|model_?provider|provider_?error|llm_?error|api_?error"
+    rf"|(?:{_BRANDS}) (?:{_CALLS}|model|messages|returned|failed|rate|quota|usage|overloaded|is)"
+    r"|(?:call(?:ing| to)|contacting|reaching|querying|connecting to|request to|response from"
+    r"|error from|access(?: to)?) (?:the |your )?"
+    rf"(?:llm|language model|model|provider|ai provider|ai model|{_BRANDS}))\b",
+    re.IGNORECASE,
+)
+"""Words that make a failure the model call's."""
+
+API_CALL = re.compile(
+    r"(?:^|[\]:|\-\u2013(\[])\s*(?:api|the api) (?:errors?|calls?|requests?|status|connection"
+    r"|responses?|retry)\b",
+    re.IGNORECASE,
+)
+"""`API Error: ...` where a message begins: an agent has one API that needs no name."""
+
+OWN_SENTENCES = re.compile(
+    r"context (?:window|length)|maximum context|prompt is too long|\btokens? per (?:min|day)"
+    r"|\b[RT]P[MD]\b|credit balance is too low|exceeded your current quota|invalid x-api-key"
+    r"|incorrect api key provided|usage limit reached|hit your (?:usage )?limit|insufficient_quota"
+    r"|model [`'\"][\w./:@-]+[`'\"] (?:does not exist|not found|is not)|model_not_found"
+    r"|overloaded_error",
+    re.IGNORECASE,
+)
+"""Sentences that only a model provider writes."""
+
+# --- lines that belong together ------------------------------------------------------------------
+
+CONTINUES = re.compile(
+    r"[ \t}\])]|Caused by\b|\[cause\]|The above exception|During handling|\.\.\. \d+ more|\+-|\|"
+)
+TRACEBACK = "Traceback (most recent call last)"
+CHAINS = ("The above exception", "During handling")

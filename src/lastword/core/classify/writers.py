@@ -1,0 +1,152 @@
+"""Writers: whether a line of a log or of stderr reports a failed model call, or something else.
+
+Owns the one gate over such text: its form, the program that wrote it and the hosts that it names.
+An agent's stderr and logs also have the output of tools, of MCP servers and of update checks, and a
+`429` there says nothing about the model. The patterns are in `writer_forms`. Where and when a line
+was written is not considered here (`core.link.stderr`, `sidecar.own_logs`); what each level may do
+is in `core.failure.attribution`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lastword.core.classify import read_lines
+from lastword.core.classify import writer_forms as forms
+from lastword.core.classify.prose import MODEL_CALL_ERRORS
+from lastword.core.failure.attribution import Attribution
+from lastword.core.redact.truncate import informative_lines, looks_like_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.classify.evidence import Verdict
+
+MAX_TEXT_CHARS = 16 * 1024
+"""The end of a text that is read."""
+
+MAX_RECORDS = 64
+_HEAD_CHARS = 240
+"""How much of a record's first line says who wrote it; the rest may quote anything."""
+
+_RECORD_CHARS = 4096
+_GUESSES = ("text:", "concept:", "word:", "guess:")
+
+
+def attribution_of(record: str) -> Attribution:
+    """Return how certain it is that a record reports a failed model call, by its text alone.
+
+    It is never `PROVEN`: no text proves which session it is about.
+
+    Args:
+        record: One line with the lines that continue it, such as a traceback.
+    """
+    text = record[:_RECORD_CHARS]
+    if is_foreign(text):
+        return Attribution.FOREIGN
+    return Attribution.STRONG if has_form(text) else Attribution.WEAK
+
+
+def is_foreign(record: str) -> bool:
+    """Return whether another program wrote this record, or it is about another server."""
+    first = record[:_HEAD_CHARS].split("\n", 1)[0]
+    if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
+        return True
+    if first[:1] == "{":
+        matches = (*forms.LOGGER.finditer(first), *forms.LOGGED.finditer(first))
+        about = " ".join(match[1] for match in matches)
+    else:
+        # What a body or a URL holds is somebody's own text.
+        about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]
+    if forms.BESIDE.search(re.sub(r"[._/]", " ", about)):
+        return True
+    return _names_other_host(record)
+
+
+def _names_other_host(record: str) -> bool:
+    """Return whether a record names hosts, none of which is a model's."""
+    if forms.MODEL_PATH.search(record) or forms.SDK_ERROR.search(record):
+        return False
+    hosts = [next(filter(None, match.groups())) for match in forms.HOST.finditer(record)]
+    others = [host for host in hosts if not forms.LOOPBACK.match(host)]
+    return bool(others) and not any(forms.MODEL_HOST.match(host) for host in others)
+
+
+def has_form(record: str) -> bool:
+    """Return whether a record has the form of a model call's failure.
+
+    That is the full name of a model SDK's error, the body of a provider's error, a failure beside
+    a model's host or path, or a sentence that says that the failure is the model call's.
+    """
+    if forms.SDK_ERROR.search(record) or forms.BODY.search(record):
+        return True
+    if forms.GOOGLE_STATUS.search(record) and forms.GOOGLE_MODEL.search(record):
+        return True
+    if forms.FAILED.search(record) is None:
+        return False
+    if forms.MODEL_PATH.search(record) or forms.OWN_SENTENCES.search(record):
+        return True
+    hosts = (next(filter(None, match.groups())) for match in forms.HOST.finditer(record))
+    if any(forms.MODEL_HOST.match(host) for host in hosts):
+        return True
+    head = record[:_HEAD_CHARS]
+    return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
+
+
+def read_own(text: str, *, source: str) -> Verdict | None:
+    """Classify the end of a log by the records that report a failed model call.
+
+    Args:
+        text: What was written during the turn, while no tool ran.
+        source: The prefix for the rule's name.
+    """
+    own = [record for record in records(text) if attribution_of(record) is Attribution.STRONG]
+    for record in reversed(own):
+        verdict = read_lines(record, source=source)
+        if verdict is not None and _names(verdict):
+            return verdict
+    return None
+
+
+def _names(verdict: Verdict) -> bool:
+    """Return whether it is an error of a model call, by more than what words may mean."""
+    rule = verdict.rule.partition(":")[2]
+    return verdict.type in MODEL_CALL_ERRORS and not rule.startswith(_GUESSES)
+
+
+def quotation(text: str) -> str:
+    """Return the last line of a failure whose author is not known; empty if there is none."""
+    for record in reversed(list(records(text))):
+        if informative_lines(record) and not is_foreign(record):
+            lines = [line.strip() for line in record.splitlines() if looks_like_error(line)]
+            return lines[-1][:_HEAD_CHARS] if lines else ""
+    return ""
+
+
+# --- lines that belong together ------------------------------------------------------------------
+
+
+def records(text: str) -> Iterator[str]:
+    """Yield a text's lines, each with the lines that continue it, the oldest first."""
+    record: list[str] = []
+    last: list[str] = []
+    in_traceback = False
+    for line in text[-MAX_TEXT_CHARS:].splitlines():
+        continues = not line.strip() or forms.CONTINUES.match(line) is not None
+        begins_traceback = forms.TRACEBACK in line
+        if record and not (continues or in_traceback or (begins_traceback and _chained(record))):
+            last.append("\n".join(record))
+            record = []
+        if begins_traceback:
+            in_traceback = True
+        elif in_traceback and not continues:
+            in_traceback = False
+        record.append(line)
+    if record:
+        last.append("\n".join(record))
+    yield from last[-MAX_RECORDS:]
+
+
+def _chained(record: list[str]) -> bool:
+    return any(line.startswith(forms.CHAINS) for line in record)

@@ -1,0 +1,211 @@
+"""Evidence by its attribution: what each level may do, as a product of levels and outcomes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from lastword.core.classify.writers import attribution_of, read_own, records
+from lastword.core.failure.attribution import EFFECTS, Attribution
+from tests.kit.turn_signs import payload
+from tests.kit.wire import Wire, chunk, error, prompt, result
+from tests.unit.link.test_hints import JOURNAL, begun, hint, retries
+
+FOREIGN, WEAK, STRONG, PROVEN = Attribution
+LEVELS = list(Attribution)
+
+MODEL_CALL = b"API Error: 429 Too Many Requests\n"
+WORDS = b"ERROR 429 Too Many Requests\n"
+OTHERS = b"npm error 429 Too Many Requests - GET https://registry.npmjs.org/left-pad\n"
+
+
+def test_every_level_has_its_row() -> None:
+    assert set(EFFECTS) == set(Attribution)
+    assert EFFECTS[FOREIGN] == (False,) * 5
+    for lower, higher in pairwise(LEVELS):
+        pairs = zip(EFFECTS[lower], EFFECTS[higher], strict=True)
+        assert all(may <= may_as_well for may, may_as_well in pairs)
+
+
+@pytest.mark.parametrize(
+    ("level", "at_once", "after_a_second"),
+    [(FOREIGN, 0, 0), (WEAK, 0, 0), (STRONG, 0, 1), (PROVEN, 1, 1)],
+)
+def test_a_retry_is_reported_at_once_after_a_silence_or_never(
+    level: Attribution, at_once: int, after_a_second: int
+) -> None:
+    wire = begun()
+    hint(wire, attribution=level, attempt=2)
+    assert len(retries(wire)) == at_once
+    wire.time(wire.now + 1.0)
+    assert len(retries(wire)) == after_a_second
+
+
+def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
+    wire = begun()
+    hint(wire, attribution=STRONG, attempt=2)
+    wire.now += 0.5
+    hint(wire, attribution=STRONG, attempt=3)
+    assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
+
+
+def test_output_withdraws_what_was_not_yet_confirmed() -> None:
+    wire = begun()
+    hint(wire, attribution=STRONG, attempt=2)
+    wire.agent(chunk("Here it is."))
+    wire.time(wire.now + 10)
+    assert retries(wire) == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
+    level: Attribution,
+) -> None:
+    wire = begun()
+    hint(wire, attribution=level)
+    wire.agent(error())
+    failed = payload(wire)
+    named = level in {STRONG, PROVEN}
+    assert (failed["type"] == "rate_limit") is named
+    assert failed["retryable"] is named
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_only_what_is_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
+    wire = begun(retry=2)
+    hint(wire, attribution=level)
+    wire.agent(error())
+    waits = any(turn.waits for turn in wire.core.connection.link.open_turns())
+    assert waits is (level in {STRONG, PROVEN})
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
+    level: Attribution,
+) -> None:
+    wire = begun()
+    hint(wire, attribution=level)
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    answer = wire.answers()[0]
+    named = "error" in answer and payload(wire)["type"] == "rate_limit"
+    assert named is (level in {STRONG, PROVEN})
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -> None:
+    wire = begun()
+    wire.agent(chunk("It is"))
+    wire.now += 1.0
+    hint(wire, source=JOURNAL, attribution=level, goes_on=False)
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    assert ("error" in wire.answers()[0]) is (level is PROVEN)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "quoted"),
+    [(MODEL_CALL, "rate_limit", False), (WORDS, "unknown", True), (OTHERS, "unknown", False)],
+)
+def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
+    wire = begun()
+    wire.stderr(line)
+    wire.agent(error())
+    failed = payload(wire)
+    assert failed["type"] == kind
+    text = str(failed.get("detail"))
+    assert ("On stderr at that time" in text) is quoted
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["while it runs", "after it"])
+def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
+    wire = begun()
+    call: dict[str, Any] = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run"}
+    wire.agent(_update(call | {"status": "in_progress"}))
+    if after:
+        wire.agent(_update(call | {"sessionUpdate": "tool_call_update", "status": "completed"}))
+    wire.stderr(MODEL_CALL)
+    wire.agent(error())
+    assert (payload(wire)["type"] == "rate_limit") is after
+
+
+def _update(members: dict[str, Any]) -> dict[str, Any]:
+    params = {"sessionId": "s", "update": members}
+    return {"jsonrpc": "2.0", "method": "session/update", "params": params}
+
+
+def test_stderr_of_several_turns_is_nobodys() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.stderr(MODEL_CALL)
+    wire.agent(error())
+    assert payload(wire)["type"] == "unknown"
+
+
+def test_stderr_from_before_the_turn_is_never_its_own() -> None:
+    wire = Wire()
+    wire.stderr(MODEL_CALL)
+    wire.client(prompt())
+    wire.agent(error())
+    assert payload(wire)["type"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("record", "level"),
+    [
+        ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
+        ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
+        ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
+        ("[API Error: 503 Service Unavailable]", STRONG),
+        ("The model provider returned 502. Retrying in 4 s", STRONG),
+        ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
+        ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
+        ("ERROR 429 Too Many Requests", WEAK),
+        ("fetch failed", WEAK),
+        ("Unauthorized", WEAK),
+        ("npm error code E429", FOREIGN),
+        ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
+        ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
+        ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
+        ("error: failed to fetch https://crates.io/api/v1/crates/serde: 503", FOREIGN),
+        ("curl: (22) The requested URL returned error: 429", FOREIGN),
+        ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
+    ],
+)
+def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
+    record: str, level: Attribution
+) -> None:
+    assert attribution_of(record) is level
+
+
+def test_lines_that_continue_one_another_are_one_record() -> None:
+    text = (
+        "INFO begins\n"
+        "Traceback (most recent call last):\n"
+        '  File "/usr/lib/python3/site-packages/openai/_client.py", line 1, in post\n'
+        "openai.APIConnectionError: Connection error.\n"
+        "\n"
+        "During handling of the above exception, another exception occurred:\n"
+        "\n"
+        "Traceback (most recent call last):\n"
+        '  File "agent.py", line 3, in turn\n'
+        "AgentError: it failed\n"
+        "Error: request failed\n"
+        "    at post (client.js:1:2) {\n"
+        "  status: 429\n"
+        "}\n"
+        "INFO ends\n"
+    )
+    first, traceback, node, last = records(text)
+    assert (first, last) == ("INFO begins", "INFO ends")
+    assert traceback.count("Traceback") == 2
+    assert node.endswith("status: 429\n}")
+
+
+def test_of_several_records_the_last_of_a_model_call_counts() -> None:
+    text = "API Error: 401 Unauthorized\nAPI Error: 429 Too Many Requests\nnpm error 503\n"
+    verdict = read_own(text, source="stderr")
+    assert verdict is not None
+    assert (verdict.type.value, verdict.rule[:7]) == ("rate_limit", "stderr:")
+    assert read_own("INFO API call number 7 is under way\n", source="stderr") is None
