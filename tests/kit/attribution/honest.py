@@ -12,7 +12,6 @@ from typing import TypeAlias
 from tests.kit.attribution.rows import (
     AGENTS,
     LINE,
-    LOG,
     Event,
     Row,
     Sample,
@@ -160,13 +159,12 @@ def _beside(group: str, found: list[Sample]) -> Iterator[Row]:
 
 
 def _in_logs() -> Iterator[Row]:
-    """Lines in an agent's own log, one that only its process writes and one read by its form."""
+    """Lines in an agent's own log."""
     lines = [*samples("log_lines.txt"), *samples("services.txt")]
     for number, sample in enumerate(lines):
-        for at, kind in enumerate((LOG, LINE)):
-            begun = [] if number % 2 else [tool(0.5), tool_done(0.9)]
-            events = [*begun, Event(1, kind, f"{sample.text}\n"), text(14, ANSWER), result(14.1)]
-            yield _row("log", f"{sample.id}, {kind}", 2 * number + at, events)
+        begun = [] if number % 2 else [tool(0.5), tool_done(0.9)]
+        events = [*begun, Event(1, LINE, f"{sample.text}\n"), text(14, ANSWER), result(14.1)]
+        yield _row("log", sample.id, number, events)
 
 
 def _quoted() -> Iterator[Row]:

@@ -64,11 +64,12 @@ def _own_fault(
 
 
 def _quotes(row: Row, payload: dict[str, Any]) -> bool:
-    """Whether a message has words of the first thing that stood on stderr."""
+    """Whether a message has words of the first thing that stood on stderr, and does not say so."""
     noise = next(event.value for event in row.events if event.kind == STDERR)
     words = [line.strip()[:40] for line in noise.splitlines() if len(line.strip()) > 12]
     message = payload.get("message", "")
-    return "It said" in message and any(each[-24:] in message for each in words)
+    by_name = "stderr" in message
+    return "It said" in message and not by_name and any(each[-24:] in message for each in words)
 
 
 def accuses(frame: dict[str, Any], *, failed: bool = False) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.classify import classify, classify_exit
+from lastword.core.failure.attribution import Attribution
 from lastword.core.link.connection import Side
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.sidecar.log_lines import read_own_line
@@ -16,7 +17,6 @@ from tests.kit.attribution.rows import (
     EXIT,
     HINT,
     LINE,
-    LOG,
     RESULT,
     STDERR,
     UPDATE,
@@ -125,8 +125,6 @@ class _Play:
         wire.time(max(at, wire.now))
         if event.kind == STDERR:
             wire.stderr(value.encode())
-        elif event.kind == LOG:
-            wire.core.receive_log(value.encode(), wire.now)
         elif event.kind == LINE:
             _read_log(wire, value)
         elif event.kind == HINT:
@@ -189,6 +187,7 @@ def _read_log(wire: Wire, text: str) -> None:
         hint = Hint(
             source=HintSource.LOG,
             verdict=call.verdict,
+            attribution=Attribution.STRONG,
             at_seconds=wire.now,
             attempt=call.attempt,
             max_attempts=call.max_attempts,
@@ -202,5 +201,6 @@ def _hint(wire: Wire, value: dict[str, Any]) -> None:
     members = dict(value)
     verdict = classify(members.pop("error"))
     at = START + members.pop("at_seconds") if "at_seconds" in members else wire.now
+    members = {"attribution": Attribution.PROVEN} | members
     hint = Hint(source=HintSource.JOURNAL, verdict=verdict, at_seconds=at, **members)
     wire.carry_out(wire.core.receive_hint(hint, wire.now))

@@ -13,19 +13,17 @@ from lastword.quirks import agents
 FOLDER = Path(__file__).parent
 SESSION = "s"
 
-STDERR, LOG, LINE, HINT, UPDATE, RESULT, ERROR, EXIT = (
+STDERR, LINE, HINT, UPDATE, RESULT, ERROR, EXIT = (
     "stderr",
     "log",
-    "own_log",
     "hint",
     "update",
     "result",
     "error",
     "exit",
 )
-"""Kinds of events: bytes on stderr; bytes of a log that only the process writes; a line of one that
-is read by its form; what a source reports; an update; the two answers to a prompt; the end of the
-process."""
+"""Kinds of events: bytes on stderr; a line of the agent's log, read by its form; what a source
+reports; an update; the two answers to a prompt; the end of the process."""
 
 NEVER_FROM_BESIDE = frozenset({"unknown", "internal", "agent_crash", "agent_stalled"})
 """What an agent's own failure may be, whatever else stands beside it."""
@@ -77,7 +75,7 @@ class Row(NamedTuple):
     @property
     def without_noise(self) -> Row:
         """The same turn with nothing on stderr and in logs."""
-        kept = tuple(e for e in self.events if e.kind not in {STDERR, LOG, LINE, HINT})
+        kept = tuple(e for e in self.events if e.kind not in {STDERR, LINE, HINT})
         return self._replace(events=kept)
 
 
