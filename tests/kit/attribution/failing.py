@@ -66,16 +66,16 @@ def after_tool(noise: str) -> list[Event]:
 
 
 def exits(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, (1, None))]
+    return [stderr(1, noise), Event(1.2, EXIT, {"code": 1, "signal": None})]
 
 
 def crashes(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, (None, 11))]
+    return [stderr(1, noise), Event(1.2, EXIT, {"code": None, "signal": 11})]
 
 
 def throws(noise: str) -> list[Event]:
     words = "TypeError: orders.sort is not a function\n    at main (/opt/agent/index.js:12:3)"
-    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, (1, None))]
+    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, {"code": 1, "signal": None})]
 
 
 def hangs(noise: str) -> list[Event]:

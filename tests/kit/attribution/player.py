@@ -130,7 +130,7 @@ class _Play:
         elif event.kind == HINT:
             _hint(wire, value)
         elif event.kind == EXIT:
-            cause = partial(_cause, wire, *value)
+            cause = partial(_cause, wire, **value)
             wire.carry_out(wire.core.receive_eof(Side.AGENT, cause, wire.now))
             self.gone = True
         else:
