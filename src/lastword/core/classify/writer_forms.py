@@ -44,7 +44,7 @@ PROGRAM_PREFIX = re.compile(
 _BESIDE = _any(r"""
     mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? hooks? plugins? extensions? skills? telemetry statsig
     posthog sentry segment amplitude mixpanel datadog launchdarkly growthbook opentelemetry otel
-    otlp analytics metrics (?<![</])titles? summar(?:y|ies|i[sz]er|i[sz]ation) small=true
+    otlp analytics metrics (?<![</])titles? \w*titles? summar(?:y|ies|i[sz]er|i[sz]ation) small=true
     (?:auto-?)?updat(?:e|er|es) version[ ]check self-update marketplace webhooks? lsp
     language[ -]server rust-analyzer gopls pylsp tsserver jdtls clangd eslint formatter linter
     tools? tool[ -]call bash shell terminal command subprocess child[ ]process dependency
@@ -71,7 +71,7 @@ LOGGED = re.compile(r"[\"'](?:msg|message|event|text)[\"']\s*:\s*[\"']([^\"'{<]{
 """What a JSON log line says."""
 
 TEST_REPORT = re.compile(
-    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
+    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL|std(?:err|out) \|"
     r"|Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
 )
 
@@ -79,7 +79,7 @@ TEST_REPORT = re.compile(
 
 _SDKS = _any(r"""
     openai anthropic litellm groq cohere mistralai together ollama cerebras fireworks replicate
-    dashscope zhipuai volcenginesdkarkruntime xai_sdk huggingface_hub vertexai google\.genai
+    dashscope zhipuai volcenginesdkarkruntime xai_sdk vertexai google\.genai
     google\.generativeai langchain_\w+ llama_index pydantic_ai instructor kosong async_openai rig
     genai
 """)
@@ -145,7 +145,7 @@ _MODEL_HOSTS = _any(r"""
     perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
     moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai
     volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai sambanova\.ai
-    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com huggingface\.co
+    hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com (?:router|api-inference)\.huggingface\.co
     ollama\.com opencode\.ai cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com) baseten\.co
     cursor\.(?:sh|com) augmentcode\.com
 """)
@@ -188,8 +188,9 @@ MODEL_CALL = re.compile(
 """Words that make a failure the model call's."""
 
 API_CALL = re.compile(
-    r"(?:^|[\]:|\-\u2013(\[])\s*(?:api|the api) (?:errors?|calls?|requests?|status|connection"
-    r"|responses?|retry)\b",
+    r"(?:^|[\]:|\-\u2013(\[])\s*(?:the )?api (?:error(?: \(|: | \d)|status: ?\d"
+    r"|(?:call|request|connection)s? (?:failed|error|lost|timed out)[ :,(]{1,3}"
+    r"(?:attempt|after|retry|status|with status)|retry)",
     re.IGNORECASE,
 )
 """`API Error: ...` where a message begins: an agent has one API that needs no name."""
@@ -209,5 +210,8 @@ OWN_SENTENCES = re.compile(
 CONTINUES = re.compile(
     r"[ \t}\])]|Caused by\b|\[cause\]|The above exception|During handling|\.\.\. \d+ more|\+-|\|"
 )
+HEADS = re.compile(r"\s*(?:stderr|stdout) \|")
+"""A line of a test runner that says whose output follows."""
+
 TRACEBACK = "Traceback (most recent call last)"
 CHAINS = ("The above exception", "During handling")

@@ -134,6 +134,7 @@ def records(text: str) -> Iterator[str]:
     in_traceback = False
     for line in text[-MAX_TEXT_CHARS:].splitlines():
         continues = not line.strip() or forms.CONTINUES.match(line) is not None
+        continues = continues or (bool(record) and forms.HEADS.match(record[-1]) is not None)
         begins_traceback = forms.TRACEBACK in line
         if record and not (continues or in_traceback or (begins_traceback and _chained(record))):
             last.append("\n".join(record))
