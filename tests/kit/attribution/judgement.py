@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.failure.wording import WHAT, WHAT_BY_REASON
-from tests.kit.attribution.rows import NEVER_FROM_BESIDE, STDERR
+from tests.kit.attribution.rows import EXIT, NEVER_FROM_BESIDE, STDERR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def problems(row: Row, outcome: Outcome, quiet: Outcome | None = None) -> Iterat
         elif not by_provider:
             yield from _own_fault(row, payload, quiet.error(session) if quiet else None)
         times = outcome.prompts[session]
-        if times > 1 and not row.resent and not (quiet and quiet.prompts[session] > 1):
+        if times > 1 and not row.resent and not any(event.kind == EXIT for event in row.events):
             yield "resent", f"the prompt of {session} was sent {times} times"
 
 
@@ -65,11 +65,12 @@ def _own_fault(
 
 def _quotes(row: Row, payload: dict[str, Any]) -> bool:
     """Whether a message has words of the first thing that stood on stderr, and does not say so."""
-    noise = next(event.value for event in row.events if event.kind == STDERR)
-    words = [line.strip()[:40] for line in noise.splitlines() if len(line.strip()) > 12]
     message = payload.get("message", "")
-    by_name = "stderr" in message
-    return "It said" in message and not by_name and any(each[-24:] in message for each in words)
+    noise = "".join(event.value for event in row.events if event.kind == STDERR)
+    if "It said" not in message or "stderr" in message:
+        return False
+    words = [line.strip()[:40] for line in noise.splitlines() if len(line.strip()) > 12]
+    return any(each[-24:] in message for each in words[:1])
 
 
 def accuses(frame: dict[str, Any], *, failed: bool = False) -> bool:

@@ -40,6 +40,9 @@ AGENTS = (
 assert {agents.agent_key(name) for name in AGENTS} >= {row.name for row in agents.ROWS} - {"kimi"}
 
 
+BARE = {"code": -32603, "message": "Internal error"}
+
+
 class Event(NamedTuple):
     """What the agent, or a program beside it, does at a moment after the prompt."""
 
@@ -74,8 +77,12 @@ class Row(NamedTuple):
 
     @property
     def without_noise(self) -> Row:
-        """The same turn with nothing on stderr and in logs."""
-        kept = tuple(e for e in self.events if e.kind not in {STDERR, LINE, HINT})
+        """The same turn with nothing on stderr and in logs, and with a bare error."""
+        kept = tuple(
+            event._replace(value=BARE) if event.kind == ERROR else event
+            for event in self.events
+            if event.kind not in {STDERR, LINE, HINT}
+        )
         return self._replace(events=kept)
 
 
@@ -140,5 +147,5 @@ def result(at: float, session: str = SESSION, *, usage: bool = False) -> Event:
 
 
 def error(at: float, message: str = "Internal error", data: Any = None, **more: Any) -> Event:
-    members = {"code": -32603, "message": message, **more}
+    members = BARE | {"message": message, **more}
     return Event(at, ERROR, members if data is None else members | {"data": data})

@@ -49,7 +49,9 @@ def test_what_the_provider_says_is_recognised_beside_other_words(measured: table
 def test_the_corpus_is_as_large_and_as_various_as_it_is_meant_to_be() -> None:
     groups = Counter(row.group for row in [*HONEST, *FAILING])
     assert len(HONEST) >= 400
-    assert groups["own fault"] + groups["provider"] >= 200
+    assert groups["own fault"] + groups["rethrown"] >= 200
+    assert groups["provider"] >= 60
+    assert groups["sessions"] >= 100
     assert len({sample.source for sample in samples("programs.txt")}) >= 60
     assert len({sample.source for sample in samples("quotes.txt")}) >= 10
     assert {row.agent for row in HONEST} == set(AGENTS) == {row.agent for row in FAILING}
