@@ -166,7 +166,9 @@ def _provider() -> Iterator[Row]:
             name = f"{failure['types'][0]}, {beside.id if before is not None else 'alone'}"
             row = _row("provider", name, number, events, types=types, resent=True)
             if "agent" in failure:
-                row = row._replace(agent=failure["agent"], id=f"{row.id} as {failure['agent']}")
+                row = row._replace(
+                    agent=failure["agent"], id=f"provider {number}: {name}, {failure['agent']}"
+                )
             yield row
             number += 1
 
