@@ -62,6 +62,9 @@ _PLAIN = str.maketrans(
 )
 """The letters of these languages without their accents."""
 
+_SAMPLE_CHARS = 1000
+"""The beginning of a text, which is enough to know its language."""
+
 _ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
 
 _LANGUAGES = frozenset((*(name for name, _ in _ALPHABETS), *_COMMON_WORDS))
@@ -99,9 +102,9 @@ def read_latin(
         least: How many of its common words a language must have in the text to be tried.
     """
     plain = _without_accents(folded)
-    accents = 1 if _pattern(_ACCENTED).search(folded) else 0
+    accents = 1 if _pattern(_ACCENTED).search(folded[:_SAMPLE_CHARS]) else 0
     counts = {
-        name: len(_pattern(rf"\b(?:{words})\b").findall(plain)) + accents
+        name: len(_pattern(rf"\b(?:{words})\b").findall(plain[:_SAMPLE_CHARS])) + accents
         for name, words in _COMMON_WORDS.items()
     }
     for name in sorted(counts, key=counts.__getitem__, reverse=True):
