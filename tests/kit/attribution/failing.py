@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, cycle, islice
 from typing import Any, TypeAlias
 
 from tests.kit.attribution.rows import (
@@ -65,17 +65,30 @@ def after_tool(noise: str) -> list[Event]:
     return [*begun, error(3)]
 
 
+def command_failed(noise: str) -> list[Event]:
+    """The agent throws what its tool's command has printed."""
+    line = noise.strip().splitlines()[0].strip()
+    begun = [tool(0.5), stderr(1, noise)]
+    return [*begun, error(2, message=f"Command failed with exit code 1: {line}")]
+
+
+def in_details(noise: str) -> list[Event]:
+    """The same in the error's data."""
+    data = {"details": f"Error: Command failed: ./build.sh\n{noise.strip()}"}
+    return [tool(0.5), error(2, data=data)]
+
+
 def exits(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, (1, None))]
+    return [stderr(1, noise), Event(1.2, EXIT, {"code": 1, "signal": None})]
 
 
 def crashes(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, (None, 11))]
+    return [stderr(1, noise), Event(1.2, EXIT, {"code": None, "signal": 11})]
 
 
 def throws(noise: str) -> list[Event]:
     words = "TypeError: orders.sort is not a function\n    at main (/opt/agent/index.js:12:3)"
-    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, (1, None))]
+    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, {"code": 1, "signal": None})]
 
 
 def hangs(noise: str) -> list[Event]:
@@ -93,6 +106,8 @@ FAULTS: tuple[Fault, ...] = (
     null_pointer,
     key_error,
     after_tool,
+    command_failed,
+    in_details,
     exits,
     crashes,
     throws,
@@ -101,15 +116,31 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
+FAULTS_EACH = 2
+"""With how many faults each sample is played."""
+
+RETHROWN = (command_failed, in_details)
+"""Those whose error has another program's words in it."""
+
+IN_TOOLS: tuple[Fault, ...] = (after_tool, hangs_in_tool)
+
+
 def _own_faults() -> Iterator[Row]:
-    noise = [*samples("programs.txt"), *samples("services.txt")]
-    for number, sample in enumerate(noise):
-        fault = FAULTS[number % len(FAULTS)]
-        yield _row("own fault", f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+    faults = cycle(FAULTS)
+    number = 0
+    for sample in [*samples("programs.txt"), *samples("services.txt")]:
+        for fault in islice(faults, FAULTS_EACH):
+            group = "rethrown" if fault in RETHROWN else "own fault"
+            yield _row(group, f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+            number += 1
+    for sample in samples("model_programs.txt"):
+        for fault in IN_TOOLS:
+            yield _row("own fault", f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+            number += 1
 
 
 def _row(group: str, name: str, number: int, events: list[Event], **more: Any) -> Row:
-    agent = AGENTS[number % len(AGENTS)]
+    agent = AGENTS[(number + number // len(AGENTS)) % len(AGENTS)]
     return Row(
         id=f"{group} {number}: {name}, {agent}",
         group=group,
@@ -133,12 +164,20 @@ def _provider() -> Iterator[Row]:
             events = _provider_events(failure, beside, before=before)
             types = {SESSION: frozenset(failure["types"])}
             name = f"{failure['types'][0]}, {beside.id if before is not None else 'alone'}"
-            yield _row("provider", name, number, events, types=types, resent=True)
+            row = _row("provider", name, number, events, types=types, resent=True)
+            if "agent" in failure:
+                row = row._replace(
+                    agent=failure["agent"], id=f"provider {number}: {name}, {failure['agent']}"
+                )
+            yield row
             number += 1
 
 
 def _provider_events(failure: Any, noise: Sample, *, before: bool | None) -> list[Event]:
     beside = [] if before is None else [stderr(1 if before else 2.5, noise.text)]
+    if failure["where"].startswith("prose"):
+        told = [stderr(2.9, failure["beside"])] if "beside" in failure else []
+        return [*beside, *told, text(3, failure["text"]), result(3.1)]
     if failure["where"] == "stderr":
         return [*beside, stderr(2, failure["text"]), error(6)]
     members = {key: failure[key] for key in ("code", "data") if key in failure}
@@ -150,13 +189,13 @@ def _provider_events(failure: Any, noise: Sample, *, before: bool | None) -> lis
 
 def hint(at: float, error: Any, session: str | None = SESSION, **more: Any) -> Event:
     """What a journal reports: an error, of which session, and when."""
-    return Event(at, HINT, {"error": error, "session_id": session, **more})
+    return Event(at, HINT, {"error": error, "session_id": session, **more}, session or SESSION)
 
 
 LIMITED = {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}
 EMPTY = {"error": {"message": "insufficient_quota", "code": "insufficient_quota"}}
-WAITS = {"goes_on": True, "attempt": 2}
-ENDS = {"goes_on": False}
+WAITS: dict[str, Any] = {"goes_on": True, "attempt": 2}
+ENDS: dict[str, Any] = {"goes_on": False}
 LOG_LINE = "2026-11-20T09:00:00.000Z ERROR llm model call failed: 429 Too Many Requests"
 
 
@@ -164,6 +203,10 @@ def _sessions() -> Iterator[Row]:
     both = (SESSION, "other")
     limited, empty = frozenset({"rate_limit"}), frozenset({"budget"})
     two = [result(5), result(5, "other")]
+    both_end = [
+        *(text(3, "Done.", session) for session in both),
+        *(result(5, session) for session in both),
+    ]
     cases: list[tuple[str, list[Event], dict[str, Any]]] = [
         (
             "each its own",
@@ -192,7 +235,7 @@ def _sessions() -> Iterator[Row]:
         ),
         (
             "a file that names none, two turns",
-            [hint(1, LIMITED, None, **WAITS), text(9, "Done."), text(9, "Done.", "other"), *two],
+            [hint(1, LIMITED, None, **WAITS), *both_end],
             {"types": {}, "sessions": both},
         ),
         (
@@ -241,8 +284,8 @@ def _sessions() -> Iterator[Row]:
             {"types": {SESSION: limited}},
         ),
         (
-            "a sub-agent's text",
-            [text(1, "I look.", "sub"), error(5, message="429 Too Many Requests")],
+            "a sub-agent's tool and silence",
+            [tool(1, "sub"), hint(2, LIMITED, **ENDS), result(5)],
             {"types": {SESSION: limited}},
         ),
         (
@@ -255,7 +298,7 @@ def _sessions() -> Iterator[Row]:
     for name, events, more in cases:
         for agent in range(len(AGENTS)):
             yield _row("sessions", name, agent, events, **more)._replace(
-                id=f"sessions {number}: {name}, {AGENTS[agent]}"
+                id=f"sessions {number}: {name}, {AGENTS[agent]}", agent=AGENTS[agent]
             )
             number += 1
 

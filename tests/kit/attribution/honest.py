@@ -5,6 +5,7 @@ Owns the shapes of such turns, and which sample is played in which of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import chain, cycle
 from typing import TypeAlias
@@ -112,9 +113,35 @@ def before_the_turn(sample: Sample) -> list[Event]:
     return [stderr(-3, sample.text), text(20, ANSWER), result(20.1)]
 
 
-def cancelled_late(sample: Sample) -> list[Event]:
+def after_the_answer(sample: Sample) -> list[Event]:
     """More comes between the last word and the answer."""
     return [text(2, ANSWER), stderr(2.2, sample.text), result(6, usage=True)]
+
+
+def coloured(sample: Sample) -> list[Event]:
+    lines = "\n".join(f"\x1b[31m{line}\x1b[0m" for line in sample.text.splitlines())
+    return [stderr(1, lines), text(17, ANSWER), result(17.1)]
+
+
+def with_label(sample: Sample) -> list[Event]:
+    """The agent says which of its tools writes."""
+    lines = "\n".join(f"[bash] {line}" for line in sample.text.splitlines())
+    return [stderr(1, lines), text(17, ANSWER), result(17.1, usage=True)]
+
+
+def as_json(sample: Sample) -> list[Event]:
+    """The agent logs what its tool writes."""
+    lines = [
+        json.dumps({"level": "error", "logger": "tool.bash", "msg": line}, ensure_ascii=False)
+        for line in sample.text.splitlines()
+    ]
+    return [stderr(1, "\n".join(lines)), text(17, ANSWER), result(17.1)]
+
+
+def amid_output(sample: Sample) -> list[Event]:
+    """A long output that the failure is a part of."""
+    before = "\n".join(f"step {number}: done" for number in range(60))
+    return [stderr(1, f"{before}\n{sample.text}\nexit status 1"), text(19, ANSWER), result(19.1)]
 
 
 SHAPES: tuple[Shape, ...] = (
@@ -132,7 +159,11 @@ SHAPES: tuple[Shape, ...] = (
     tool_and_no_word,
     quoted_result,
     before_the_turn,
-    cancelled_late,
+    after_the_answer,
+    coloured,
+    with_label,
+    as_json,
+    amid_output,
 )
 SHAPES_EACH = 5
 """In how many shapes each sample is played."""
@@ -150,11 +181,24 @@ def _row(group: str, name: str, number: int, events: list[Event], prompt: str = 
     )
 
 
-def _beside(group: str, found: list[Sample]) -> Iterator[Row]:
+IN_TOOLS: tuple[Shape, ...] = (
+    in_a_tool,
+    after_a_tool,
+    tool_alone,
+    tool_and_no_word,
+    quoted_result,
+    before_the_turn,
+)
+"""Where another program's own model call may stand: its words alone are no different."""
+
+
+def _beside(
+    group: str, found: list[Sample], shapes: tuple[Shape, ...] = SHAPES, each: int = SHAPES_EACH
+) -> Iterator[Row]:
     """Each sample on stderr in some of the shapes, so that all shapes are played equally often."""
-    shapes = cycle(SHAPES)
-    for number in range(len(found) * SHAPES_EACH):
-        sample, shape = found[number // SHAPES_EACH], next(shapes)
+    endless = cycle(shapes)
+    for number in range(len(found) * each):
+        sample, shape = found[number // each], next(endless)
         yield _row(group, f"{sample.id}, {shape.__name__}", number, shape(sample))
 
 
@@ -206,6 +250,7 @@ def rows() -> list[Row]:
         chain(
             _beside("program", samples("programs.txt")),
             _beside("service", samples("services.txt")),
+            _beside("in a tool", samples("model_programs.txt"), IN_TOOLS, len(IN_TOOLS)),
             _in_logs(),
             _quoted(),
             _opening(),

@@ -22,7 +22,7 @@ STDERR, LINE, HINT, UPDATE, RESULT, ERROR, EXIT = (
     "error",
     "exit",
 )
-"""Kinds of events: bytes on stderr; a line of a log, which is read by its form; what a source
+"""Kinds of events: bytes on stderr; a line of the agent's log, read by its form; what a source
 reports; an update; the two answers to a prompt; the end of the process."""
 
 NEVER_FROM_BESIDE = frozenset({"unknown", "internal", "agent_crash", "agent_stalled"})
@@ -38,6 +38,9 @@ AGENTS = (
 """An agent for each row of `quirks.agents`, by the name it has on the wire, and two without."""
 
 assert {agents.agent_key(name) for name in AGENTS} >= {row.name for row in agents.ROWS} - {"kimi"}
+
+
+BARE = {"code": -32603, "message": "Internal error"}
 
 
 class Event(NamedTuple):
@@ -74,8 +77,12 @@ class Row(NamedTuple):
 
     @property
     def without_noise(self) -> Row:
-        """The same turn with nothing on stderr and in logs."""
-        kept = tuple(e for e in self.events if e.kind not in {STDERR, LINE, HINT})
+        """The same turn with nothing on stderr and in logs, and with a bare error."""
+        kept = tuple(
+            event._replace(value=BARE) if event.kind == ERROR else event
+            for event in self.events
+            if event.kind not in {STDERR, LINE, HINT}
+        )
         return self._replace(events=kept)
 
 
@@ -140,5 +147,5 @@ def result(at: float, session: str = SESSION, *, usage: bool = False) -> Event:
 
 
 def error(at: float, message: str = "Internal error", data: Any = None, **more: Any) -> Event:
-    members = {"code": -32603, "message": message, **more}
+    members = BARE | {"message": message, **more}
     return Event(at, ERROR, members if data is None else members | {"data": data})

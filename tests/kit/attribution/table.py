@@ -6,12 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.attribution import failing, honest
-from tests.kit.attribution.player import CLIENTS, play, problems
+from tests.kit.attribution.judgement import problems
+from tests.kit.attribution.player import CLIENTS, play
 
 if TYPE_CHECKING:
     from tests.kit.attribution.rows import Row
 
-PROBLEMS = ("accused", "blamed", "resent", "missed")
+PROBLEMS = ("accused", "blamed", "resent", "missed", "quoted")
+"""A failure shown where none was; a wrong cause; a prompt sent again; a cause not seen; and words
+of another program's as the agent's own."""
 
 
 class Problem(NamedTuple):

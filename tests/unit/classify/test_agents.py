@@ -116,32 +116,6 @@ def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("update", "type_", "most"),
-    [
-        ({"sessionUpdate": "retry_state", "type": "retrying", "max_retries": 15}, "network", 16),
-        ({"kind": "model.retry"}, "network", None),
-        ({"event": "Retrying", "maxRetries": 4}, "network", 5),
-        ({"status": "retry_scheduled"}, "network", None),
-        ({"type": "tool_call"}, None, None),
-        ({"type": "retrying", "reason": "as you wish"}, None, None),
-        ({"type": "retrying", "attempt": None}, "network", None),
-    ],
-)
-def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt(
-    update: dict[str, Any], type_: str | None, most: int | None
-) -> None:
-    event = {"reason": "tcp connect error: Connection refused (os error 111)", "attempt": 1}
-    params = {"sessionId": "s", "update": event | update, "_meta": {"eventId": "e"}}
-    sign = agents.read_notification("_x.ai/session_notification", params)
-    assert (sign is None) == (type_ is None)
-    if sign is not None:
-        assert (sign.verdict.type, sign.max_attempts, sign.will_retry) == (type_, most, True)
-        assert sign.attempt == (None if update.get("attempt", 1) is None else 2)
-    del params["update"]["attempt"]
-    assert agents.read_notification("_x.ai/session_notification", params) is None
-
-
-@pytest.mark.parametrize(
     ("meta", "failed"),
     [
         ({"x": {"threadStatus": {"type": "systemError"}}}, True),

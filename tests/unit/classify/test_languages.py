@@ -12,7 +12,6 @@ from lastword.core.classify.languages import (
     french,
     german,
     in_other_alphabet,
-    is_named,
     japanese,
     korean,
     portuguese,
@@ -107,8 +106,6 @@ def test_a_400_gives_way_to_what_no_retry_helps() -> None:
 
 
 def test_the_weights_of_english_words_do_not_overrule_another_language() -> None:
-    assert is_named("spanish: saldo + insuficiente")
-    assert not is_named("key + invalid")
     verdict = classify_text("Error de análisis del bloque de mensajes de la API del proveedor")
     assert (verdict.type, verdict.rule.partition(":")[0]) == ("protocol_error", "concept")
 

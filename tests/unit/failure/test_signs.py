@@ -8,8 +8,6 @@ from lastword.core.failure.signs import (
     MAX_PROSE_CHARS,
     is_retry_by_form,
     may_be_error,
-    may_count_retry,
-    names_retry,
 )
 
 
@@ -53,11 +51,3 @@ def test_a_text_that_speaks_of_retries_is_none(text: str) -> None:
 def test_a_retry_ends_in_words_only_where_one_has_begun() -> None:
     assert is_retry_by_form("Retry finished, resuming.", begun=True)
     assert not is_retry_by_form("Retry finished, resuming.", begun=False)
-
-
-def test_a_method_is_about_retries_by_its_name() -> None:
-    assert names_retry("_x/apiRetry")
-    assert may_count_retry(b'{"type":"retrying","attempt":1}')
-    assert not may_count_retry(b'{"type":"retrying","attempts":1}')
-    assert not names_retry("_x/status")
-    assert not names_retry(None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lastword.core.classify import classify
 from lastword.core.classify.writers import attribution_of, read_own, records
 from lastword.core.failure.attribution import EFFECTS, Attribution
 from tests.kit.turn_signs import payload
@@ -209,3 +210,56 @@ def test_of_several_records_the_last_of_a_model_call_counts() -> None:
     assert verdict is not None
     assert (verdict.type.value, verdict.rule[:7]) == ("rate_limit", "stderr:")
     assert read_own("INFO API call number 7 is under way\n", source="stderr") is None
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Attribution) -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(result(1, "refusal"))
+    assert wire.answers() == []
+    wire.now += 0.1
+    hint(wire, attribution=level, goes_on=False)
+    wire.time(wire.now + 1)
+    assert ("error" in wire.answers()[0]) is (level in {STRONG, PROVEN})
+
+
+def test_stderr_and_text_that_come_together_are_two_signs() -> None:
+    wire = begun()
+    wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
+    wire.agent(chunk("Error: 402 Insufficient credits"))
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    failed = payload(wire)
+    assert (failed["type"], failed["phase"]) == ("budget", "before_output")
+
+
+def test_stderr_that_comes_just_after_the_answer_is_the_second_sign() -> None:
+    wire = begun()
+    wire.agent(chunk("Error: 402 Payment Required"))
+    wire.agent(result())
+    assert wire.answers() == []
+    wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
+    wire.time(wire.now + 1)
+    assert payload(wire)["type"] == "budget"
+
+
+def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
+    wire = begun("newcomer")
+    for _ in range(3):
+        wire.agent(chunk("Info: Request failed due to a transient API error. Retrying..."))
+        wire.now += 2
+    wire.agent(chunk("Error: Failed to get response from the AI model. Last error: HTTP 502"))
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    assert payload(wire)["type"] == "provider_unavailable"
+
+
+def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure() -> None:
+    words = "The answer of the model ended in the middle of a word."
+    wire = begun("newcomer")
+    hint(wire, classify(words), goes_on=True, attempt=2)
+    wire.agent(chunk(words))
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    assert "error" in wire.answers()[0]

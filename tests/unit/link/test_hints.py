@@ -768,3 +768,61 @@ def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
     wire.agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
     assert turn.tries == 2
+
+
+GROK = {
+    "sessionUpdate": "retry_state",
+    "type": "retrying",
+    "attempt": 1,
+    "max_retries": 15,
+    "reason": "error sending request for url (http://127.0.0.1:9/v1/chat/completions): "
+    "client error (Connect): tcp connect error: Connection refused (os error 111)",
+    "error_type": "http",
+}
+
+
+def notification(update: dict[str, Any]) -> dict[str, Any]:
+    params = {"sessionId": "s", "update": update}
+    return {"jsonrpc": "2.0", "method": "_x.ai/session_notification", "params": params}
+
+
+def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt() -> None:
+    wire = begun("newcomer")
+    wire.agent(notification(GROK))
+    (update,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (update["attempt"], update["max_attempts"]) == (2, 16)
+    assert update["error"]["type"] == "network"
+
+
+@pytest.mark.parametrize("change", [{"type": "retry_finished"}, {"attempt": None}])
+def test_one_that_is_over_or_has_no_attempt_is_none(change: dict[str, Any]) -> None:
+    wire = begun("newcomer")
+    wire.agent(notification(GROK | change))
+    assert retries(wire) == []
+
+
+def test_a_retry_is_no_progress_and_its_wait_is_no_silence() -> None:
+    wire = begun("newcomer", first_update_timeout_seconds=60)
+    for at in range(5, 60, 5):
+        wire.now = float(at)
+        wire.agent(notification(GROK | {"attempt": at}))
+    wire.time(60.0)
+    wire.agent(error())
+    assert payload(wire)["reason"] == RETRIES_PENDING
+    wire = begun(first_update_timeout_seconds=60)
+    wire.now = 50.0
+    wire.agent(_retrying(wait=30))
+    wire.time(89.0)
+    assert not wire.core.connection.link.sessions["s"].turns[0].evidence.signs
+    wire.time(90.0)
+    wire.agent(error())
+    assert payload(wire)["reason"] == RETRIES_PENDING
+
+
+def _retrying(wait: int) -> dict[str, Any]:
+    params = {
+        "sessionId": "s",
+        "category": "rate_limited",
+        "detail": f"HTTP 429, retry after {wait} seconds",
+    }
+    return {"jsonrpc": "2.0", "method": "_session/retrying", "params": params}

@@ -19,7 +19,7 @@ from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
 from lastword.core.classify.waits import announced_wait
 from lastword.core.failure import air
-from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened, names_retry
+from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import clip
@@ -78,27 +78,13 @@ def read_notification(method: str, params: object) -> Sign | None:
     row = wire.METHODS.get(method)
     if not isinstance(params, dict):
         return None
-    if row is None and names_retry(method):
-        return _announced_retry_in(object_of(params.get("error")) or _without_names(params))
     if row is None:
-        return _retry_event_in(params)
+        by_name = object_of(params.get("error")) or _without_names(params)
+        named = _announced_retry_in(by_name) if "retry" in method.lower() else None
+        return named or _retry_by_kind(params)
     error = {"code": params.get(row.code), "message": params.get(row.message)}
     verdict = decide(gather.from_any(error))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
-
-
-def _retry_event_in(params: dict[Any, Any]) -> Sign | None:
-    """Read a retry in an object that calls itself one, and counts its attempts."""
-    for _name, members in _objects_in(params):
-        kinds = [str(members[key]).lower() for key in _KINDS if isinstance(members.get(key), str)]
-        if any("retry" in kind for kind in kinds) and any(key in members for key in _ATTEMPTS):
-            said = {key: value for key, value in members.items() if key not in _KINDS}
-            sign = _announced_retry_in(_without_names(said))
-            most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
-            if sign is None or most is None or sign.max_attempts is not None:
-                return sign
-            return msgspec.structs.replace(sign, max_attempts=most + 1)
-    return None
 
 
 def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
@@ -108,8 +94,6 @@ def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
 
 _WILL_RETRY = frozenset({"willretry", "retrying", "will_retry"})
 _ATTEMPTS = ("attempt", "retryAttempt", "retry_attempt")
-_MOST = ("max_retries", "maxRetries")
-_KINDS = ("sessionUpdate", "type", "kind", "event", "status")
 MAX_META_DEPTH = 4
 MAX_META_MEMBERS = 64
 
@@ -124,6 +108,37 @@ def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
             will_retry is None and name.lower().endswith(("retry", "retrying"))
         ):
             return _announced_retry_in(members)
+    return None
+
+
+_KINDS = ("sessionupdate", "type", "kind", "event", "status")
+_OVER = ("succe", "finish", "complet", "done", "exhaust", "fail", "abort", "cancel", "end")
+_REASONS = ("reason", "message", "error", "detail", "cause", "error_message", "errorMessage")
+_MOST = ("max_retries", "maxRetries", "max_attempts", "maxAttempts")
+
+
+def _retry_by_kind(params: dict[Any, Any]) -> Sign | None:
+    """Read a retry in an object of any notification: its kind says so, and it has an attempt."""
+    for _, members in _objects_in(params):
+        number = next((n for key in _ATTEMPTS if (n := as_int(members.get(key))) is not None), None)
+        kinds = [
+            value.lower()[:64]
+            for key, value in members.items()
+            if str(key).lower() in _KINDS and isinstance(value, str)
+        ]
+        again = any("retry" in kind for kind in kinds)
+        if number is None or not again or any(word in kind for kind in kinds for word in _OVER):
+            continue
+        reason = next((members[key] for key in _REASONS if members.get(key)), "")
+        verdict = decide(gather.from_any(reason))
+        most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
+        return Sign(
+            verdict=verdict,
+            will_retry=True,
+            attempt=number + 1,
+            max_attempts=None if most is None else most + 1,
+            wait_seconds=verdict.retry_after_seconds,
+        )
     return None
 
 

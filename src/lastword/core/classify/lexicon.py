@@ -14,7 +14,6 @@ from functools import cache
 import msgspec
 
 from lastword.core.classify.evidence import Conclusion, Evidence
-from lastword.core.classify.languages import is_named
 from lastword.core.classify.text import spelled_out, without_rpc_words
 from lastword.core.classify.tokens import VAGUE
 from lastword.core.classify.weights import BIASES, TENTHS, WEIGHTS
@@ -155,8 +154,8 @@ def _doubt_of(finding: Conclusion) -> float:
     if finding.type is ErrorType.CANCELLED:
         return 0
     kind, _, row = finding.rule.partition(":")
-    if is_named(row):
-        return 0  # most of the words that have weights are English
+    if kind == "concept" and ": " in row:
+        return 0  # another language's (`spanish: saldo + agot`); the weights are of English words
     return OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind, 0)
 
 

@@ -12,7 +12,6 @@ from functools import cache
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
-from lastword.core.classify.languages import read_latin, read_other_alphabet
 from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
     exit_code_in,
@@ -455,11 +454,7 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
     blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
     if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
-    match = (
-        read_concept(evidence.folded, BLAMED)
-        or read_other_alphabet(evidence.folded, BLAMED)
-        or read_latin(evidence.folded, BLAMED)
-    )
+    match = read_concept(evidence.folded, BLAMED) or _in_other_language(evidence.folded, BLAMED)
     return Conclusion(match[0], f"concept:{match[1]}") if match else None
 
 
@@ -472,10 +467,18 @@ def process_words(evidence: Evidence) -> Conclusion | None:
     return Conclusion(ErrorType.AGENT_CRASH, f"crash:{sign}", ending.reason, ending.retryable)
 
 
+def _in_other_language(
+    folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 1
+) -> tuple[ErrorType, str] | None:
+    from lastword.core.classify import languages  # noqa: PLC0415 - 1 ms of 60; most are English
+
+    match = languages.read_other_alphabet(folded, kinds)
+    return match or languages.read_latin(folded, kinds, least=least)
+
+
 def other_language(evidence: Evidence) -> Conclusion | None:
     """Two words close together in a language that is plainly not English."""
-    match = read_other_alphabet(evidence.folded) or read_latin(evidence.folded, least=MIN_COMMON)
-    return _of_pair(evidence, match)
+    return _of_pair(evidence, _in_other_language(evidence.folded, least=MIN_COMMON))
 
 
 def concept(evidence: Evidence) -> Conclusion | None:
@@ -483,7 +486,7 @@ def concept(evidence: Evidence) -> Conclusion | None:
     folded = without_rpc_words(evidence.folded)
     spelled = without_rpc_words(spelled_out(evidence.text))
     match = read_concept(folded) or read_concept(spelled, SPELLED)
-    return _of_pair(evidence, match or read_latin(folded))
+    return _of_pair(evidence, match or _in_other_language(folded))
 
 
 def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:

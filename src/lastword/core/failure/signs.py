@@ -57,7 +57,6 @@ _REQUESTS = (
 _PAYLOAD = b'"agent_error"'
 
 _RETRY_WORD = b"etry"
-_COUNT_WORD = b'ttempt"'
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
 _RETRY_TEXT_CHARS = 240
@@ -150,16 +149,6 @@ def has_air_report(line: bytes) -> bool:
 def may_report_retry(line: bytes) -> bool:
     """Return whether this frame has a member, or a word, that may be about a retry."""
     return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
-
-
-def names_retry(method: str | None) -> bool:
-    """Return whether the name of an agent's own method says that it is about retries."""
-    return method is not None and "retry" in method.lower()
-
-
-def may_count_retry(line: bytes) -> bool:
-    """Return whether a notification of an agent's own may count the attempts of a retry."""
-    return _RETRY_WORD in line and _COUNT_WORD in line
 
 
 def may_report_failed_state(line: bytes) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core.failure import signs
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
@@ -62,10 +61,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         _withdrawn(link, frame)
     if message.method in wire.EVENTS:
         return extra_events.received(link, session, frame)
-    names_retry = message.method in wire.METHODS or signs.names_retry(message.method)
-    if names_retry or signs.may_count_retry(frame.line):
-        return [FORWARD, *reporting.read_frame(link, session, frame)]
-    return [FORWARD]
+    return [FORWARD, *reporting.read_frame(link, session, frame)]
 
 
 def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:

@@ -201,7 +201,8 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
         limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
     else:
         limit, reason = options.idle_timeout_seconds, "idle_timeout"
-    due = session.progress_at + limit if limit > 0 else None
+    since = session.progress_at + session.announced_wait
+    due = since + limit if limit > 0 else None
     if options.turn_timeout_seconds > 0:
         whole = min(turn.started_at for turn in watched) + options.turn_timeout_seconds
         if due is None or whole < due:

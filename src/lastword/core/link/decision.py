@@ -321,8 +321,7 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
         return True
     if _ended_on_hint(snapshot):
         return True
-    speaks = bool(evidence.text or evidence.hinted or evidence.suspected)
-    return speaks and _in_words(snapshot) is not None
+    return evidence.may_be_in_words and _in_words(snapshot) is not None
 
 
 def _ended_on_hint(snapshot: TurnSnapshot) -> bool:

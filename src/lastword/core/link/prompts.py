@@ -131,7 +131,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
                 turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
                 return []
             return ending.fail(link, turn)
-        if stop_reason == acp.END_TURN and _may_hide_failure(link, turn):
+        if _may_hide_failure(link, turn):
             hold(link, turn, frame)
             return []
     return ending.finish(link, turn, stop_reason)
@@ -206,7 +206,10 @@ def may_be_cut_off(link: Link, turn: Turn) -> bool:
 
 def _may_hide_failure(link: Link, turn: Turn) -> bool:
     """Return whether a source, or output that follows, may show what this success is."""
-    if is_silent(link, turn) or may_be_cut_off(link, turn):
+    if turn.evidence.refused:
+        if is_silent(link, turn):
+            return link.expects_hints
+    elif is_silent(link, turn) or may_be_cut_off(link, turn):
         return True
     at_work = turn.state in AT_WORK and not turn.overlapped
     return at_work and turn.facts.text and decision.may_be_error_text(link.snapshot(turn))
@@ -222,7 +225,9 @@ def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
     if turn.withheld_failure:
         turn.pop_withheld()
         return ending.fail(link, turn)
-    if is_silent(link, turn) or decision.contradicts_success(link.snapshot(turn)):
+    # A refusal may well have no words; only what a source reports makes it a failure.
+    silent = is_silent(link, turn) and not turn.evidence.refused
+    if silent or decision.contradicts_success(link.snapshot(turn)):
         _claim_as_silent(turn)
         effects = ending.fail(link, turn)
         # This comes last: if any of it fails, the agent's own answer must still be there to be

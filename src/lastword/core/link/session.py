@@ -304,6 +304,9 @@ class Session:
     """What one session of the link has in progress."""
 
     __slots__ = (
+        "_before",
+        "_was_warned",
+        "announced_wait",
         "asking",
         "choices",
         "dismissed",
@@ -337,6 +340,11 @@ class Session:
         """Has the user left a question without a choice, and the agent not been heard of since?
         Some clients do that before they cancel."""
         self.progress_at: float = 0.0
+        self.announced_wait: float = 0.0
+        """How long the agent has said since then that it waits: no limit counts that."""
+        self._before = 0.0, 0.0
+        self._was_warned = False
+        """Both as they were before the last frame, which may have been about a retry."""
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
         self.waiting: list[WaitingPrompt] = []
@@ -421,9 +429,19 @@ class Session:
 
     def progress(self, now: float) -> None:
         """Note that the agent showed life in this session."""
-        self.progress_at, self.dismissed = now, False
+        self._before = self.progress_at, self.announced_wait
+        self.progress_at, self.announced_wait, self.dismissed = now, 0.0, False
         for turn in self.turns:
-            turn.warned = False
+            self._was_warned, turn.warned = turn.warned, False
+
+    def note_retry(self, now: float, wait_seconds: float) -> None:
+        """Note that the last frame was about a retry: that is no progress, but may state a wait."""
+        if self.progress_at < now:
+            return  # it came by another way than as a frame of this session
+        self.progress_at, waited = self._before
+        self.announced_wait = waited + wait_seconds
+        for turn in self.turns:
+            turn.warned = self._was_warned
 
     def warn(self) -> None:
         """Note that the silence has been reported."""

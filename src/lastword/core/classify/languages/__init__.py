@@ -29,20 +29,24 @@ _COMMON_WORDS = {
     "german": (
         r"der|das|ist|nicht|und|wurde|keine?|bitte|sie|ihre?|zu|fur|von|eine?|dem|beim|vom|zum|"
         r"konnte|werden|haben|erneut|fehler|anfragen?|modell|verbindung|sitzung|guthaben|anmeldung|"
-        r"kontingent|zugriff|ungultige?|schlussel|\w+fehler|interner|raten\w+|pflicht\w+|zeit\w+|erschopft|abgelaufen"
+        r"kontingent|zugriff|ungultige?|schlussel|\w+fehler|interner|raten\w+|pflicht\w+|"
+        r"zeit\w+|erschopft|abgelaufen"
     ),
     "french": (
         r"le|la|les|des|du|est|une|vous|votre|pas|pour|dans|veuillez|erreur|cette|ce|[nldc]'\w+|"
         r"reessayer|trop|au|sur|requetes?|cle|solde|modele|delai|jetons?|serveur|connexion|reseau|"
-        r"credits?|acces|parametre|identifiants|abonnement|reponse|invalide|fournisseur|indisponible|introuvable|epuise"
+        r"credits?|acces|parametre|identifiants|abonnement|reponse|invalide|"
+        r"fournisseur|indisponible|introuvable|epuise"
     ),
     "spanish": (
         r"el|los|las|una|del|la|es|por|su|tu|ha|has|para|con|en|favor|se|intentelo|intenta|"
         r"demasiad[oa]s?|error de|saldo|cuota|clave|solicitud(?:es)?|servidor|conexion|sesion|"
-        r"modelo|tiempo|limite|mensaje|credenciales|acceso|autenticacion|suscripcion|encontrado|proveedor|disponible"
+        r"modelo|tiempo|limite|mensaje|credenciales|acceso|autenticacion|"
+        r"suscripcion|encontrado|proveedor|disponible"
     ),
     "portuguese": (
-        r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|mais|"
+        r"os|um|uma|da|dos|nao|foi|sua|seu|voce|por|para|com|em|ao|erro|na|tente|esta|muit[oa]s?|"
+        r"mais|"
         r"saldo|cota|chave|solicitacao|requisicao|servidor|conexao|sessao|modelo|tempo|limite|rede|"
         r"mensagem|credenciais|acesso|autenticacao|assinatura|creditos|encontrado|indisponivel"
     ),
@@ -52,8 +56,8 @@ _COMMON_WORDS = {
 _PLAIN = str.maketrans(
     dict(
         zip(
-            "\u00e0\u00e1\u00e2\u00e3\u00e4\u00e5\u00e7\u00e8\u00e9\u00ea\u00eb\u00ec\u00ed\u00ee\u00ef\u00f1"
-            "\u00f2\u00f3\u00f4\u00f5\u00f6\u00f9\u00fa\u00fb\u00fc\u00fd\u00ff",
+            "\u00e0\u00e1\u00e2\u00e3\u00e4\u00e5\u00e7\u00e8\u00e9\u00ea\u00eb"
+            "\u00ec\u00ed\u00ee\u00ef\u00f1\u00f2\u00f3\u00f4\u00f5\u00f6\u00f9\u00fa\u00fb\u00fc\u00fd\u00ff",
             "aaaaaaceeeeiiiinooooouuuuyy",
             strict=True,
         )
@@ -62,9 +66,10 @@ _PLAIN = str.maketrans(
 )
 """The letters of these languages without their accents."""
 
-_ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
+_SAMPLE_CHARS = 1000
+"""The beginning of a text, which is enough to know its language."""
 
-_LANGUAGES = frozenset((*(name for name, _ in _ALPHABETS), *_COMMON_WORDS))
+_ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
 
 
 def in_other_alphabet(folded: str) -> str | None:
@@ -99,9 +104,9 @@ def read_latin(
         least: How many of its common words a language must have in the text to be tried.
     """
     plain = _without_accents(folded)
-    accents = 1 if _pattern(_ACCENTED).search(folded) else 0
+    accents = 1 if _pattern(_ACCENTED).search(folded[:_SAMPLE_CHARS]) else 0
     counts = {
-        name: len(_pattern(rf"\b(?:{words})\b").findall(plain)) + accents
+        name: len(_pattern(rf"\b(?:{words})\b").findall(plain[:_SAMPLE_CHARS])) + accents
         for name, words in _COMMON_WORDS.items()
     }
     for name in sorted(counts, key=counts.__getitem__, reverse=True):
@@ -109,11 +114,6 @@ def read_latin(
         if match is not None:
             return _named(name, match)
     return None
-
-
-def is_named(row: str) -> bool:
-    """Return whether a pair of words is one of this package's: `spanish: saldo + insuficiente`."""
-    return row.partition(":")[0] in _LANGUAGES
 
 
 def _named(language: str, match: tuple[ErrorType, str] | None) -> tuple[ErrorType, str] | None:

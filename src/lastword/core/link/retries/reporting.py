@@ -83,6 +83,8 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     effect = EFFECTS[hint.attribution]
     if turn is None or not effect.reports:
         return []
+    if hint.source is HintSource.WIRE:
+        turn.session.note_retry(link.now, hint.wait_seconds or 0.0)
     verdict = _with_source(hint)
     if hint.side:
         return _report_hint(link, turn, hint, verdict, is_shown=is_shown)
