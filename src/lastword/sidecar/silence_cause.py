@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.silence import Cause, SilenceCause
-from lastword.posix.process_tree import Process
 from lastword.posix.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket
 from lastword.sidecar.program_names import is_server, program_of, starts_others
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lastword.core.link.retries.hints import SilentTurn
+    from lastword.posix.process_tree import Process
 
 REQUEST_BYTES = 4096
 """A request to a model is no smaller: it has the agent's instructions and its tools."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
     from lastword.sidecar.own_logs import OwnLogs
+    from lastword.sidecar.silence import SilenceLooks
 
 SILENT_SECONDS = 1.0
 """How long a turn is silent before its sources are looked at, and the time between looks."""
@@ -51,6 +52,7 @@ class Sources:
         "_journals",
         "_loop",
         "_own_journals",
+        "_silences",
         "_start",
         "due",
     )
@@ -74,6 +76,7 @@ class Sources:
         self._agent: str | None = None
         """The name of the agent that the journals belong to."""
         self._events: EventStream | None = None
+        self._silences: SilenceLooks | None = None
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
         self.due: float | None = None
@@ -116,6 +119,18 @@ class Sources:
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
         if silent:
             self._apply(self._current_journals().look(silent, now), now)
+            self._look_at_processes(silent, now)
+
+    def _look_at_processes(self, silent: Sequence[SilentTurn], now: float) -> None:
+        if self._silences is None:
+            # Loaded at the first silence, as the journals are.
+            from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
+
+            self._silences = SilenceLooks()
+        start = self._start
+        if start is not None and start.group and self._silences.is_due(now):
+            cause = self._silences.look(start.group, silent, now, port=start.port)
+            self._connection.receive_silence(cause, now)
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:

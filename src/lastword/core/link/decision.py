@@ -33,8 +33,16 @@ ANNOUNCED = "announced"
 RETRIES_PENDING = "retries_pending"
 """The reason of a failure that the agent was still trying to get over when its time was up."""
 
-_WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
+PROVIDER_SILENT = "provider_silent"
+"""The reason of a turn that ran out of time while the provider had not answered its request."""
+
+PROVIDER_UNREACHABLE = "provider_unreachable"
+"""The reason of one that ran out of time while no connection to the provider was made."""
+
+WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
+
+_OUT_OF_TIME = WATCHDOG | {PROVIDER_SILENT, PROVIDER_UNREACHABLE}
 
 
 class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +141,7 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
     """
     verdict = snapshot.evidence.signs.get(FailureSign.STOPPED)
     pending = _with_wait_left(snapshot)
-    if verdict is not None and pending is not None and verdict.reason in _WATCHDOG:
+    if verdict is not None and pending is not None and verdict.reason in _OUT_OF_TIME:
         return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
     return verdict
 
