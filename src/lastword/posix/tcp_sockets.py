@@ -46,7 +46,7 @@ class TcpSocket(msgspec.Struct, frozen=True, kw_only=True):
     """One connection.
 
     Attributes:
-        inode: its number, by which its process is found.
+        inode: its number, by which its process is described.
         state: `ESTABLISHED`, or `SYN_SENT` while it is being made.
         local_port: the port at this end.
         remote_port: the port at the other end.
@@ -89,9 +89,9 @@ def read_tcp_sockets() -> list[TcpSocket]:
 
 
 def _dump(diag: socket.socket, family: int) -> Iterator[TcpSocket]:
-    wanted = _REQUEST.pack(family, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), _STATES)
-    length = _HEADER.size + len(wanted)
-    diag.send(_HEADER.pack(length, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, family, 0) + wanted)
+    request = _REQUEST.pack(family, socket.IPPROTO_TCP, 1 << (_INET_DIAG_INFO - 1), _STATES)
+    length = _HEADER.size + len(request)
+    diag.send(_HEADER.pack(length, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST_DUMP, family, 0) + request)
     left = MAX_REPLY_BYTES
     while left > 0:
         data = diag.recv(_BUFFER_BYTES)
@@ -105,9 +105,9 @@ def _dump(diag: socket.socket, family: int) -> Iterator[TcpSocket]:
             if kind == _NLMSG_DONE or length < _HEADER.size:
                 return
             if sequence == family:
-                found = _socket_in(data[at + _HEADER.size : at + length])
-                if found is not None:
-                    yield found
+                described = _socket_in(data[at + _HEADER.size : at + length])
+                if described is not None:
+                    yield described
             at += (length + 3) & ~3
     raise OSError("there are too many connections")
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from lastword.posix.process_tree import Process
 
 REQUEST_BYTES = 4096
-"""A request to a model is no smaller: it has the agent's instructions and its tools."""
+"""The least size of a request to a model, which has the agent's instructions and its tools."""
 
 SMALL_REQUEST_BYTES = 64
 ERROR_BYTES = 4096
-"""An error is no larger; a new connection's certificates come on top."""
+"""The most that an error has; the certificates of a new connection come on top."""
 
 CERTIFICATE_BYTES = 8192
 MIN_TRIES = 3
@@ -66,7 +66,7 @@ class Judge:
         """What each connection had sent before the prompt, as far as it was looked at."""
         self._since: dict[Cause, float] = {}
         """Since when each state has lasted."""
-        self._requests: list[_Request] = []
+        self._requests: list[_Sent] = []
 
     def judge(self, look: Look, turn: SilentTurn) -> SilenceCause | None:
         """Return why this turn is silent, if the two looks prove it."""
@@ -184,7 +184,7 @@ class Judge:
             received = tcp.received_bytes - (last.received_bytes if last else 0)
             if sent >= REQUEST_BYTES and self._is_of_turn(look, tcp):
                 first = last is None
-                self._requests.append(_Request(tcp.inode, first, sent, received, look.at))
+                self._requests.append(_Sent(tcp.inode, first, sent, received, look.at))
             elif received:
                 for index, request in enumerate(self._requests):
                     if request.inode == tcp.inode and _is_last(self._requests, index):
@@ -274,7 +274,7 @@ class Judge:
 MAX_REQUESTS = 64
 
 
-class _Request(msgspec.Struct, frozen=True):
+class _Sent(msgspec.Struct, frozen=True):
     """What was sent on one connection between two looks: a request, or several."""
 
     inode: int
@@ -284,12 +284,12 @@ class _Request(msgspec.Struct, frozen=True):
     at: float
 
 
-def _is_last(requests: list[_Request], index: int) -> bool:
+def _is_last(requests: list[_Sent], index: int) -> bool:
     inode = requests[index].inode
     return all(request.inode != inode for request in requests[index + 1 :])
 
 
-def _same(requests: list[_Request]) -> int:
+def _same(requests: list[_Sent]) -> int:
     """Return how often the same request was sent; 0 if they differ, or one was answered at length.
 
     Several may have been sent between two looks. The first look at a connection does not show how

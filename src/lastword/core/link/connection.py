@@ -12,10 +12,10 @@ Every shell drives it with this loop, each in its own way of waiting:
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
 `now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_log`,
 `receive_hint`, `receive_silence`, `receive_report`, `client_detached` and `client_attached` take in
-other events in the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
-the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
-messages that it takes in pass as the bytes that arrived; the next message goes through `receive`,
-and the rest may be offered again.
+other events in the same way. A shell that reads the agent's lines in blocks may first offer them to
+`observe`, in the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other
+shell may. The messages that it takes in pass as the bytes that arrived; the next message goes
+through `receive`, and the rest may be offered again.
 
 Owns the core's interface. The work is done by `core.link.client_side`, `core.link.agent_side` and
 `core.link.clocks` on the state in `core.link.state`. Nothing that a peer sends makes it raise. It

@@ -77,7 +77,7 @@ def sentence(cause: SilenceCause, now: float) -> str:
         case Cause.UNREACHABLE:
             return f"The agent has been trying to connect to the model provider for {span}."
         case Cause.TOOL:
-            return f"`{cause.program}` has been running for {span}."
+            return f'"{plain_program(cause.program)}" has been running for {span}.'
         case Cause.MCP_SERVER:
             return f"A server on this machine has not answered the agent for {span}."
         case Cause.BUSY:
@@ -92,7 +92,7 @@ def plain_program(name: str | None) -> str | None:
     """Return a program's name without anything that a client reads as markup."""
     if not name:
         return None
-    return late.wording.on_one_line(name).replace("`", "'")[:MAX_PROGRAM_CHARS] or None
+    return late.wording.on_one_line(name).replace('"', "'")[:MAX_PROGRAM_CHARS] or None
 
 
 def _span(seconds: float) -> str:
