@@ -168,8 +168,8 @@ def test_an_agent_that_is_stopped_is_said_to_be(start: Start) -> None:
     client.open(**NOTICES)
     client.prompt()
     client.listen(0.5)
-    found = processes(client.mark)
-    (agent,) = [pid for pid, command in found.items() if command.endswith(" silence")][-1:]
+    marked = processes(client.mark).items()
+    (agent,) = [pid for pid, command in marked if " run " not in command]
     os.kill(agent, signal.SIGSTOP)
     try:
         client.listen(6.0)
