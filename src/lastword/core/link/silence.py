@@ -77,7 +77,9 @@ def sentence(cause: SilenceCause, now: float) -> str:
         case Cause.UNREACHABLE:
             return f"The agent has been trying to connect to the model provider for {span}."
         case Cause.TOOL:
-            return f'"{plain_program(cause.program)}" has been running for {span}.'
+            program = plain_program(cause.program)
+            name = f'"{program}"' if program else "A program"
+            return f"{name} has been running for {span}."
         case Cause.MCP_SERVER:
             return f"A server on this machine has not answered the agent for {span}."
         case Cause.BUSY:
