@@ -111,15 +111,15 @@ class Journals:
         Returns:
             Whether all files of the turn are known. Otherwise a look finds those that are there.
         """
-        all_known = True
+        complete = True
         for rows in self._rows_by_file:
             session = turn.session_id if SESSION in rows[0].path else None
             file = self._files.get((rows[0].name, session))
             if file is None:
-                all_known = False
+                complete = False
             else:
                 file.mark(turn.began_at)
-        return all_known
+        return complete
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
         """Yield what is new about turns, and `None` between the steps.
@@ -144,14 +144,15 @@ class Journals:
 
     def _find(self, row: JournalRow, sessions: set[str]) -> Generator[None]:
         """Find files that are not yet known: those of sessions, or the one of all."""
-        wanted: set[str | None] = {None}
+        owners: set[str | None] = {None}
         if SESSION in row.path:
-            wanted = {each for each in sessions if is_plain(each)}
-        wanted = {each for each in wanted if (row.name, each) not in self._files}
-        if not wanted and (sessions or SESSION not in row.path):
+            owners = {each for each in sessions if is_plain(each)}
+        missing = {each for each in owners if (row.name, each) not in self._files}
+        if not missing and (sessions or SESSION not in row.path):
             return
-        found = yield from find(self._index, folder_of(row, self._environment), row.path, wanted)
-        for session, (path, born_after) in found.items():
+        folder = folder_of(row, self._environment)
+        places = yield from find(self._index, folder, row.path, missing)
+        for session, (path, born_after) in places.items():
             if len(self._files) >= MAX_FILES:
                 del self._files[next(iter(self._files))]
             self._files[row.name, session] = GrowingFile(path, born_after)

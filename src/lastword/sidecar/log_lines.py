@@ -81,17 +81,15 @@ def records(news: News) -> list[tuple[int, bytes]]:
     """Return the last records with a mark, each with its position, and an error page whole."""
     lines = news.data.split(b"\n")
     positions = list(accumulate((len(line) + 1 for line in lines), initial=news.begin))
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for number in range(len(lines) - 1, -1, -1):
         if MARKS.search(lines[number]) is None:
             continue
         first = _first_line(lines, number)
-        found.setdefault(first, _end_of(lines, first))
-        if len(found) == MAX_RECORDS:
+        ends.setdefault(first, _end_of(lines, first))
+        if len(ends) == MAX_RECORDS:
             break
-    return [
-        (positions[first], b"\n".join(lines[first:end])) for first, end in sorted(found.items())
-    ]
+    return [(positions[first], b"\n".join(lines[first:end])) for first, end in sorted(ends.items())]
 
 
 def _first_line(lines: list[bytes], number: int) -> int:

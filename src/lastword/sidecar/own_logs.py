@@ -299,8 +299,8 @@ class OwnLogs:
                 )
             if not call.strong:
                 attribution = min(attribution, Attribution.WEAK)
-            found = Call(position, session, attribution, call)
-            hint = hint_of(found, file, turns, zero, HintSource.LOG)
+            report = Call(position, session, attribution, call)
+            hint = hint_of(report, file, turns, zero, HintSource.LOG)
             if hint is not None:
                 last[session] = hint
         return list(last.values())

@@ -59,7 +59,7 @@ MAX_CONNECTIONS = 3
 _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
 
 
-class Budget:
+class LookBudget:
     """The time that looks may take: a share of the time that passes."""
 
     __slots__ = ("_at", "seconds")
@@ -94,13 +94,13 @@ class Sources:
         "_connections",
         "_console",
         "_events",
-        "_found_at",
         "_is_fresh",
         "_journals",
         "_looking",
         "_loop",
         "_marked",
         "_own_journals",
+        "_searched_at",
         "_start",
         "_timer_since",
         "due",
@@ -127,8 +127,8 @@ class Sources:
         self._events: EventStream | None = None
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
-        self._budget = Budget()
-        self._found_at = 0.0
+        self._budget = LookBudget()
+        self._searched_at = 0.0
         """When files of new turns were looked for last."""
         self._looking: Generator[Hint | None] | None = None
         """The rest of a look that was interrupted."""
@@ -216,7 +216,7 @@ class Sources:
     def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
         journals = yield from self._current_journals()
         self._mark(now)
-        self._found_at = now
+        self._searched_at = now
         turns = self._connection.silent_turns(now, 0.0)
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
         yield from journals.look(turns, silent)
@@ -237,7 +237,7 @@ class Sources:
         for turn in turns:
             is_new = (turn.session_id, turn.began_at) not in self._marked
             if is_new and self._journals is not None and not self._journals.mark(turn):
-                soon = max(now + PAUSE_SECONDS, self._found_at + FIND_SECONDS)
+                soon = max(now + PAUSE_SECONDS, self._searched_at + FIND_SECONDS)
                 self.due = soon if self.due is None else min(self.due, soon)
         self._marked = {(turn.session_id, turn.began_at) for turn in turns}
 
