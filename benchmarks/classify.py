@@ -38,7 +38,7 @@ RECORD_KEYS = {"status": "http_status", "class": "exception_class", "causes": "c
 RECORD_KEYS |= {"process": "process", "phase": "phase", "attributes": "attrs"}
 RECORD_KEYS |= {key: key for key in ("headers", "body", "message", "code")}
 MEGABYTE = 1_000_000
-LANGUAGES = frozenset({"de", "es", "fr", "ja", "win-de", "zh"})
+LANGUAGES = frozenset({"de", "es", "fr", "ja", "ko", "pt", "ru", "win-de", "zh"})
 """Sources that are a language each, of many programs: to leave one out takes all its words away."""
 
 HOSTILE = ("a", "{", '{"a":', "model ", "try again in ", "A_", "\\", "error 4", "1 ", "429 ")
@@ -208,7 +208,8 @@ def _only(users: dict[str, set[str]], outcome: Outcome, source: str) -> bool:
 @contextmanager
 def _without(rows: set[str]) -> Iterator[None]:
     """The tables with some rows taken out of them."""
-    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, WEAK, tokens.PARTS]
+    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, messages.SPOKEN, WEAK]
+    phrases.append(tokens.PARTS)
     words: list[dict[Any, frozenset[str]]] = [tokens.STRONG, tokens.WEAK]
     kept: list[tuple[dict[Any, Any], dict[Any, Any]]] = [(t, dict(t)) for t in (*phrases, *words)]
     quota, transports = messages.QUOTA, transport.ROWS
@@ -222,6 +223,7 @@ def _without(rows: set[str]) -> Iterator[None]:
             row,
             names=row.names - rows,
             phrases=tuple(part for part in row.phrases if part not in rows),
+            ascii_phrases=tuple(part for part in row.ascii_phrases if part not in rows),
         )
         for row in transports
     )

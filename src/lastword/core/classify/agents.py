@@ -17,6 +17,7 @@ from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
+from lastword.core.classify.waits import announced_wait
 from lastword.core.failure import air
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
@@ -226,7 +227,14 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
         # This is advice on something else, such as a model that replaced another.
         return None
     attempt, most = _tries(counted.groups()) if counted else (None, None)
-    return Sign(verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most)
+    wait = verdict.retry_after_seconds or announced_wait(evidence.folded)
+    return Sign(
+        verdict=verdict,
+        will_retry=True,
+        attempt=attempt,
+        max_attempts=most,
+        wait_seconds=math.ceil(wait) if wait else None,
+    )
 
 
 def _meta_sign(meta: dict[Any, Any], rows: tuple[wire.MetaError, ...]) -> Sign | None:

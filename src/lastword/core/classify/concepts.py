@@ -17,22 +17,31 @@ from lastword.core.failure.taxonomy import ErrorType
 
 MAX_DISTANCE_CHARS = 48
 MAX_HITS = 64
+_FIRST_UNSPACED = "\u1100"
+"""The first letter of the alphabets that are not written in words with spaces between them."""
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """Two sets of words that count if one of each stands close by, and nothing of `unless` does."""
+    """Two sets of words that count if one of each stands close by, and nothing of `unless` does.
+
+    Without happenings, one of the things is enough.
+    """
 
     type: ErrorType
     things: str
     happenings: str
-    unless: tuple[str, ...]
+    unless: tuple[str, ...] = ()
 
 
 @cache
 def _pattern(block: str) -> re.Pattern[str]:
     """Compile on first use: few failures come this far, and all the patterns together cost 5 ms."""
     words = [re.escape(line.strip()) for line in block.split(",")]
-    return re.compile(rf"\b(?:{'|'.join(words)})")
+    if block.isascii():
+        return re.compile(rf"\b(?:{'|'.join(words)})")
+    # Chinese, Japanese and Korean put no space before a word.
+    bounded = (word if word[0] >= _FIRST_UNSPACED else rf"\b{word}" for word in words)
+    return re.compile("|".join(bounded))
 
 
 def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Concept:
@@ -40,6 +49,12 @@ def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Con
 
 
 CONCEPTS = (
+    _concept(
+        ErrorType.AUTH,
+        "in your region, in your country, your location, current location, this region, "
+        "this country",
+        "not supported, not available, does not support, unsupported, unavailable, restricted",
+    ),
     _concept(
         ErrorType.AUTH,
         "website, web site, this site, url, category, destination, domain, firewall, web filter, "
@@ -54,7 +69,7 @@ CONCEPTS = (
     _concept(
         ErrorType.CONTEXT_OVERFLOW,
         "context, prompt, input, inputs, conversation, thread, history, tokens, token limit, "
-        "message size, request body",
+        "message size, request body, request content",
         "too long, too large, too big, too many tokens, exceed, overflow, does not fit, fit in, "
         "no longer fit, above the limit, beyond the limit, longer than, larger than, "
         "more than the, over the limit, maximum length, full, shorten, but the request contains, "
@@ -197,6 +212,8 @@ CONCEPTS = (
         "max_tokens",
         "tokens",
         "json",
+        "session update",
+        "session/update",
     ),
     _concept(
         ErrorType.AUTH,
@@ -234,7 +251,8 @@ CONCEPTS = (
         "generation, api, gateway, backend, inference, job, task, fetch, reply, answer, waiting",
         "timed out, timeout, took too long, deadline, no response within, did not respond, "
         "did not answer, gave up waiting, time limit, took longer, ran out of time, "
-        "unresponsive, not responded, timing out, times out, no reply, too slow",
+        "unresponsive, not responded, timing out, times out, no reply, too slow, "
+        "did not receive a response, didn't receive a response",
     ),
     _concept(
         ErrorType.NETWORK,
@@ -278,8 +296,8 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.RATE_LIMIT,
-        "rate, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency, "
-        "queries, prompts",
+        "rate, your request, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, "
+        "concurrency, queries, prompts, attempts",
         "limit reached, limited, too quickly, too fast, too many, throttled, increased too, "
         "slow down, exceeded, too high, too frequent, limiting, faster than, too often, "
         "too rapidly, in a short time, simultaneous, at the same time, at once",
@@ -334,7 +352,14 @@ CONCEPTS = (
         "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
         "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
         "malformed, could not be decoded, cannot decode, unserializable, "
-        "unexpected content type, not json",
+        "unexpected content type, not json, error parsing, parsing error",
+    ),
+    _concept(
+        ErrorType.INVALID_REQUEST,
+        "your request, the request, media format, media type, mime type",
+        "does not understand, not understand, semantic error, cannot process, can not process",
+        "try again",
+        "later",
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
@@ -348,7 +373,8 @@ CONCEPTS = (
         "unrecognized, unrecognised, duplicate, empty, expected, does not exist, outside the, "
         "must satisfy, too small, too short, negative, at least one, only accepts, "
         "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
-        "does not match, mismatch, not one of, not implemented, null",
+        "does not match, mismatch, not one of, not implemented, null, "
+        "not understood",
         "error occurred",
         "please try again",
         "server",
@@ -368,10 +394,12 @@ SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRA
 
 
 def read_concept(
-    folded: str, kinds: frozenset[ErrorType] | None = None
+    folded: str,
+    kinds: frozenset[ErrorType] | None = None,
+    concepts: tuple[Concept, ...] = CONCEPTS,
 ) -> tuple[ErrorType, str] | None:
     """Return the first concept that the text holds, with the two words that show it."""
-    for concept in CONCEPTS:
+    for concept in concepts:
         if kinds is None or concept.type in kinds:
             pair = _closest(folded, concept)
             if pair is not None and not _stands_in(concept.unless, folded):
@@ -388,6 +416,8 @@ def _closest(folded: str, concept: Concept) -> str | None:
     things = [(m.start(), m.group()) for m in _first(concept.things, folded)]
     if not things:
         return None
+    if not concept.happenings:
+        return things[0][1]
     starts = [start for start, _ in things]
     for happening in _first(concept.happenings, folded):
         at = bisect_left(starts, happening.start())

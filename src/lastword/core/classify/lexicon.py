@@ -14,7 +14,8 @@ from functools import cache
 import msgspec
 
 from lastword.core.classify.evidence import Conclusion, Evidence
-from lastword.core.classify.text import spelled_out
+from lastword.core.classify.languages import is_named
+from lastword.core.classify.text import spelled_out, without_rpc_words
 from lastword.core.classify.tokens import VAGUE
 from lastword.core.classify.weights import BIASES, TENTHS, WEIGHTS
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
@@ -82,7 +83,7 @@ class Guess(msgspec.Struct, frozen=True):
 def stems(evidence: Evidence) -> frozenset[str]:
     """Return the stems of all the words in the evidence, wherever they occur."""
     text = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
-    plain = spelled_out(_pattern(_ADDRESS).sub(" ", text))
+    plain = without_rpc_words(spelled_out(_pattern(_ADDRESS).sub(" ", text)))
     words = _pattern(_WORD).findall(plain)
     stemmed = {word[:STEM_CHARS] for word in words if word not in _STOP_WORDS}
     if evidence.status is not None:
@@ -154,6 +155,8 @@ def _doubt_of(finding: Conclusion) -> float:
     if finding.type is ErrorType.CANCELLED:
         return 0
     kind, _, row = finding.rule.partition(":")
+    if is_named(row):
+        return 0  # most of the words that have weights are English
     return OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind, 0)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from lastword.core.classify.evidence import ProcessEnding
+from lastword.core.classify.text import phrase_in
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -63,6 +64,23 @@ _SPAWN_SIGNS = (
     "cannot execute",
     "not recognized as an internal or external command",
 )
+_CRASH_SIGNS = (
+    ("panicked at", "panic", False),
+    ("panicked with", "panic", False),
+    ("goroutine .. [running]", "panic", False),
+    ("java.lang.outofmemoryerror", "oom", True),
+    ("javascript heap out of memory", "oom", True),
+    ("eperm .. spawn", "spawn_failed", False),
+    ("eacces .. spawn", "spawn_failed", False),
+    ("spawn .. eperm", "spawn_failed", False),
+    ("spawn .. eacces", "spawn_failed", False),
+    ("is not recognized as an internal or external command", "spawn_failed", False),
+    ("is not recognized as the name of a cmdlet", "spawn_failed", False),
+    ("\u4e0d\u662f\u5185\u90e8\u6216\u5916\u90e8\u547d\u4ee4", "spawn_failed", False),
+    ("failed to start container", "spawn_failed", False),
+)
+"""What a process, a runtime or a shell prints as it fails, its reason, and whether to retry."""
+
 _NATIVE_SIGNS = (
     "segmentation fault",
     "bus error",
@@ -113,6 +131,14 @@ def read_start_failure(words: str) -> str | None:
     return next(
         (reason for reason, signs in _START_SIGNS if any(sign in words for sign in signs)), None
     )
+
+
+def read_crash(folded: str) -> tuple[str, ProcessEnding] | None:
+    """Return the sign of a crash or of a failed start that a text holds, and its meaning."""
+    for sign, reason, retryable in _CRASH_SIGNS:
+        if phrase_in(folded, (sign,)):
+            return sign, ProcessEnding(reason, retryable)
+    return None
 
 
 def read_ending(

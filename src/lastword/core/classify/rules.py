@@ -12,10 +12,12 @@ from functools import cache
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
+from lastword.core.classify.languages import read_latin, read_other_alphabet
 from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
     exit_code_in,
     is_spawn_text,
+    read_crash,
     read_ending,
     read_start_failure,
 )
@@ -24,7 +26,6 @@ from lastword.core.classify.statuses import (
     AGENT_SENTENCES,
     AGENT_WORDS,
     DECISIVE,
-    NOT_FOUND,
     PAYMENT_REQUIRED,
     REQUEST_BLAMED,
     REQUEST_TIMEOUT,
@@ -32,7 +33,7 @@ from lastword.core.classify.statuses import (
     TOO_MANY_REQUESTS,
     type_of_status,
 )
-from lastword.core.classify.text import normalise, phrase_in, spelled_out
+from lastword.core.classify.text import normalise, phrase_in, spelled_out, without_rpc_words
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.core.protocol import acp
@@ -45,6 +46,21 @@ _MODEL_DENIED = (
     r"(?! with the specified)"
 )
 _BRACKETED = r"\[([a-z]+(?:_[a-z]+)*_error)\]"
+
+_SPOKEN_LAST = (ErrorType.AUTH, ErrorType.RATE_LIMIT, ErrorType.PROVIDER_UNAVAILABLE)
+
+MIN_COMMON = 2
+"""The common words of a language in the Latin alphabet that show that a text is not English."""
+
+_PLAN = (
+    r"\b(?:(upgrade to (?:chatgpt )?(?:plus|pro|max|team|ultra|premium|business|a higher|a paid)"
+    r"|your (?:current |free )?plan\b|out of \w{1,20} messages)"
+    r"|(?:resets?|renews?|refill\w*|(?:try|available) again|until|reset time)"
+    r"(?: (?:on|at|is))?:? ((?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? \d{1,2}\b))"
+)
+"""Words of a plan, and a day of the calendar: a limit that resets on one is a budget."""
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -98,7 +114,7 @@ def certificate(evidence: Evidence) -> Conclusion | None:
     """A certificate that could not be verified, whatever status a gateway gave it."""
     row = transport.CERTIFICATE
     hit = _names(evidence) & row.names
-    part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+    part = min(hit) if hit else phrase_in(evidence.folded, row.phrases_for(evidence.folded))
     return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
 
 
@@ -231,9 +247,19 @@ def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
     if phrase_in(evidence.folded, messages.UNLESS.get(kind, ())):
         return None
     part = phrase_in(evidence.folded, messages.STRONG[kind])
+    if part is None and kind not in _SPOKEN_LAST:
+        part = messages.spoken_in(evidence.folded, kind)
     if part is None and kind is ErrorType.BUDGET and not _is_short_window(evidence):
         part = phrase_in(evidence.folded, messages.QUOTA)
+    if part is None and kind is ErrorType.BUDGET and "limit" in evidence.folded:
+        part = _names_a_plan(evidence)
     return part
+
+
+def _names_a_plan(evidence: Evidence) -> str | None:
+    """Return what shows that a limit is a plan's: its name, or a date on which it resets."""
+    match = _pattern(_PLAN).search(evidence.folded)
+    return None if match is None or _is_short_window(evidence) else match[1] or match[2]
 
 
 def _is_short_window(evidence: Evidence) -> bool:
@@ -244,6 +270,20 @@ def _is_short_window(evidence: Evidence) -> bool:
         return True
     seconds = read_seconds(evidence)
     return seconds is not None and seconds <= MAX_AUTO_WAIT_SECONDS
+
+
+def spoken(evidence: Evidence) -> Conclusion | None:
+    """A sentence in another language, on what a word of the body and a decisive status say better.
+
+    A sentence on money, length, content or a model has its place among the English ones.
+    """
+    if evidence.status is not None and evidence.status not in REQUEST_BLAMED:
+        return None
+    for kind in _SPOKEN_LAST:
+        part = messages.spoken_in(evidence.folded, kind)
+        if part is not None:
+            return Conclusion(kind, f"message:{part}")
+    return None
 
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
@@ -307,11 +347,17 @@ def weak_tokens(evidence: Evidence) -> Conclusion | None:
         hit = words.intersection(evidence.tokens) - _outranked(evidence.status)
         # "INTERNAL" in an agent's own error object may just as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
-        # A 404 says more: half of the providers call an absent model an invalid request.
-        absent = kind is ErrorType.INVALID_REQUEST and evidence.status == NOT_FOUND
-        if hit and not agents_own and not absent:
+        overruled = kind is ErrorType.INVALID_REQUEST and _is_status_finer(evidence.status)
+        if hit and not agents_own and not overruled:
             return Conclusion(kind, f"weak:{min(hit)}")
     return None
+
+
+def _is_status_finer(status: int | None) -> bool:
+    """Return whether a status says more than "invalid request", which half of all failures say."""
+    if status is None or status >= 500:  # noqa: PLR2004 - RFC 9110: 5xx is the server's fault
+        return False
+    return type_of_status(status) is not ErrorType.INVALID_REQUEST
 
 
 def transport_failure(evidence: Evidence) -> Conclusion | None:
@@ -322,8 +368,8 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
     if evidence.status is not None and has_say and not _is_no_http(evidence):
         return None
     for row in transport.ROWS:
-        hit = row.names & names
-        part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+        hit, phrases = row.names & names, row.phrases_for(evidence.folded)
+        part = min(hit) if hit else phrase_in(evidence.folded, phrases)
         if part is not None:
             return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
     folded = evidence.folded.removeprefix("typeerror: ")
@@ -337,7 +383,8 @@ def weak_words(evidence: Evidence) -> Conclusion | None:
     spoken.update(map(normalise, _pattern(_BRACKETED).findall(evidence.folded)))
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         hit = tokens.WEAK[kind] & spoken
-        if hit:
+        overruled = kind is ErrorType.INVALID_REQUEST and _is_status_finer(evidence.status)
+        if hit and not overruled:
             return Conclusion(kind, f"word:{min(hit)}")
     return None
 
@@ -408,13 +455,38 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
     blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
     if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
-    match = read_concept(evidence.folded, BLAMED)
+    match = (
+        read_concept(evidence.folded, BLAMED)
+        or read_other_alphabet(evidence.folded, BLAMED)
+        or read_latin(evidence.folded, BLAMED)
+    )
     return Conclusion(match[0], f"concept:{match[1]}") if match else None
+
+
+def process_words(evidence: Evidence) -> Conclusion | None:
+    """A process's end in the words that runtimes and shells have for it."""
+    crash = read_crash(evidence.folded) if evidence.status is None else None
+    if crash is None or phrase_in(evidence.folded, messages.PROVIDERS_PROCESS):
+        return None
+    sign, ending = crash
+    return Conclusion(ErrorType.AGENT_CRASH, f"crash:{sign}", ending.reason, ending.retryable)
+
+
+def other_language(evidence: Evidence) -> Conclusion | None:
+    """Two words close together in a language that is plainly not English."""
+    match = read_other_alphabet(evidence.folded) or read_latin(evidence.folded, least=MIN_COMMON)
+    return _of_pair(evidence, match)
 
 
 def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, if nothing else is left."""
-    match = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
+    folded = without_rpc_words(evidence.folded)
+    spelled = without_rpc_words(spelled_out(evidence.text))
+    match = read_concept(folded) or read_concept(spelled, SPELLED)
+    return _of_pair(evidence, match or read_latin(folded))
+
+
+def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:
     if match is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
     kind, rule = match[0], f"concept:{match[1]}"
@@ -433,6 +505,8 @@ def builtin(evidence: Evidence) -> Conclusion | None:
     is_empty = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded
     if is_empty or _is_internal_error(evidence):
         return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
+    if f"{acp.INTERNAL_ERROR}: internal error" in evidence.folded:  # as Rust prints it in a log
+        return Conclusion(ErrorType.INTERNAL, f"rpc:{acp.INTERNAL_ERROR}")
     return None
 
 

@@ -20,12 +20,17 @@ _TOO_WIDE_ALONE = frozenset({
     *("reference", "request", "response", "runtime", "server", "socket", "syntax", "system"),
     *("transport", "type", "url", "value", "write"),
 })  # fmt: skip
-_PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
+_RPC_WORDS = ("internal error", "json-rpc internal error", "error: internal error")
+_INTERNAL_ERROR = "-32603"
+_PLAIN_LETTERS = str.maketrans({
+    "\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"',
+    "\u0451": "\u0435", "\u0401": "\u0435",  # Russian is written with and without a yo
+})  # fmt: skip
 
 
 def fold(text: str) -> str:
     """Return text in lower case, with plain quotes, single spaces and nested JSON unescaped."""
-    plain = text.translate(_PLAIN_PUNCTUATION).lower()
+    plain = text.translate(_PLAIN_LETTERS).lower()
     if "\\" in plain:
         plain = plain.replace("\\n", " ").replace("\\", "")
     return " ".join(plain.split())
@@ -34,6 +39,17 @@ def fold(text: str) -> str:
 def spelled_out(text: str) -> str:
     """Return the folded text with names split into words: `NOT_ENOUGH_BALANCE`, `NotEnabled`."""
     return fold(_WORD_BORDER.sub(" ", text))
+
+
+def without_rpc_words(folded: str) -> str:
+    """Return the text without JSON-RPC's own words for the code -32603, which begin it.
+
+    They are not the agent's own: beside them, any word about a model looks like a failure of the
+    model.
+    """
+    if not folded.startswith(_RPC_WORDS) and _INTERNAL_ERROR not in folded:
+        return folded
+    return folded.replace("internal error", " ")
 
 
 def normalise(name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lastword.core.classify.messages.languages import TRANSPORT
+from lastword.core.classify.messages.systems import TRANSPORT
 from lastword.core.classify.text import names
 from lastword.core.failure.taxonomy import ErrorType
 
@@ -25,11 +25,18 @@ class TransportRow(msgspec.Struct, frozen=True):
     retryable: bool
     names: frozenset[str]
     phrases: tuple[str, ...]
+    ascii_phrases: tuple[str, ...]
+
+    def phrases_for(self, folded: str) -> tuple[str, ...]:
+        """Return the phrases that a text may hold: most texts are plain ASCII."""
+        return self.ascii_phrases if folded.isascii() else self.phrases
 
 
 def _row(kind: ErrorType, reason: str, block: str, *phrases: str, retryable: bool) -> TransportRow:
     spoken = TRANSPORT.get(reason, ())
-    return TransportRow(kind, reason, retryable, names(block), (*phrases, *spoken))
+    every = (*phrases, *spoken)
+    plain = tuple(filter(str.isascii, every))
+    return TransportRow(kind, reason, retryable, names(block), every, plain)
 
 
 CERTIFICATE = _row(
@@ -214,6 +221,13 @@ ROWS = (
         "looking for beginning of value",
         "eof while parsing",
         "key must be a string at line",
+        "expecting value: line",
+        "extra data: line",
+        "delimiter: line",
+        "property name enclosed in double quotes",
+        "unterminated string starting at",
+        "invalid control character at",
+        "escape: line",
         "expected value at line",
         "trailing characters at line",
         "expected http/",

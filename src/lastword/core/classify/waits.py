@@ -59,8 +59,9 @@ _TEXT_WAIT = re.compile(
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
-_OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
-"""The text after an amount that is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
+_REQUESTS = ("please", "before", "after", "until", "try")
+_REQUEST_CHARS = 16
+"""How close before `retrying in 4 s` a word stands that makes it a request, no announcement."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -180,8 +181,17 @@ def _text_wait(folded: str) -> Wait | None:
 
 def wait_in_text(folded: str) -> float | None:
     """Return the wait that prose (lower case, single spaces) asks for, if it names one."""
+    return _first_wait(folded, is_own=False)
+
+
+def announced_wait(folded: str) -> float | None:
+    """Return the wait until an agent's own next try, if prose announces one."""
+    return _first_wait(folded, is_own=True)
+
+
+def _first_wait(folded: str, *, is_own: bool) -> float | None:
     for match in _TEXT_WAIT.finditer(folded):
-        if _is_own_retry(folded, match):
+        if _is_own_retry(folded, match) is not is_own:
             continue
         amount = match.group(1) or match.group(2) or match.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
@@ -191,9 +201,11 @@ def wait_in_text(folded: str) -> float | None:
 
 
 def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
-    """Return whether this is an agent's word on its own next try, which no server asked for."""
-    goes_on = match.group().startswith(("retrying", "trying"))
-    return goes_on and re.compile(_OWN_RETRY).match(folded, match.end()) is not None
+    """Return whether this announces an agent's own next try, which no server asked for."""
+    if not match.group().startswith(("retrying", "trying", "waiting")):
+        return False
+    before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]
+    return not any(word in before for word in _REQUESTS)
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:

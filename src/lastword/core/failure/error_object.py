@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.quoting import without_empty_lead
-from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, AgentError, ErrorType
+from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, Action, AgentError, ErrorType
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_lo
     if sent is not None and sent.code in RECOGNISED_CODES:
         return sent.code
     if error.type is ErrorType.AUTH:
-        fresh = can_login and not had_output
+        fresh = can_login and not had_output and error.action is not Action.REPORT
         return acp.AUTH_REQUIRED if fresh else acp.INTERNAL_ERROR
     if not error.retryable and not had_output:
         return acp.DO_NOT_RESEND

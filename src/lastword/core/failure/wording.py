@@ -236,6 +236,22 @@ _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.NETWORK: Action.FIX_CONFIGURATION,
 }
 """What helps if a retry, which usually helps, does not, and no time is known when it would."""
+_CHANGES = frozenset({
+    Action.LOGIN,
+    Action.TOP_UP,
+    Action.SWITCH_MODEL,
+    Action.SHORTEN,
+    Action.REPHRASE,
+    Action.FIX_CONFIGURATION,
+})  # fmt: skip
+"""Actions that change something of the user's; to wait or to try again changes nothing."""
+
+_GUESSED = frozenset({"concept", "guess"})
+"""Kinds of rules that infer a meaning from words that stand in no table of their own."""
+
+_INFERRED = _GUESSED | {"text"}
+"""The same, and sentences that are so common that they count only if nothing else is left."""
+
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
 """Failures after which only a new process can answer: the old one can no longer be reached."""
 
@@ -333,7 +349,29 @@ def compose_from_facts(
 def choose_action(
     verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
 ) -> Action:
-    """Return what the person can do: the type's own action, unless a retry needs care first."""
+    """Return what the person can do: the type's own action, unless a retry needs care first.
+
+    A login, a payment or a change of the configuration is advised only where the failure says so
+    in words that have no other meaning.
+    """
+    action = _proper_action(verdict, retry_safety, restarts=restarts)
+    return Action.REPORT if verdict.action is None and _is_too_much(action, verdict) else action
+
+
+def _is_too_much(action: Action, verdict: Verdict) -> bool:
+    """Return whether an action has the user change something although its cause is inferred."""
+    if action not in _CHANGES:
+        return False
+    blamed = verdict.type in {ErrorType.AUTH, ErrorType.INVALID_REQUEST}
+    return bool(_kinds_of(verdict.rule) & (_INFERRED if blamed else _GUESSED))
+
+
+def _kinds_of(rule: str) -> frozenset[str]:
+    """Return the kind of a rule, and where it was read: `stderr:concept:key + invalid`."""
+    return frozenset(rule.split(":")[:2])
+
+
+def _proper_action(verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool) -> Action:
     if verdict.action is not None:
         return verdict.action
     if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
@@ -376,7 +414,9 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     if verdict.origin is Origin.CLIENT:
         what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
     parts = [what]
-    quote = quotable(_informative_part(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
+    # What was inferred is shown, so that the reader can judge.
+    is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
+    quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]
@@ -416,6 +456,8 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
     reason = verdict.reason or ""
     if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
         return _ADVICE_OF_UNKNOWN[reason]
+    if action is Action.REPORT and _kinds_of(verdict.rule) & _INFERRED:
+        return ADVICE[action]
     return ADVICE_BY_REASON.get(reason) or ADVICE[action]
 
 

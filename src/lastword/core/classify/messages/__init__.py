@@ -20,11 +20,12 @@ from lastword.core.classify.messages.service import (
     OTHER_PROTOCOLS,
     PROTOCOL_VERSION,
     PROVIDER_UNAVAILABLE,
+    PROVIDERS_PROCESS,
     RATE_LIMIT,
     TIMEOUT,
     TOOL_SERVERS,
 )
-from lastword.core.classify.text import rows
+from lastword.core.classify.text import phrase_in, rows
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
@@ -35,13 +36,16 @@ __all__ = [
     "PER_DAY",
     "PER_MINUTE",
     "PROTOCOL_VERSION",
+    "PROVIDERS_PROCESS",
     "QUOTA",
+    "SPOKEN",
     "STRONG",
     "TOOL_SERVERS",
     "UNLESS",
+    "spoken_in",
 ]
 
-_ENGLISH = {
+STRONG = {
     ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,
     ErrorType.CONTENT_FILTER: CONTENT_FILTER,
     ErrorType.BUDGET: BUDGET,
@@ -53,11 +57,11 @@ _ENGLISH = {
     ErrorType.TIMEOUT: TIMEOUT,
 }
 
-STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
-
 UNLESS = {
     ErrorType.CONTEXT_OVERFLOW: rows("""
         length of max output tokens
+        时间过长
+        時間過長
     """),
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
@@ -82,6 +86,12 @@ UNLESS = {
         try again later
         with this model
         by this model
+        in your region
+        in your country
+        所在地区
+        当前地区
+        región
+        ubicación
         parameter
         tool_choice
     """),
@@ -103,3 +113,11 @@ CLIENT_BLAMED = rows("""
 
 HOPELESS = frozenset({"requires more system memory", "memory .. would exceed"})
 """Rows of a retryable type that no retry helps."""
+
+_SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOKEN.items()}
+
+
+def spoken_in(folded: str, kind: ErrorType) -> str | None:
+    """Return the sentence in another language than English that names a type, if there is one."""
+    table = _SPOKEN_ASCII if folded.isascii() else SPOKEN
+    return phrase_in(folded, table.get(kind, ()))

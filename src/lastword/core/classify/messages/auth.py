@@ -91,6 +91,25 @@ AUTH = rows("""
     please run /login
     run /login
     please log in
+    must be logged in
+    need to log in
+    log in to continue
+    sign in to continue
+    refresh token
+    refresh_token
+    refreshing token
+    token refresh
+    refresh oauth
+    refresh the access token
+    refresh access token
+    re-authenticate
+    reauthorize
+    re-login
+    relogin
+    log back in
+    not available for this account
+    not available to this account
+    not available for your account
     please login
     please sign in
     log in again

@@ -1,8 +1,7 @@
-"""Sentences in languages other than English: Chinese, Japanese, German, French and Spanish.
+"""Whole sentences of providers and agents in languages other than English.
 
-Those of providers and agents are listed by type, as in the other tables; those of operating systems
-and transports by the reason of the `transport` row to which they belong. A number next to a
-localised sentence (`WinError 10061`) is in `transport`.
+Those of operating systems and transports are in `systems`, pairs of words in
+`core.classify.languages`.
 """
 
 from __future__ import annotations
@@ -41,14 +40,31 @@ SPOKEN = {
         entrada es demasiado larga
         mensaje es demasiado largo
         ventana de contexto
+        컨텍스트 길이를 초과
+        컨텍스트 길이 초과
+        최대 컨텍스트
+        최대 토큰 수를 초과
+        토큰 수가 초과
+        превышена максимальная длина контекста
+        превышен размер контекста
+        превышает длину контекста
+        контекстное окно
+        окно контекста
+        слишком длинный запрос
+        запрос слишком длинный
+        превышено максимальное количество токенов
+        janela de contexto
+        mensagem é muito longa
+        conversa é muito longa
+        entrada é muito longa
     """),
     ErrorType.CONTENT_FILTER: rows("""
         コンテンツポリシー
         セキュリティポリシー
+        内容不安全
         敏感内容
         敏感词
         敏感信息
-        不安全
         不当内容
         不当信息
         违规内容
@@ -67,6 +83,20 @@ SPOKEN = {
         política de contenido
         políticas de contenido
         contenido inapropiado
+        콘텐츠 정책
+        부적절한 내용
+        유해한 내용
+        фильтром контента
+        политика контента
+        политикой контента
+        недопустимое содержание
+        política de conteúdo
+        políticas de conteúdo
+        conteúdo inadequado
+        filtro de conteúdo
+        filtro de contenido
+        filtre de contenu
+        inhaltsfilter
     """),
     ErrorType.BUDGET: rows("""
         余额不足
@@ -128,6 +158,38 @@ SPOKEN = {
         cuota mensual
         superado su cuota
         límite de uso
+        크레딧이 부족
+        크레딧 부족
+        잔액이 부족
+        잔액 부족
+        할당량을 초과
+        할당량이 초과
+        할당량을 모두
+        사용량을 모두
+        사용 한도를 초과
+        사용 한도에 도달
+        일일 한도
+        월간 한도
+        일일 사용
+        недостаточно средств
+        недостаточно кредитов
+        баланс исчерпан
+        квота исчерпана
+        квота превышена
+        превышена квота
+        исчерпали квоту
+        исчерпана квота
+        лимит исчерпан
+        дневной лимит
+        месячный лимит
+        пополните баланс
+        пополните счет
+        créditos esgotados
+        créditos acabaram
+        cota excedida
+        cota diária
+        cota mensal
+        limite de uso
     """),
     ErrorType.MODEL_NOT_FOUND: rows("""
         模型不存在
@@ -152,6 +214,19 @@ SPOKEN = {
         modelo no encontrado
         modelo .. no existe
         modelo .. no está disponible
+        모델을 찾을 수 없
+        존재하지 않는 모델
+        지원하지 않는 모델
+        지원되지 않는 모델
+        модель не найдена
+        модель не существует
+        модель не поддерживается
+        модель .. не найдена
+        модель .. не существует
+        modelo não encontrado
+        modelo .. não existe
+        modelo .. não foi encontrado
+        modelo .. não está disponível
     """),
     ErrorType.AUTH: rows("""
         鉴权失败
@@ -161,6 +236,8 @@ SPOKEN = {
         身份验证
         授权失败
         授权错误
+        无权访问
+        无权使用
         令牌无效
         令牌已
         该令牌
@@ -181,7 +258,6 @@ SPOKEN = {
         重新登录
         请先登录
         登录已过期
-        无权
         权限不足
         没有权限
         已被封禁
@@ -202,14 +278,14 @@ SPOKEN = {
         権限がありません
         お住まいの地域
         anmeldung fehlgeschlagen
-        melden sie sich
         bitte anmelden
         authentifizierung fehlgeschlagen
         authentifizierungsfehler
         nicht autorisiert
-        berechtigung
         ungültiger api
-        api-schlüssel
+        api-schlüssel ist ungültig
+        ungültiger schlüssel
+        bitte melden sie sich
         api-key ist ungültig
         zugriff verweigert
         keine berechtigung
@@ -218,8 +294,8 @@ SPOKEN = {
         erreur d'authentification
         authentification échouée
         authentification requise
-        clé api
-        clé d'api
+        clé api invalide
+        clé d'api invalide
         jeton expiré
         jeton invalide
         non autorisé
@@ -227,14 +303,46 @@ SPOKEN = {
         reconnecter
         error de autenticación
         autenticación fallida
-        clave de api
-        clave api
+        clave api no válida
+        clave de api no válida
+        clave api inválida
+        clave de api inválida
         clave no válida
         token caducado
         no autorizado
         acceso denegado
         inicie sesión
         inicia sesión
+        api 키가 유효하지
+        유효하지 않은 api
+        잘못된 api 키
+        api 키가 올바르지
+        api 키가 잘못
+        인증에 실패
+        인증 실패
+        로그인이 필요
+        다시 로그인
+        неверный api
+        недействительный api
+        неверный ключ
+        api-ключ недействителен
+        ключ недействителен
+        ошибка авторизации
+        ошибка аутентификации
+        требуется авторизация
+        требуется аутентификация
+        не авторизован
+        доступ запрещен
+        войдите снова
+        войдите в аккаунт
+        chave de api inválida
+        chave da api inválida
+        autenticação falhou
+        falha na autenticação
+        erro de autenticação
+        não autorizado
+        acesso negado
+        faça login
     """),
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
         上游失败
@@ -288,6 +396,20 @@ SPOKEN = {
         temporalmente no disponible
         no disponible temporalmente
         en mantenimiento
+        서비스를 사용할 수 없
+        서비스를 이용할 수 없
+        과부하
+        서버 오류
+        점검 중
+        временно недоступ
+        перегружен
+        внутренняя ошибка сервера
+        технические работы
+        sobrecarregado
+        serviço indisponível
+        temporariamente indisponível
+        erro interno do servidor
+        em manutenção
     """),
     ErrorType.RATE_LIMIT: rows("""
         速度太快
@@ -324,134 +446,17 @@ SPOKEN = {
         límite de solicitudes
         límite de peticiones
         límite de velocidad
+        요청이 너무 많
+        요청 한도
+        너무 많은 요청
+        слишком много запросов
+        лимит запросов
+        превышен лимит запросов
+        muitas solicitações
+        muitas requisições
+        limite de solicitações
+        limite de requisições
+        limite de taxa
     """),
 }
 """Sentences of providers and agents. They outrank the status, as the English ones do."""
-
-TRANSPORT = {
-    "name_not_resolved": rows("""
-        不知道这样的主机
-        无法解析主机
-        无法解析域名
-        域名解析失败
-        そのようなホストは不明
-        ホスト名を解決できません
-        名前解決に失敗
-        solcher host bekannt
-        host ist unbekannt
-        konnte nicht aufgelöst werden
-        nicht aufgelöst werden konnte
-        hôte inconnu
-        hôte n'est connu
-        impossible de résoudre
-        host desconocido
-        se conoce ningún host
-        no se pudo resolver
-        no se puede resolver
-    """),
-    "transport": rows("""
-        超时
-        没有正确答复
-        没有反应
-        タイムアウト
-        時間切れ
-        正しく応答しなかった
-        zeitüberschreitung
-        zeitlimit
-        nicht ordnungsgemäß reagiert
-        délai d'attente
-        délai imparti
-        a expiré avant
-        tiempo de espera
-        se agotó el tiempo
-        no respondió adecuadamente
-    """),
-    "connection_refused": rows("""
-        积极拒绝
-        拒绝连接
-        连接被拒绝
-        拒绝了连接
-        対象のコンピューターによって拒否
-        接続が拒否
-        接続を拒否
-        zielcomputer die verbindung verweigerte
-        verbindung verweigert
-        verbindungsaufbau abgelehnt
-        expressément refusée
-        connexion refusée
-        denegó expresamente
-        conexión rechazada
-        conexión denegada
-    """),
-    "connection_lost": rows("""
-        强迫关闭
-        强制关闭
-        连接被重置
-        连接已断开
-        连接断开
-        连接中断
-        连接已关闭
-        连接被关闭
-        強制的に切断
-        接続が切断
-        接続がリセット
-        接続が閉じられ
-        vom remotehost geschlossen
-        verbindung unterbrochen
-        verbindung wurde unterbrochen
-        verbindung wurde zurückgesetzt
-        verbindung wurde getrennt
-        verbindung wurde geschlossen
-        verbindung getrennt
-        fermée par l'hôte distant
-        connexion interrompue
-        connexion réinitialisée
-        connexion perdue
-        connexion fermée
-        connexion a été fermée
-        connexion a été interrompue
-        por el host remoto
-        conexión perdida
-        conexión interrumpida
-        conexión cerrada
-        conexión restablecida
-        se perdió la conexión
-    """),
-    "connection_failed": rows("""
-        无法连接
-        连接失败
-        连接错误
-        连接异常
-        网络错误
-        网络异常
-        网络连接
-        网络请求失败
-        请检查网络
-        接続できません
-        接続に失敗
-        接続エラー
-        ネットワークエラー
-        ネットワーク接続
-        verbindung fehlgeschlagen
-        verbindung konnte nicht
-        verbindung hergestellt werden
-        verbindungsfehler
-        verbindungsversuch ist fehlgeschlagen
-        netzwerkfehler
-        impossible de se connecter
-        impossible d'établir
-        connexion impossible
-        n'a pu être établie
-        échec de la connexion
-        erreur de connexion
-        erreur réseau
-        no se pudo conectar
-        no se puede conectar
-        no se pudo establecer
-        no se puede establecer
-        error de conexión
-        error de red
-        fallo de conexión
-    """),
-}
-"""Sentences of systems and transports, used only without a status."""

@@ -206,6 +206,16 @@ TOOL_SERVERS = rows("""
 """)
 """Another server than the model provider's: one that an agent uses for its tools."""
 
+PROVIDERS_PROCESS = rows("""
+    llama runner
+    model runner
+    runner process
+    ollama
+    enginecore
+    vllm
+""")
+"""Processes of the provider's that crash beside the agent's."""
+
 FAILED = rows("""
     fail
     error

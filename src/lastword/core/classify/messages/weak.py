@@ -191,13 +191,6 @@ WEAK = {
         should match
         provider not provided
     """),
-    ErrorType.RATE_LIMIT: rows("""
-        slow down
-        slow_down
-        wait and try
-        please wait
-        requests quickly
-    """),
     ErrorType.NETWORK: rows("""
         network problem
     """),
@@ -231,6 +224,13 @@ WEAK = {
         temporary issue
         failed to get response
         failed to get a response
+    """),
+    ErrorType.RATE_LIMIT: rows("""
+        slow down
+        slow_down
+        wait and try
+        please wait
+        requests quickly
     """),
 }
 
