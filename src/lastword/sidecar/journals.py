@@ -50,7 +50,7 @@ def rows_of(
 
     A user's row names the agent by its key or as the agent names itself.
     """
-    key = agent_of(command, agent_name)
+    key = agent_of(list(command), agent_name)
     names = {key, agent_name} - {None, ""}
     theirs = [row for row in journals.ROWS if row.agent == key]
     return [row for row in own if row.agent in names] + theirs
@@ -185,12 +185,12 @@ class Journals:
 
     def _calls(
         self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
-    ) -> Generator[None, None, list[Call]]:
+    ) -> Generator[None, None, list[LoggedCall]]:
         """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
         from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
 
-        calls: list[Call] = []
+        calls: list[LoggedCall] = []
         for position, line in _marked(row.marker, news):
             call = read_line(row, line)
             yield
@@ -201,11 +201,11 @@ class Journals:
                 attribution = yield from self._attributions.of_line(
                     file.path, call.pid, Attribution.PROVEN
                 )
-            calls.append(Call(position, session, attribution, call))
+            calls.append(LoggedCall(position, session, attribution, call))
         return calls
 
 
-class Call(NamedTuple):
+class LoggedCall(NamedTuple):
     """A line about a failed call.
 
     Attributes:
@@ -222,7 +222,11 @@ class Call(NamedTuple):
 
 
 def hint_of(
-    each: Call, file: GrowingFile, turns: Sequence[SilentTurn], zero: float, source: HintSource
+    each: LoggedCall,
+    file: GrowingFile,
+    turns: Sequence[SilentTurn],
+    zero: float,
+    source: HintSource,
 ) -> Hint | None:
     """Return a line as a hint about an open turn; `None` if it is about none.
 

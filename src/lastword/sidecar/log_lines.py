@@ -69,7 +69,7 @@ _BEGIN = re.compile(rb"\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|\{|[ \t\r]*$")
 """How a line begins that is not a part of the record before it."""
 
 _FRAME = re.compile(r"^\s+(?:at |File \").*$", re.MULTILINE)
-"""A line of a stack: its paths and names are no words about the failure."""
+"""A line of a stack: its paths and names do not describe the failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4

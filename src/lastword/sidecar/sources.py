@@ -222,7 +222,7 @@ class Sources:
         yield from journals.look(turns, silent)
 
     def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
-        """Take steps for so long; return whether there are no more."""
+        """Take steps for a slice of time; return whether there are no more."""
         end = time.perf_counter() + SLICE_SECONDS
         for hint in steps:
             if hint is not None:
@@ -299,7 +299,10 @@ class Sources:
         if self._journals is not None and name == self._agent:
             return self._journals
         start = self._start
-        # Loaded once the agent is ready: its start does not need them.
+        # Loaded once the agent is ready, since its start does not need them; in parts.
+        import lastword.quirks.journals  # noqa: F401, PLC0415 - a third of the time
+
+        yield
         from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
         yield

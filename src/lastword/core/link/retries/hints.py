@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure.attribution import Attribution
-
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.failure.attribution import Attribution
@@ -58,7 +56,6 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         goes_on: whether the agent tries again; `None` if the source does not say.
         side: the call was not for the turn itself but, for example, for a title: it decides
             nothing.
-        attribution: how certain it is that the call was this turn's.
     """
 
     source: HintSource
@@ -71,7 +68,6 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float | None = None
     goes_on: bool | None = None
     side: bool = False
-    attribution: Attribution = Attribution.PROVEN
 
 
 class SilentTurn(msgspec.Struct, frozen=True):
