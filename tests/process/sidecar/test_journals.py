@@ -512,8 +512,7 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     zoned = ANY.isoformat()
     replaced = [
-        line
-        .replace(local, "@LOCAL@")
+        line.replace(local, "@LOCAL@")
         .replace(zoned, "@AT@")
         .replace(str(os.getpid()), "@PID@")
         .replace(SESSION, "ses_1")
