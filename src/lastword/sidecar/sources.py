@@ -65,7 +65,7 @@ class LookBudget:
     __slots__ = ("_at", "seconds")
 
     def __init__(self) -> None:
-        self.seconds = MAX_CREDIT_SECONDS
+        self.seconds: float = MAX_CREDIT_SECONDS
         """What may be spent; negative if too much was."""
         self._at = time.monotonic()
 
