@@ -102,9 +102,9 @@ def opencode(
 
 def vibe(at: datetime, message: str = "Client error '429 Too Many Requests'") -> str:
     """A retry, with the process that wrote it and its parent."""
+    begin = f"{at.astimezone(UTC).isoformat()} {os.getppid()} {os.getpid()} WARNING"
     return (
-        f"{at.astimezone(UTC).isoformat()} {os.getppid()} {os.getpid()} WARNING "
-        f'Retrying model completion (attempt 1, delay 2.00s): HTTPStatusError("{message}")'
+        f'{begin} Retrying model completion (attempt 1, delay 2.00s): HTTPStatusError("{message}")'
     )
 
 

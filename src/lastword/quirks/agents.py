@@ -7,14 +7,9 @@ words (`core.failure.taxonomy`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from lastword.quirks import Quirk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MAX_NAME_CHARS = 96
 
@@ -166,7 +161,7 @@ _PACKAGES = frozenset({"node_modules", "site-packages"})
 MAX_WORDS = 64
 
 
-def agent_of(command: Sequence[str], name: str | None = None) -> str | None:
+def agent_of(command: tuple[str, ...] | list[str], name: str | None = None) -> str | None:
     """Return the key of a known agent, given its command and, once it has said it, its own name.
 
     It is the same agent by its program, by `npx PACKAGE`, by `python -m MODULE` and by an
@@ -176,7 +171,7 @@ def agent_of(command: Sequence[str], name: str | None = None) -> str | None:
     return agent_key(name) or (None if place is None else place[0])
 
 
-def place_in(command: Sequence[str]) -> tuple[str, int] | None:
+def place_in(command: tuple[str, ...] | list[str]) -> tuple[str, int] | None:
     """Return the known agent in a command, and the number of the word that shows it."""
     for number, word in enumerate(command[:MAX_WORDS]):
         for program in _programs_in(word):
@@ -185,15 +180,16 @@ def place_in(command: Sequence[str]) -> tuple[str, int] | None:
     return None
 
 
-def _programs_in(word: str) -> Iterator[str]:
-    """Yield what a word of a command may name: a program, a script, a package or a module."""
+def _programs_in(word: str) -> list[str]:
+    """Return what a word of a command may name: a program, a script, a package or a module."""
     if word.startswith("-"):
-        return
+        return []
     parts = word.replace("\\", "/").rstrip("/").lower().split("/")
-    yield _bare(parts[-1])
+    programs = [_bare(parts[-1])]
     for parent, part, below in zip(parts, parts[1:], [*parts[2:], ""], strict=False):
         if parent in _PACKAGES:
-            yield _bare(below if part.startswith("@") else part)
+            programs.append(_bare(below if part.startswith("@") else part))
+    return programs
 
 
 def _bare(part: str) -> str:

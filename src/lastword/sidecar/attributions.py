@@ -53,9 +53,9 @@ class Attributions:
 
     def _writers_of(self, path: str) -> Generator[None, None, Writers]:
         now = time.monotonic()
-        known = self._writers.get(path)
-        if known is not None and now - known[0] < VALID_SECONDS:
-            return known[1]
+        valid = self._writers.get(path)
+        if valid is not None and now - valid[0] < VALID_SECONDS:
+            return valid[1]
         writers = yield from find_writers(path, self._group())
         if len(self._writers) >= MAX_FILES:
             self._writers.clear()

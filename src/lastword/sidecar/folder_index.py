@@ -42,7 +42,7 @@ class Listing:
         self.names: dict[str, float] = {}
         """Each name, and a moment at which it was not there yet."""
         self.folders: set[str] = set()
-        self.mtime_ns = -1
+        self.mtime_ns: int = -1
         """The folder's time of change, -1 if it has to be read again."""
         self.checked_at: float = NEVER
 

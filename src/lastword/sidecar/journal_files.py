@@ -54,8 +54,8 @@ NO_NEWS = News(0, b"")
 class GrowingFile:
     """A file that grows, read from where the last look ended.
 
-    It remembers how large the file was at each prompt: what stands before that position is no
-    evidence of that prompt's turn, whatever time it names.
+    It remembers how large the file was at each prompt: what stands before that position says
+    nothing about that prompt's turn, whatever time it names.
     """
 
     __slots__ = ("_at", "_read_identity", "_sizes", "is_gone", "path")

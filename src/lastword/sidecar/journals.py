@@ -50,7 +50,7 @@ def rows_of(
 
     A user's row names the agent by its key or as the agent names itself.
     """
-    key = agent_of(command, agent_name)
+    key = agent_of(list(command), agent_name)
     names = {key, agent_name} - {None, ""}
     theirs = [row for row in journals.ROWS if row.agent == key]
     return [row for row in own if row.agent in names] + theirs
@@ -111,15 +111,15 @@ class Journals:
         Returns:
             Whether all files of the turn are known. Otherwise a look finds those that are there.
         """
-        all_known = True
+        complete = True
         for rows in self._rows_by_file:
             session = turn.session_id if SESSION in rows[0].path else None
             file = self._files.get((rows[0].name, session))
             if file is None:
-                all_known = False
+                complete = False
             else:
                 file.mark(turn.began_at)
-        return all_known
+        return complete
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
         """Yield what is new about turns, and `None` between the steps.
@@ -144,14 +144,15 @@ class Journals:
 
     def _find(self, row: JournalRow, sessions: set[str]) -> Generator[None]:
         """Find files that are not yet known: those of sessions, or the one of all."""
-        wanted: set[str | None] = {None}
+        owners: set[str | None] = {None}
         if SESSION in row.path:
-            wanted = {each for each in sessions if is_plain(each)}
-        wanted = {each for each in wanted if (row.name, each) not in self._files}
-        if not wanted and (sessions or SESSION not in row.path):
+            owners = {each for each in sessions if is_plain(each)}
+        missing = {each for each in owners if (row.name, each) not in self._files}
+        if not missing and (sessions or SESSION not in row.path):
             return
-        found = yield from find(self._index, folder_of(row, self._environment), row.path, wanted)
-        for session, (path, born_after) in found.items():
+        folder = folder_of(row, self._environment)
+        places = yield from find(self._index, folder, row.path, missing)
+        for session, (path, born_after) in places.items():
             if len(self._files) >= MAX_FILES:
                 del self._files[next(iter(self._files))]
             self._files[row.name, session] = GrowingFile(path, born_after)
@@ -184,12 +185,12 @@ class Journals:
 
     def _calls(
         self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
-    ) -> Generator[None, None, list[Call]]:
+    ) -> Generator[None, None, list[LoggedCall]]:
         """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
         from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
 
-        calls: list[Call] = []
+        calls: list[LoggedCall] = []
         for position, line in _marked(row.marker, news):
             call = read_line(row, line)
             yield
@@ -200,11 +201,11 @@ class Journals:
                 attribution = yield from self._attributions.of_line(
                     file.path, call.pid, Attribution.PROVEN
                 )
-            calls.append(Call(position, session, attribution, call))
+            calls.append(LoggedCall(position, session, attribution, call))
         return calls
 
 
-class Call(NamedTuple):
+class LoggedCall(NamedTuple):
     """A line about a failed call.
 
     Attributes:
@@ -221,7 +222,11 @@ class Call(NamedTuple):
 
 
 def hint_of(
-    each: Call, file: GrowingFile, turns: Sequence[SilentTurn], zero: float, source: HintSource
+    each: LoggedCall,
+    file: GrowingFile,
+    turns: Sequence[SilentTurn],
+    zero: float,
+    source: HintSource,
 ) -> Hint | None:
     """Return a line as a hint about an open turn; `None` if it is about none.
 

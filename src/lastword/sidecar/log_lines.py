@@ -58,7 +58,7 @@ _BEGIN = re.compile(rb"\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|\{|[ \t\r]*$")
 """How a line begins that is not a part of the record before it."""
 
 _FRAME = re.compile(r"^\s+(?:at |File \").*$", re.MULTILINE)
-"""A line of a stack: its paths and names are no words about the failure."""
+"""A line of a stack: its paths and names do not describe the failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4
@@ -70,17 +70,15 @@ def records(news: News) -> list[tuple[int, bytes]]:
     """Return the last records with a mark, each with its position, and an error page whole."""
     lines = news.data.split(b"\n")
     positions = list(accumulate((len(line) + 1 for line in lines), initial=news.begin))
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for number in range(len(lines) - 1, -1, -1):
         if MARKS.search(lines[number]) is None:
             continue
         first = _first_line(lines, number)
-        found.setdefault(first, _end_of(lines, first))
-        if len(found) == MAX_RECORDS:
+        ends.setdefault(first, _end_of(lines, first))
+        if len(ends) == MAX_RECORDS:
             break
-    return [
-        (positions[first], b"\n".join(lines[first:end])) for first, end in sorted(found.items())
-    ]
+    return [(positions[first], b"\n".join(lines[first:end])) for first, end in sorted(ends.items())]
 
 
 def _first_line(lines: list[bytes], number: int) -> int:

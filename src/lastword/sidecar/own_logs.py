@@ -16,7 +16,7 @@ from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import HintSource
 from lastword.sidecar.folder_index import NEVER, FolderIndex
 from lastword.sidecar.journal_files import GrowingFile, is_plain
-from lastword.sidecar.journals import Call, hint_of
+from lastword.sidecar.journals import LoggedCall, hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ MAX_DEPTH = 8
 MAX_FOLDERS = 2048
 MAX_CANDIDATES = 8192
 MAX_LOGS = 64
-"""At most this many logs that are no session's are watched: those that were written last."""
+"""At most this many logs shared by sessions are watched: those that were written last."""
 
 MAX_FILES = 8
 """At most this many files of a session are watched: those that were written last."""
@@ -157,7 +157,7 @@ class OwnLogs:
         self._searched: dict[str, dict[str, float]] = {}
         """The names of each folder that were looked through."""
         self._logs: dict[str, GrowingFile] = {}
-        """Logs that are no session's own."""
+        """Logs shared by sessions."""
         self._of_sessions: dict[str, dict[str, GrowingFile]] = {}
         self._reported_at: dict[str, float] = {}
         """When the last reported call of each session failed."""
@@ -299,8 +299,8 @@ class OwnLogs:
                 )
             if not call.strong:
                 attribution = min(attribution, Attribution.WEAK)
-            found = Call(position, session, attribution, call)
-            hint = hint_of(found, file, turns, zero, HintSource.LOG)
+            report = LoggedCall(position, session, attribution, call)
+            hint = hint_of(report, file, turns, zero, HintSource.LOG)
             if hint is not None:
                 last[session] = hint
         return list(last.values())

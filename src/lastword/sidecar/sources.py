@@ -60,13 +60,13 @@ MAX_CONNECTIONS = 3
 _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
 
 
-class Budget:
+class LookBudget:
     """The time that looks may take: a share of the time that passes."""
 
     __slots__ = ("_at", "seconds")
 
     def __init__(self) -> None:
-        self.seconds = MAX_CREDIT_SECONDS
+        self.seconds: float = MAX_CREDIT_SECONDS
         """What may be spent; negative if too much was."""
         self._at = time.monotonic()
 
@@ -95,13 +95,13 @@ class Sources:
         "_connections",
         "_console",
         "_events",
-        "_found_at",
         "_is_fresh",
         "_journals",
         "_looking",
         "_loop",
         "_marked",
         "_own_journals",
+        "_searched_at",
         "_silences",
         "_start",
         "_timer_since",
@@ -130,8 +130,8 @@ class Sources:
         self._silences: SilenceLooks | None = None
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
-        self._budget = Budget()
-        self._found_at = 0.0
+        self._budget = LookBudget()
+        self._searched_at = 0.0
         """When files of new turns were looked for last."""
         self._looking: Generator[Hint | None] | None = None
         """The rest of a look that was interrupted."""
@@ -220,13 +220,13 @@ class Sources:
     def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
         journals = yield from self._current_journals()
         self._mark(now)
-        self._found_at = now
+        self._searched_at = now
         turns = self._connection.silent_turns(now, 0.0)
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
         yield from journals.look(turns, silent)
 
     def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
-        """Take steps for so long; return whether there are no more."""
+        """Take steps for a slice of time; return whether there are no more."""
         end = time.perf_counter() + SLICE_SECONDS
         for hint in steps:
             if hint is not None:
@@ -241,7 +241,7 @@ class Sources:
         for turn in turns:
             is_new = (turn.session_id, turn.began_at) not in self._marked
             if is_new and self._journals is not None and not self._journals.mark(turn):
-                soon = max(now + PAUSE_SECONDS, self._found_at + FIND_SECONDS)
+                soon = max(now + PAUSE_SECONDS, self._searched_at + FIND_SECONDS)
                 self.due = soon if self.due is None else min(self.due, soon)
         self._marked = {(turn.session_id, turn.began_at) for turn in turns}
 
@@ -317,7 +317,10 @@ class Sources:
         if self._journals is not None and name == self._agent:
             return self._journals
         start = self._start
-        # Loaded once the agent is ready: its start does not need them.
+        # Loaded once the agent is ready, since its start does not need them; in parts.
+        import lastword.quirks.journals  # noqa: F401, PLC0415 - a third of the time
+
+        yield
         from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
         yield

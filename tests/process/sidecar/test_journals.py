@@ -327,6 +327,7 @@ path, lines = sys.argv[1], sys.argv[2:]
 def say(**members):
     print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
 prompt = None
+number = 0
 for frame in sys.stdin:
     message = json.loads(frame)
     method = message.get("method")
@@ -334,7 +335,9 @@ for frame in sys.stdin:
         info = {"name": os.environ["AGENT_NAME"], "version": "1"}
         say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
     elif method == "session/new":
-        say(id=message["id"], result={"sessionId": "4f0e-a1"})
+        number += 1
+        session = os.environ.get("SESSION", "4f0e-a1").replace("{number}", str(number))
+        say(id=message["id"], result={"sessionId": session})
     elif method == "session/prompt":
         prompt = message["id"]
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -348,7 +351,7 @@ for frame in sys.stdin:
         for text in json.loads(os.environ.get("SAYS", "[]")):
             update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text"}}
             update["content"]["text"] = text
-            say(method="session/update", params={"sessionId": "4f0e-a1", "update": update})
+            say(method="session/update", params={"sessionId": session, "update": update})
         if "AT_ONCE" in os.environ:
             say(id=prompt, result={"stopReason": "end_turn"})
     elif method in ("_agent/go", "session/cancel"):
@@ -495,3 +498,69 @@ def test_no_secret_of_a_journal_gets_out(journalling: Journalling) -> None:
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "secret conversation" not in out
+
+
+# --- two processes of one agent, with one log ----------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("sample", ["kimi", "vibe", "opencode"])
+def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
+    journalling: Journalling, sample: str
+) -> None:
+    lines = getattr(journal_samples, sample)(ANY).split("\n")
+    local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    zoned = ANY.isoformat()
+    replaced = [
+        line.replace(local, "@LOCAL@")
+        .replace(zoned, "@AT@")
+        .replace(str(os.getpid()), "@PID@")
+        .replace(SESSION, "ses_1")
+        for line in lines
+    ]
+    environment = {"SESSION": "ses_2"}
+    idle = journalling(sample=sample, environment=environment)
+    idle_prompt = idle.prompt()
+    idle.listen(0.3)
+    failing = journalling(*replaced, sample=sample, environment={"SESSION": "ses_1"})
+    prompt = failing.prompt()
+    if sample != "kimi":
+        # The line names the process or the session; kimi-cli's log names neither.
+        failing.expect(_is_retry if sample == "vibe" else lambda _: True)
+    failing.listen(0.5)
+    idle.listen(0.5)
+    assert not [frame for frame in idle.frames if _is_retry(frame)]
+    idle.go_on()
+    assert idle.answer(idle_prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
+    failing.go_on()
+    error = failing.answer(prompt)["error"]["data"]["agent_error"]
+    assert error["type"] == ("unknown" if sample == "kimi" else "rate_limit")
+
+
+def test_a_failure_from_before_the_prompt_does_not_fail_the_turn(
+    journalling: Journalling,
+) -> None:
+    path = journalling.folder / NAMES["claude"][2]
+    path.parent.mkdir(parents=True)
+    later = datetime.now(UTC) + timedelta(seconds=60)
+    path.write_text(journal_samples.claude(later) + "\n")
+    client = journalling()
+    prompt = client.prompt()
+    client.listen(0.5)
+    client.go_on()
+    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
+    assert not [frame for frame in client.frames if _is_retry(frame)]
+
+
+def test_of_two_hundred_silent_sessions_the_one_that_fails_is_reported(
+    journalling: Journalling,
+) -> None:
+    client = journalling(environment={"SESSION": "session-{number}"})
+    for _ in range(200):
+        session = client.answer(client.request("session/new"))["result"]["sessionId"]
+        client.prompt(session=session)
+    path = (journalling.folder / NAMES["claude"][2]).with_name("session-77.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
+    retry = client.expect(_is_retry)["params"]
+    assert retry["sessionId"] == "session-77"

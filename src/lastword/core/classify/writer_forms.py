@@ -63,6 +63,14 @@ _BESIDE = _any(r"""
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
 
+COMMAND_FAILED = re.compile(
+    r"\b(?:command|subprocess|shell command|script|hook|child process)\b[^\n]{0,80}?"
+    r"\b(?:fail(?:ed|ure)|exited|returned|non-?zero)\b"
+    r"|\b(?:exit|return)(?:ed with)? (?:code|status) \d{1,3}[:\n]",
+    re.IGNORECASE,
+)
+"""The beginning of an error that repeats what a command has printed."""
+
 LOGGER = re.compile(
     r"[\"'](?:name|logger|target|module|scope|component|service|source|category|server)[\"']\s*:\s*"
     r"[\"']([^\"']{1,80})[\"']"

@@ -73,6 +73,14 @@ def _names_other_host(record: str) -> bool:
     return bool(others) and not any(forms.MODEL_HOST.match(host) for host in others)
 
 
+def quotes_program(words: str) -> bool:
+    """Return whether an error's own words are those of a command that failed, and no model call's.
+
+    An agent may raise what its tool has printed.
+    """
+    return forms.COMMAND_FAILED.search(words[:_RECORD_CHARS]) is not None
+
+
 def has_form(record: str) -> bool:
     """Return whether a record has the form of a model call's failure.
 

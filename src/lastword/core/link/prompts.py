@@ -303,13 +303,25 @@ def end_with_error(
     note_payload(link, turn, error, "data")
     if _speaks_for_itself(link, turn) and turn.evidence.announced is not None:
         return ending.pass_failure(link, turn)
-    verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
+    verdict = _verdict_on(link, error)
     sent = SentError(error, failures.redactor(link))
     turn.evidence.add_answer(verdict, sent=sent, state=state)
     if frame is not None and _may_learn_more(link, turn) and link.decide(turn).vague:
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     return ending.fail(link, turn)
+
+
+def _verdict_on(link: Link, error: object) -> Verdict:
+    """Return what an answer's error means; words of a command that failed are not the provider's."""
+    verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
+    members = object_of(error)
+    words = (members.get("message"), object_of(members.get("data")).get("details"))
+    quoted = "\n".join(each for each in words if isinstance(each, str))
+    if not late.writers.names_call(verdict) or not late.writers.quotes_program(quoted):
+        return verdict
+    internal = failures.own_failure(ErrorType.INTERNAL, "command_failed", detail=verdict.detail)
+    return msgspec.structs.replace(internal, origin=Origin.AGENT, provider_code=verdict.provider_code)
 
 
 def _speaks_for_itself(link: Link, turn: Turn) -> bool:
