@@ -326,7 +326,7 @@ class Sidecar:
 
         def cause() -> Verdict | None:
             # Loaded when an agent has ended: a healthy turn does not need it.
-            from lastword.core.classify import classify_exit, own_failure  # noqa: PLC0415
+            from lastword.core.classify import classify_exit, own_failure, writers  # noqa: PLC0415
 
             # If it exited as it should, or we ended it, its status does not report a failure.
             if stop.signalled:
@@ -336,10 +336,14 @@ class Sidecar:
                 return msgspec.structs.replace(left, origin=Origin.CLIENT, retryable=False)
             if stop.acted:
                 return None  # we ended it, because its pipes were closed
+            tail = self._connection.stderr_tail()
+            if self._connection.agent_name is not None:
+                # Before that, another program's words say why the agent did not start.
+                tail = writers.without_foreign(tail)
             return classify_exit(
                 exit_code=exit_.code,
                 exit_signal=exit_.signal,
-                stderr_tail=self._connection.stderr_tail(),
+                stderr_tail=tail,
                 in_turn=needed,
             )
 

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lastword.core.classify import classify, classify_exit
+from lastword.core.classify import classify, classify_exit, writers
 from lastword.core.failure.attribution import Attribution
 from lastword.core.link.connection import Side
 from lastword.core.link.retries.hints import Hint, HintSource
@@ -167,7 +167,9 @@ def play(row: Row, *, client: str = "typed", retry: int = 0) -> Outcome:
 def _cause(wire: Wire, code: int | None, signal: int | None) -> Verdict:
     """Why the process ended, as the sidecar has it."""
     tail = wire.core.stderr_tail()
-    return classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail, in_turn=True)
+    return classify_exit(
+        exit_code=code, exit_signal=signal, stderr_tail=writers.without_foreign(tail), in_turn=True
+    )
 
 
 def _frame(event: Event, ids: dict[str, int]) -> dict[str, Any]:

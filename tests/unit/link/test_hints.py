@@ -134,10 +134,10 @@ def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> Non
     assert payload(wire)["type"] == "rate_limit"
 
 
-def test_a_call_beside_the_turn_is_told_and_decides_nothing() -> None:
+def test_a_call_beside_the_turn_has_no_effect() -> None:
     wire = begun()
     hint(wire, side=True)
-    assert retries(wire) == [(2, "rate_limit")]
+    assert retries(wire) == []
     wire.agent(result())
     wire.time(1)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("unknown", SILENT)

@@ -145,7 +145,8 @@ def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
 ) -> ProcessEnding:
     """Return the meaning of a process's end, by its status first and its last words second."""
-    words = stderr_tail.lower()
+    # The memory of a graphics card is not the process's.
+    words = stderr_tail.lower().replace("cuda out of memory", "").replace("cuda.outofmemory", "")
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
         return _by_signal(number, code, words)

@@ -156,7 +156,9 @@ def _is_error(parts: _Parts) -> bool:
 
 
 def _is_about_call(parts: _Parts) -> bool:
-    """Return whether it is a sentence about a failed call that names no status and no error."""
+    """Return whether it is a sentence about a failed call, or a status with its own reason."""
+    if parts.kind in {"status", "number"}:
+        return forms.REASON.match(parts.rest) is not None
     first = parts.words[:_SENTENCE_CHARS]
     if parts.kind or forms.REPORTED.match(first) or forms.OPENS.match(first) is None:
         return False

@@ -123,6 +123,11 @@ def names_call(verdict: Verdict) -> bool:
     return verdict.type in MODEL_CALL_ERRORS and not rule.startswith(_GUESSES)
 
 
+def without_foreign(text: str) -> str:
+    """Return the end of a log without the records that other programs wrote."""
+    return "\n".join(record for record in records(text) if not is_foreign(record))
+
+
 def quotation(text: str) -> str:
     """Return the last line of a failure whose author is not known; empty if there is none."""
     for record in reversed(list(records(text))):

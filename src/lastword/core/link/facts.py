@@ -6,6 +6,7 @@ be unsafe. `core.failure.safety` draws the conclusions.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -40,11 +41,13 @@ def _text_in(content: Any) -> str | None:
 class OpenTools:
     """A session's unfinished tool calls, by id, with their kinds."""
 
-    __slots__ = ("_kinds", "_waiting")
+    __slots__ = ("_kinds", "_waiting", "ended_at")
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
         self._waiting: set[str] = set()
+        self.ended_at: float = -math.inf
+        """When the last of them ended."""
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
@@ -58,7 +61,7 @@ class OpenTools:
         """Return whether this update is about an open call."""
         return update.tool_call_id in self._kinds
 
-    def note(self, update: Update) -> str:
+    def note(self, update: Update, now: float = -math.inf) -> str:
         """Take in the update of a tool call; return the call's kind (`""` if unknown)."""
         tool_call_id = update.tool_call_id
         if tool_call_id is None:
@@ -67,6 +70,7 @@ class OpenTools:
         if update.status is not None and update.status not in acp.OPEN_TOOL:
             self._kinds.pop(tool_call_id, None)
             self._waiting.discard(tool_call_id)
+            self.ended_at = now
         elif len(self._kinds) < MAX_OPEN_TOOLS:
             is_open = tool_call_id in self._kinds
             self._kinds[tool_call_id] = kind

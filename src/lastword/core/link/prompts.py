@@ -12,7 +12,7 @@ import msgspec
 
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link import decision, ending, entries, failures, late, resend
 from lastword.core.link.effects import Answer, Effect, Send, Side
 from lastword.core.link.evidence import SILENT, FailureSign
@@ -24,6 +24,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -313,15 +314,22 @@ def end_with_error(
 
 
 def _verdict_on(link: Link, error: object) -> Verdict:
-    """Return what an answer's error means; words of a command that failed are not the provider's."""
+    """Return what an answer's error means; the words of a failed command are not the provider's."""
     verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
     members = object_of(error)
     words = (members.get("message"), object_of(members.get("data")).get("details"))
     quoted = "\n".join(each for each in words if isinstance(each, str))
-    if not late.writers.names_call(verdict) or not late.writers.quotes_program(quoted):
+    of_call = verdict.type in late.prose.MODEL_CALL_ERRORS
+    if not of_call or not late.writers.quotes_program(quoted):
         return verdict
-    internal = failures.own_failure(ErrorType.INTERNAL, "command_failed", detail=verdict.detail)
-    return msgspec.structs.replace(internal, origin=Origin.AGENT, provider_code=verdict.provider_code)
+    return late.classify.Verdict(
+        type=ErrorType.INTERNAL,
+        rule="command_failed",
+        retryable=False,
+        origin=Origin.AGENT,
+        provider_code=verdict.provider_code,
+        detail=verdict.detail,
+    )
 
 
 def _speaks_for_itself(link: Link, turn: Turn) -> bool:

@@ -56,7 +56,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     tool_kind, entered = "", []
     if update.session_update in acp.TOOL_KINDS:
         before = session.tools.knows(update)
-        tool_kind = session.tools.note(update)
+        tool_kind = session.tools.note(update, link.now)
         if session.turns:
             entered = _tool_entries(link, session, update, before=before)
     effects = [*_note(link, session, update, tool_kind), *entered, *retry, *released, FORWARD]

@@ -26,6 +26,10 @@ the output off: that comes through pipes, and is seen after a line that was writ
 that tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
 
 
+TOOL_TAIL_SECONDS = 0.2
+"""How long after a tool call's end its output may still be read: it came through another pipe."""
+
+
 class HintSource(IntEnum):
     """Where a hint comes from; more precise sources are greater."""
 
@@ -54,8 +58,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         max_attempts: the most tries that there will be, if known.
         wait_seconds: how long the agent itself waits, counted from `at_seconds`.
         goes_on: whether the agent tries again; `None` if the source does not say.
-        side: the call was not for the turn itself but, for example, for a title: it decides
-            nothing.
+        side: the call was not for the turn itself but, for example, for a title: it has no effect.
     """
 
     source: HintSource

@@ -21,6 +21,7 @@ from lastword.core.link.retries import notices
 from lastword.core.link.retries.hints import (
     LATE_SECONDS,
     OVERTAKEN_SECONDS,
+    TOOL_TAIL_SECONDS,
     Hint,
     HintSource,
     SilentTurn,
@@ -77,17 +78,15 @@ def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
 def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     """Take in a hint, and report the retry that it may imply unless the client already sees it.
 
-    A call outside the turn, such as one for a title, says nothing of how the turn will end.
+    A call outside the turn, such as one for a title, says nothing about the turn.
     """
     turn = turn_of(link, hint)
     effect = EFFECTS[hint.attribution]
-    if turn is None or not effect.reports:
+    if turn is None or hint.side or not effect.reports:
         return []
     if hint.source is HintSource.WIRE:
         turn.session.note_retry(link.now, hint.wait_seconds or 0.0)
     verdict = _with_source(hint)
-    if hint.side:
-        return _report_hint(link, turn, hint, verdict, is_shown=is_shown)
     turn.evidence.add_hint(hint, verdict)
     # A source that knows less, or no cause at all, reports the cause that another has found.
     verdict = turn.evidence.hint or verdict
@@ -363,7 +362,12 @@ def is_of_one_call(link: Link) -> bool:
     turns = link.open_turns()
     if len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns):
         return False
-    return not any(turn.session.tools or turn.facts.own_tools for turn in turns)
+    return not any(
+        turn.session.tools
+        or turn.facts.own_tools
+        or link.now < turn.session.tools.ended_at + TOOL_TAIL_SECONDS
+        for turn in turns
+    )
 
 
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
