@@ -45,7 +45,7 @@ class Waits(msgspec.Struct, frozen=True):
 
 def waits_of(entries: Iterable[RecordedEntry]) -> Waits:
     """Count the waits in the entries of some sessions, each session's in order."""
-    seconds = dict.fromkeys(("provider", "tool", "agent", "user"), 0.0)
+    seconds: dict[str, float] = dict.fromkeys(("provider", "tool", "agent", "user"), 0.0)
     began: dict[tuple[int, str | None, str], list[float]] = {}
     for recorded in entries:
         entry = recorded.entry
