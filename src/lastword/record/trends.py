@@ -13,7 +13,7 @@ import msgspec
 
 from lastword.record.gateway_trends import GatewayPeriod, gateway_period
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
-from lastword.record.waits import Waits
+from lastword.record.waits import WaitTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     turns_by_day: dict[str, int]
     first_output: Spread
     whole_turn: Spread
-    waits: Waits = Waits()
+    waits: WaitTotals = WaitTotals()
     gateway: GatewayPeriod | None = None
 
 
@@ -105,7 +105,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
     runs: Mapping[int, RecordedRun]
     alive: frozenset[int]
     gateway: Sequence[RecordedEntry] = ()
-    waits: Waits = Waits()
+    waits: WaitTotals = WaitTotals()
 
 
 def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:

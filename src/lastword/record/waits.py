@@ -27,7 +27,7 @@ _FACTS = {
 }
 
 
-class Waits(msgspec.Struct, frozen=True):
+class WaitTotals(msgspec.Struct, frozen=True):
     """How long turns waited, in seconds.
 
     Attributes:
@@ -43,9 +43,9 @@ class Waits(msgspec.Struct, frozen=True):
     user: float = 0.0
 
 
-def waits_of(entries: Iterable[RecordedEntry]) -> Waits:
+def waits_of(entries: Iterable[RecordedEntry]) -> WaitTotals:
     """Count the waits in the entries of some sessions, each session's in order."""
-    seconds = dict.fromkeys(("provider", "tool", "agent", "user"), 0.0)
+    seconds: dict[str, float] = dict.fromkeys(("provider", "tool", "agent", "user"), 0.0)
     began: dict[tuple[int, str | None, str], list[float]] = {}
     for recorded in entries:
         entry = recorded.entry
@@ -66,4 +66,4 @@ def waits_of(entries: Iterable[RecordedEntry]) -> Waits:
                     seconds[who] += max(entry.at_seconds - opened[0], 0.0)
             for who, fact in _FACTS.items():
                 seconds[who] += number_of(entry.facts.get(fact))
-    return Waits(**seconds)
+    return WaitTotals(**seconds)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from lastword.core.link.connection import Connection
 from lastword.core.link.silence import WAITS, Cause, SilenceCause, sentence
+from lastword.core.restart.layer import RestartLayer
 from tests.unit.link.test_hints import begun, chunk, hint, payload
 
 LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
@@ -120,3 +122,9 @@ def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
 
 def test_each_cause_counts_as_somebodys() -> None:
     assert set(WAITS) == set(Cause)
+
+
+def test_a_link_between_two_agents_takes_a_cause() -> None:
+    layer = RestartLayer(Connection())
+    layer.receive_silence(cause(), 1.0)
+    assert layer.idle

@@ -86,7 +86,7 @@ def sentence(cause: SilenceCause, now: float) -> str:
             return "The agent itself is busy."
         case Cause.STOPPED:
             return "The agent's process is stopped."
-        case Cause.DISK:
+        case _:
             return "The agent is waiting for a disk."
 
 
