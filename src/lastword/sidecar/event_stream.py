@@ -35,7 +35,7 @@ MARKS = (
 """What the lines that are decoded contain."""
 
 EMPTY_ANSWERS = 2
-"""So many empty answers to one prompt make a hint, and then each doubling of their number: on a
+"""This many empty answers to one prompt make a hint, and then each doubling of their number: on a
 provider that answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, for
 ever, and says nothing else about it."""
 

@@ -10,6 +10,7 @@ import pytest
 from lastword.core.classify import classify
 from lastword.core.classify.writers import attribution_of, read_own, records
 from lastword.core.failure.attribution import EFFECTS, Attribution
+from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS
 from tests.kit.turn_signs import payload
 from tests.kit.wire import Wire, chunk, error, prompt, result
 from tests.unit.link.test_hints import JOURNAL, begun, hint, retries
@@ -127,6 +128,7 @@ def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
     wire.agent(_update(call | {"status": "in_progress"}))
     if after:
         wire.agent(_update(call | {"sessionUpdate": "tool_call_update", "status": "completed"}))
+        wire.now += TOOL_TAIL_SECONDS
     wire.stderr(MODEL_CALL)
     wire.agent(error())
     assert (payload(wire)["type"] == "rate_limit") is after

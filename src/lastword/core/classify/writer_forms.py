@@ -64,7 +64,7 @@ BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
 
 COMMAND_FAILED = re.compile(
-    r"\b(?:command|subprocess|shell command|script|hook|child process)\b[^\n]{0,80}?"
+    r"\b(?:command|script|hook)\b[^\n]{0,80}?"
     r"\b(?:fail(?:ed|ure)|exited|returned|non-?zero)\b"
     r"|\b(?:exit|return)(?:ed with)? (?:code|status) \d{1,3}[:\n]",
     re.IGNORECASE,

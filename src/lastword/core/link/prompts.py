@@ -319,8 +319,9 @@ def _verdict_on(link: Link, error: object) -> Verdict:
     members = object_of(error)
     words = (members.get("message"), object_of(members.get("data")).get("details"))
     quoted = "\n".join(each for each in words if isinstance(each, str))
-    of_call = verdict.type in late.prose.MODEL_CALL_ERRORS
-    if not of_call or not late.writers.quotes_program(quoted):
+    is_other = verdict.type in {*late.prose.MODEL_CALL_ERRORS, ErrorType.AGENT_CRASH}
+    is_quoted = late.writers.quotes_program(quoted) and not late.writers.has_form(quoted)
+    if not (is_other and is_quoted):
         return verdict
     return late.classify.Verdict(
         type=ErrorType.INTERNAL,

@@ -435,7 +435,7 @@ class Session:
             self._was_warned, turn.warned = turn.warned, False
 
     def note_retry(self, now: float, wait_seconds: float) -> None:
-        """Note that the last frame was about a retry: that is no progress, but may state a wait."""
+        """Note that the last frame was about a retry, which is not progress."""
         if self.progress_at < now:
             return  # it came by another way than as a frame of this session
         self.progress_at, waited = self._before
