@@ -28,6 +28,7 @@ from lastword.kit.doctor import clients, command, diagnosis, sources, surroundin
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
 from lastword.posix.listeners import free_port
+from lastword.posix.tcp_sockets import read_tcp_sockets
 from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals
@@ -230,7 +231,16 @@ def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
         observations.append(sources.journal(place, in_time=in_time))
     if start.may_have_port:
         observations.append(sources.events(has_port=free_port() is not None))
-    return observations or [sources.none()]
+    return [*(observations or [sources.none()]), sources.silences(why_not=_why_no_silences())]
+
+
+def _why_no_silences() -> str | None:
+    """Return why an agent's connections cannot be seen here; `None` if they can be."""
+    try:
+        read_tcp_sockets()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:

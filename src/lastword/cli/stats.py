@@ -129,6 +129,7 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
     )
     _by_day(table, now)
     _latency(table, now, before)
+    _waits(table, now, before)
     if now.gateway is not None:
         _gateway(table, now.gateway, before.gateway)
 
@@ -254,6 +255,24 @@ def _latency(table: _Table, now: Period, before: Period) -> None:
         table.page.row(table.label(label, _SPREAD_COLUMNS), _spread(mine))
         if theirs.count:
             table.page.row(table.label("  before", _SPREAD_COLUMNS), _spread(theirs), "dim")
+
+
+def _waits(table: _Table, now: Period, before: Period) -> None:
+    rows = (
+        ("the model provider, in silence", now.waits.provider, before.waits.provider),
+        ("tools", now.waits.tool, before.waits.tool),
+        ("the agent itself", now.waits.agent, before.waits.agent),
+        ("you, for an answer", now.waits.user, before.waits.user),
+    )
+    if not any(seconds for _, seconds, _ in rows):
+        return
+    table.page.line()
+    table.page.line("Who made you wait", "bold")
+    for label, mine, theirs in rows:
+        text = duration(mine) or "-"
+        if theirs:
+            text += f" ({duration(theirs)} before)"
+        table.page.row(table.label(label), text)
 
 
 def _spread(spread: Spread) -> str:

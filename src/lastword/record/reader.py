@@ -30,6 +30,13 @@ _SLACK_SECONDS = 60
 """Clocks are set, and the kernel counts from its own start."""
 
 
+_WAITS = frozenset({
+    *(Kind.TOOL_STARTED, Kind.TOOL_ENDED, Kind.ASKED, Kind.USER_ANSWERED, Kind.ANSWER, Kind.ERROR),
+    Kind.PROMPT,
+})  # fmt: skip
+"""The kinds of entries that say who was waited for."""
+
+
 class RecordedRun(Run, frozen=True, kw_only=True):
     """A run, as far as it has come.
 
@@ -324,6 +331,19 @@ def gateway_entries(
         f" ON e.run = r.id AND e.turn IS NULL AND e.kind IN ({kinds})"
         " WHERE r.door = 'gateway' AND r.last_epoch_ms >= ?1"
         " AND e.at_epoch_ms >= ?1 AND e.at_epoch_ms < ?2 ORDER BY e.at_epoch_ms, e.id",
+        (start_ms, end_ms),
+    )
+    return map(_entry, rows)
+
+
+def wait_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedEntry]:
+    """Return the entries of a period's turns that say who was waited for, session by session."""
+    kinds = ", ".join(f"'{kind.value}'" for kind in sorted(_WAITS))
+    rows = record.execute(
+        "SELECT e.* FROM runs r CROSS JOIN entries e"  # noqa: S608 - our own words
+        f" ON e.run = r.id AND e.session_id IS NOT NULL AND e.kind IN ({kinds})"
+        " WHERE r.last_epoch_ms >= ?1 AND e.at_epoch_ms >= ?1 AND e.at_epoch_ms < ?2"
+        " ORDER BY e.run, e.session_id, e.at_seconds, e.id",
         (start_ms, end_ms),
     )
     return map(_entry, rows)

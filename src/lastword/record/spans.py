@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.record import reader, trends
 from lastword.record.trends import Period  # noqa: TC001 - msgspec reads annotations
+from lastword.record.waits import waits_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -96,6 +97,7 @@ def _input_between(
         restarts=restarts,
         runs=runs,
         alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
+        waits=waits_of(reader.wait_entries(record, start, end)),
         gateway=list(reader.gateway_entries(record, start, end)),
     )
 

@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.record.gateway_trends import GatewayPeriod, gateway_period
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
+from lastword.record.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,6 +58,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         turns_by_day: all turns by day.
         first_output: from the prompt to the first text, tool call or question to the user.
         whole_turn: from the prompt to the end, for turns that ended well.
+        waits: who made the turns wait.
         gateway: the totals of sessions behind gateways; `None` if there were none.
     """
 
@@ -80,6 +82,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     turns_by_day: dict[str, int]
     first_output: Spread
     whole_turn: Spread
+    waits: Waits = Waits()
     gateway: GatewayPeriod | None = None
 
 
@@ -93,6 +96,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
         runs: every run to which one of these belongs, by its row.
         alive: the rows of runs that are alive.
         gateway: events of sessions behind gateways in it.
+        waits: who made its turns wait.
     """
 
     turns: Sequence[RecordedTurn]
@@ -101,6 +105,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
     runs: Mapping[int, RecordedRun]
     alive: frozenset[int]
     gateway: Sequence[RecordedEntry] = ()
+    waits: Waits = Waits()
 
 
 def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
@@ -135,6 +140,7 @@ def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
         ),
         first_output=spread(turn.output_after_seconds for turn in recorded.turns),
         whole_turn=spread(turn.duration_seconds for turn in recorded.turns if turn.outcome == OK),
+        waits=recorded.waits,
         gateway=gateway_period(recorded.gateway),
     )
 

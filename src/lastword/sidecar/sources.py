@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
     from lastword.sidecar.own_logs import OwnLogs
+    from lastword.sidecar.silence import SilenceLooks
 
 SILENT_SECONDS = 1.0
 """How long a turn is silent before its sources are looked at, and the time between looks."""
@@ -101,6 +102,7 @@ class Sources:
         "_loop",
         "_marked",
         "_own_journals",
+        "_silences",
         "_start",
         "_timer_since",
         "due",
@@ -125,6 +127,7 @@ class Sources:
         self._agent: str | None = None
         """The name of the agent that the journals belong to."""
         self._events: EventStream | None = None
+        self._silences: SilenceLooks | None = None
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
         self._budget = Budget()
@@ -203,6 +206,7 @@ class Sources:
             self._looking = self._steps(now, seconds)
         if self._go_on(self._looking, now):
             self._looking = None
+            self._look_at_processes(now, seconds)
         turns = self._connection.silent_turns(now, 0.0)
         if self._looking is not None:
             self.due = now + PAUSE_SECONDS
@@ -240,6 +244,20 @@ class Sources:
                 soon = max(now + PAUSE_SECONDS, self._found_at + FIND_SECONDS)
                 self.due = soon if self.due is None else min(self.due, soon)
         self._marked = {(turn.session_id, turn.began_at) for turn in turns}
+
+    def _look_at_processes(self, now: float, seconds: float) -> None:
+        silent = self._connection.silent_turns(now, seconds)
+        if not silent:
+            return
+        if self._silences is None:
+            # Loaded at the first silence, as the journals are.
+            from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
+
+            self._silences = SilenceLooks()
+        start = self._start
+        if start is not None and start.group and self._silences.is_due(now):
+            cause = self._silences.look(start.group, silent, now, port=start.port)
+            self._connection.receive_silence(cause, now)
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:

@@ -12,6 +12,7 @@ from tests.kit.agents import (
     faults_order,
     faults_process,
     faults_secrets,
+    faults_silence,
     faults_streams,
     faults_turn,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "faults_order",
     "faults_process",
     "faults_secrets",
+    "faults_silence",
     "faults_streams",
     "faults_turn",
 ]

@@ -55,7 +55,8 @@ _BESIDE = _any(r"""
     tests? testing test_\w+ spec fixtures? assertion\w*
     npm pip git github gitlab bitbucket slack jira linear notion discord figma stripe twilio
     sendgrid
-    shopify salesforce kubernetes k8s kubelet terraform saml sso ldap payment[ ](?:api|gateway|intent|provider|service) database postgres
+    shopify salesforce kubernetes k8s kubelet terraform saml sso ldap database postgres
+    payment[ ](?:api|gateway|intent|provider|service)
     (?:oauth|identity|credential|cloud)[ ]provider mysql redis mongo\w* kafka s3 ec2 lambda
     dynamodb sqs sns route53 docker containerd weather maps calendar gmail drive
 """).replace("[ ]", " ")

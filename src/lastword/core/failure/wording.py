@@ -101,7 +101,11 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "compaction_failed": "The conversation is too long and could not be compacted.",
         "conversation_limit": "The conversation has reached the agent's own limit.",
     },
+    ErrorType.TIMEOUT: {
+        "provider_silent": "The model provider did not answer the agent's request.",
+    },
     ErrorType.NETWORK: {
+        "provider_unreachable": "The agent could not connect to the model provider.",
         "certificate": "The connection failed: a TLS certificate could not be verified.",
         "tls_version": "The connection failed: the two sides have no TLS version in common.",
         "name_not_resolved": "The model provider's host name could not be found.",
@@ -174,6 +178,8 @@ ADVICE_BY_REASON: dict[str, str] = {
     "certificate": "Check the proxy and the trusted certificates.",
     "tls_version": "Check the proxy and the provider's address.",
     "name_not_resolved": "Check the provider's address and your network.",
+    "provider_silent": "Try again, or choose another model if it happens again.",
+    "provider_unreachable": "Check the network, proxy or VPN.",
     "bad_url": "Check the provider's address in the agent's configuration.",
     "login_required": "Log in, then try again.",
     "expired": "Log in again or renew the API key.",

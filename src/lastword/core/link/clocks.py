@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, ending, entries, failures, late, prompts, requests
+from lastword.core.link import (
+    agent_side,
+    decision,
+    ending,
+    entries,
+    failures,
+    late,
+    prompts,
+    requests,
+)
 from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.retries.hints import Hint, HintSource
@@ -22,8 +31,10 @@ from lastword.core.timeline.entry import By, Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lastword.core.classify import Verdict
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session, Turn
+    from lastword.core.link.silence import SilenceCause
     from lastword.core.link.state import Link
 
 
@@ -221,8 +232,43 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
     reported: list[Effect] = []
     if len(link.open_turns()) == 1 and link.stderr.looked_to < link.stderr.total:
         reported = _look_at_stderr(link)
-    verdict = failures.own_failure(ErrorType.AGENT_STALLED, reason)
+    verdict = _verdict_at_end(session, reason, link.now)
     return reported + ending.stop_session(link, session, Event.TIMEOUT, verdict)
+
+
+def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
+    """Return the verdict on turns that ran out of time, which is the provider's where proven."""
+    cause = _silence_of(session)
+    began = session.progress_at
+    if reason == "turn_timeout":
+        began = min(turn.started_at for turn in session.turns)
+    # It counts for what it explains: half of the time or more.
+    if (
+        cause is not None
+        and reason in decision.WATCHDOG
+        and cause.since - began <= now - cause.since
+    ):
+        if cause.cause is late.silence.Cause.PROVIDER:
+            return failures.own_failure(ErrorType.TIMEOUT, decision.PROVIDER_SILENT)
+        if cause.cause is late.silence.Cause.UNREACHABLE:
+            return failures.own_failure(ErrorType.NETWORK, decision.PROVIDER_UNREACHABLE)
+    return failures.own_failure(ErrorType.AGENT_STALLED, reason)
+
+
+def note_silence(link: Link, cause: SilenceCause | None) -> None:
+    """Take in why the only open turn is silent; of several, nobody can tell which it is."""
+    turns = link.open_turns()
+    for turn in turns:
+        turn_cause = cause if len(turns) == 1 else None
+        # A tool that the agent has announced is timed by its own entries.
+        counts = turn_cause is not None and not _tool_running(turn.session)
+        wait = late.silence.WAITS[turn_cause.cause] if turn_cause and counts else None
+        turn.evidence.note_silence(turn_cause, link.now, wait=wait)
+
+
+def _silence_of(session: Session) -> SilenceCause | None:
+    """Return why the session's turn is silent, if it is seen."""
+    return session.turns[-1].evidence.silence if session.turns else None
 
 
 def _warning(link: Link, session: Session) -> float | None:
@@ -241,14 +287,18 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
         return []
     session.warn()
     silence = round(link.now - session.progress_at)
-    title = _title_of_silence(session, silence)
-    entry = entries.record(link, Kind.SILENCE, session, silent_seconds=silence)
+    title = _title_of_silence(link, session, silence)
+    entry = entries.silence(link, session, silence, _silence_of(session))
     if not notices.can_show(link):
         return [entry]
     return [*notices.warn_of_silence(link, session, title), entry]
 
 
-def _title_of_silence(session: Session, seconds: int) -> str:
+def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
+    cause = _silence_of(session)
+    if cause is not None:
+        text = late.silence.sentence(cause, link.now)
+        return late.wording.plain_text(failures.redactor(link)(text))
     hints = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not hints:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."

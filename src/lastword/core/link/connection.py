@@ -10,8 +10,8 @@ Every shell drives it with this loop, each in its own way of waiting:
         carry out every effect, in order, before anything else is taken in
 
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
-`now` always comes from the same clock. `receive_oversized`, `receive_stderr`,
-`receive_hint`, `receive_report`, `client_detached` and `client_attached` take in other events in
+`now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_hint`,
+`receive_silence`, `receive_report`, `client_detached` and `client_attached` take in other events in
 the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
 the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
 messages that it takes in pass as the bytes that arrived; the next message goes through `receive`,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
+    from lastword.core.link.silence import SilenceCause
 
 __all__ = ["Connection", "LinkOptions", "Side"]
 
@@ -136,6 +137,13 @@ class Connection:
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """Take in what another source says about the failed model call of an open turn."""
         return reporting.read_hint(self.at(now), hint)
+
+    def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
+        """Take in why the only open turn is silent, as the system shows it; `None`: unknown.
+
+        It words a remark and, once the turn has run out of time, the failure. It never ends a turn.
+        """
+        clocks.note_silence(self.at(now), cause)
 
     def expects_hints(self, *, present: bool) -> None:
         """Take in whether there are such sources.

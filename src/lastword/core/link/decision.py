@@ -40,8 +40,16 @@ READ_PROMPTS = 2
 MIN_REPEATED_CHARS = 12
 """A shorter text may be a failure's words by chance."""
 
-_WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
+PROVIDER_SILENT = "provider_silent"
+"""The reason of a turn that ran out of time while the provider had not answered its request."""
+
+PROVIDER_UNREACHABLE = "provider_unreachable"
+"""The reason of one that ran out of time while no connection to the provider was made."""
+
+WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
+
+_OUT_OF_TIME = WATCHDOG | {PROVIDER_SILENT, PROVIDER_UNREACHABLE}
 
 
 class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +162,7 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
     """
     verdict = snapshot.evidence.signs.get(FailureSign.STOPPED)
     pending = _with_wait_left(snapshot)
-    if verdict is not None and pending is not None and verdict.reason in _WATCHDOG:
+    if verdict is not None and pending is not None and verdict.reason in _OUT_OF_TIME:
         return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
     return verdict
 

@@ -109,6 +109,7 @@ def _answer_entries(
         stop_reason=stop_reason,
         by=_BY_AGENT,
         cancelled=otherwise_called or None,
+        **entries.waits(turn),
     )
     return [*entries.stderr_burst(link, session, turn), answer]
 
@@ -395,7 +396,15 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
     effects = _frames(link, turn, ended)
     by = By.LASTWORD.value
     effects.append(
-        entries.record(link, Kind.ANSWER, session, turn, stop_reason=acp.CANCELLED, by=by)
+        entries.record(
+            link,
+            Kind.ANSWER,
+            session,
+            turn,
+            stop_reason=acp.CANCELLED,
+            by=by,
+            **entries.waits(turn),
+        )
     )
     link.forget(turn)
     return effects
@@ -472,6 +481,7 @@ def _failure_entry(
     worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
     facts = entries.failure(link, error, worded_by_us=worded_by_us)
     facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
+    facts |= entries.waits(turn)
     return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
+    from lastword.core.link.silence import SilenceCause
     from lastword.core.link.state import Link, OpenRequest
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -85,6 +86,29 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
         facts=facts,
     )
     return [Record(entry)]
+
+
+def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | None) -> Record:
+    """Record that a turn has been silent this long, and why if that is seen."""
+    if cause is None:
+        return record(link, Kind.SILENCE, session, silent_seconds=seconds)
+    redact = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
+    program = late.silence.plain_program(cause.program)
+    return record(
+        link,
+        Kind.SILENCE,
+        session,
+        silent_seconds=seconds,
+        cause=cause.cause.value,
+        cause_seconds=max(round(link.now - cause.since), 0),
+        program=redact(program) if program else None,
+        tries=cause.tries,
+    )
+
+
+def waits(turn: Turn) -> dict[str, int]:
+    """Return the facts of a turn's end about what it waited for in silence."""
+    return {name: round(seconds) for name, seconds in turn.evidence.waits.items() if seconds >= 1}
 
 
 def agent_ready(link: Link) -> Record:

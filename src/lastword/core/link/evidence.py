@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.error_object import SentError
     from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.silence import SilenceCause
 
 SILENT = "silent_success"
 """The reason of a failure that the agent called a success."""
@@ -99,6 +100,9 @@ class TurnEvidence(msgspec.Struct):
         suspected: whether the agent's own state said that something unspecified failed: a second
             sign, not enough by itself.
         looks: how often stderr was looked at while the turn was open.
+        silence: why the agent is silent, as the system last showed it; output ends it.
+        silence_at: when that was.
+        waits: how many seconds the turn waited in silence, by the fact of its end.
     """
 
     stderr_mark: int
@@ -122,10 +126,13 @@ class TurnEvidence(msgspec.Struct):
     output_at: float = 0.0
     suspected: bool = False
     looks: int = 0
+    silence: SilenceCause | None = None
+    silence_at: float = 0.0
+    waits: dict[str, float] = {}
 
     def copy(self) -> TurnEvidence:
         """Return the evidence as it is now."""
-        return msgspec.structs.replace(self, signs=dict(self.signs))
+        return msgspec.structs.replace(self, signs=dict(self.signs), waits=dict(self.waits))
 
     def announce(self, error: AgentError | None, *, passed: bool = False) -> None:
         """Take in the failure that the agent announced; the first one stands.
@@ -208,6 +215,16 @@ class TurnEvidence(msgspec.Struct):
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""
         self.hint, self.output_at = None, now
+        self.silence = None
+
+    def note_silence(self, cause: SilenceCause | None, now: float, *, wait: str | None) -> None:
+        """Take in why the agent is silent, and count the time under the fact `wait`."""
+        before, self.silence = self.silence, cause
+        if cause is not None and wait is not None:
+            same = before is not None and before.cause is cause.cause
+            began = max(self.silence_at if same else cause.since, self.output_at)
+            self.waits[wait] = self.waits.get(wait, 0.0) + max(now - began, 0.0)
+        self.silence_at = now
 
     def count_look(self) -> None:
         """Count a look at stderr."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lastword.core.link.connection import Connection
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
+    from lastword.core.link.silence import SilenceCause
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
     from lastword.core.restart.layer import RestartLayer
 
@@ -94,6 +95,10 @@ class FailOpen:
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
         """As `Connection.receive_hint`."""
         return self._effects(lambda: self.connection.receive_hint(hint, now))
+
+    def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
+        """As `Connection.receive_silence`."""
+        self._try(lambda: self.connection.receive_silence(cause, now), None)
 
     def expects_hints(self, *, present: bool) -> None:
         """As `Connection.expects_hints`."""

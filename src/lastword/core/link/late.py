@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
+    from lastword.core.link import silence
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -35,6 +36,7 @@ __all__ = [
     "peek",
     "prose",
     "redactor",
+    "silence",
     "wording",
     "writers",
 ]
@@ -47,6 +49,7 @@ MODULES: Final = {
     "peek": "lastword.core.protocol.peek",
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
+    "silence": "lastword.core.link.silence",
     "wording": "lastword.core.failure.wording",
     "writers": "lastword.core.classify.writers",
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lastword.core.link.connection import Connection
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
+    from lastword.core.link.silence import SilenceCause
     from lastword.core.link.state import Link
 
 
@@ -101,6 +102,10 @@ class RestartLayer:
         if ours is not None:
             hint = msgspec.structs.replace(hint, session_id=ours)
         return self._for_agent(self._connection.receive_hint(hint, now))
+
+    def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
+        """As `Connection.receive_silence`."""
+        self._connection.receive_silence(cause, now)
 
     def expects_hints(self, *, present: bool) -> None:
         """As `Connection.expects_hints`."""

@@ -74,6 +74,16 @@ _PEER = {
 _TYPES = {ValueForm.FLAG: bool, ValueForm.COUNT: int, ValueForm.WHOLE: int, ValueForm.DETAIL: dict}
 """The JSON types of the payload's members; every other form is a text."""
 
+_WAITS = {
+    "provider_seconds": Fact(int, "how long it waited in silence for the model provider", _SECONDS),
+    "tool_seconds": Fact(
+        int, "the same for a program or a server that it had not announced", _SECONDS
+    ),
+    "agent_seconds": Fact(
+        int, "the same while the agent computed, was stopped or waited for a disk", _SECONDS
+    ),
+}
+
 _FAILURE = {
     member.name: Fact(_TYPES.get(member.form, str), member.description, member.unit)
     for member in MEMBERS
@@ -203,7 +213,13 @@ _RUN = {
     ),
     Kind.SILENCE: EventSpec(
         "Silence",
-        {"silent_seconds": Fact(int, "the time since the last message", _SECONDS)},
+        {
+            "silent_seconds": Fact(int, "the time since the last message", _SECONDS),
+            "cause": Fact(str, "why, if it was seen: `core.link.silence.Cause`"),
+            "cause_seconds": Fact(int, "how long that had lasted", _SECONDS),
+            "program": Fact(str, "the name of the program that runs, without its arguments"),
+            "tries": Fact(int, "how often the request had been sent", "requests"),
+        },
         groups=(Group.RETRIES,),
     ),
     Kind.STDERR: EventSpec(
@@ -231,7 +247,8 @@ _RUN = {
             "cancelled": Fact(
                 bool, "the user had cancelled, though the stop reason says otherwise"
             ),
-        },
+        }
+        | _WAITS,
         groups=(Group.TURNS,),
         in_log=True,
     ),
@@ -243,7 +260,8 @@ _RUN = {
             "method": Fact(str, "of a request other than a prompt, at most 128 characters"),
             "rule": Fact(str, "which row of the classifier decided"),
             "redactions": Fact(dict, "how often each rule removed something, by the rule's name"),
-        },
+        }
+        | _WAITS,
         groups=(Group.FAILURES, Group.TURNS),
         in_log=True,
     ),

@@ -288,6 +288,8 @@ def _watchdog(reason: str | None) -> str:
         "idle_timeout": "after a silence that was over the limit",
         "tool_timeout": "because a tool took longer than the limit",
         "turn_timeout": "because the turn took longer than the limit",
+        "provider_silent": "since the model provider had not answered within the limit",
+        "provider_unreachable": "since no connection to the provider was made within the limit",
         "runaway": "because it repeated the same step without end",
         "stderr_limit": "because it flooded its error output",
     }

@@ -52,6 +52,13 @@ def none() -> Observation:
     return ok(STEP, f"lastword knows no log of this agent. It looks for causes {when}")
 
 
+def silences(*, why_not: str | None) -> Observation:
+    """Report whether the cause of a silence can be seen: the agent's own connections."""
+    if why_not is None:
+        return ok(STEP, "lastword sees the agent's own connections, and so why it is silent.")
+    return note(STEP, f"The agent's connections cannot be seen here ({why_not}).")
+
+
 def switched_off() -> Observation:
     """Report that no source is read."""
     sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."

@@ -202,7 +202,25 @@ def _tool(name: str) -> Callable[[dict[str, Any]], str]:
 def _silence(facts: dict[str, Any]) -> str:
     silent = facts.pop("silent_seconds", None)
     length = f" for {duration(silent)}" if isinstance(silent, int | float) else ""
-    return _plain(f"silent{length}", facts)
+    cause, since = facts.pop("cause", None), facts.pop("cause_seconds", None)
+    program, tries = facts.pop("program", None), facts.pop("tries", None)
+    why = _CAUSES.get(str(cause), "")
+    why = why.format(program=_value(program or "a program"), tries=_value(tries or "several"))
+    lasting = f" for {duration(since)}" if why and isinstance(since, int | float) else ""
+    return _plain(f"silent{length}" + (f": {why}{lasting}" if why else ""), facts)
+
+
+_CAUSES = {
+    "provider": "the model provider has not answered",
+    "tries": "the request was sent {tries} times",
+    "unreachable": "no connection to the model provider",
+    "tool": "{program} has been running",
+    "mcp_server": "a server on this machine has not answered",
+    "busy": "the agent itself is busy",
+    "stopped": "the agent's process is stopped",
+    "disk": "the agent is waiting for a disk",
+}
+"""The causes of a silence (`core.link.silence.Cause`), in words."""
 
 
 def _stderr(facts: dict[str, Any]) -> str:

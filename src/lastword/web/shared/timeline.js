@@ -157,6 +157,34 @@ function inWords({ kind, facts: about }) {
 const plain = (word) => String(word ?? "").replaceAll("_", " ");
 
 /**
+ * Why an agent was silent, where that was seen.
+ * @param {any} about
+ * @returns {string}
+ */
+function causeOfSilence(about) {
+  switch (about.cause) {
+    case "provider":
+      return "the model provider has not answered";
+    case "tries":
+      return `the request was sent ${about.tries ?? "several"} times`;
+    case "unreachable":
+      return "no connection to the model provider";
+    case "tool":
+      return `${about.program ?? "a program"} has been running`;
+    case "mcp_server":
+      return "a server on this machine has not answered";
+    case "busy":
+      return "the agent itself is busy";
+    case "stopped":
+      return "the agent's process is stopped";
+    case "disk":
+      return "the agent is waiting for a disk";
+    default:
+      return "";
+  }
+}
+
+/**
  * @param {string} kind
  * @param {any} about
  * @returns {string}
@@ -186,7 +214,7 @@ function detailOf(kind, about) {
     case "client_attached":
       return `${about.name ?? ""} ${about.version ?? ""}`.trim();
     case "silence":
-      return about.silent_seconds ? span(about.silent_seconds) : "";
+      return [about.silent_seconds ? span(about.silent_seconds) : "", causeOfSilence(about)].filter(Boolean).join(": ");
     case "stderr":
       return about.bytes ? plural(about.bytes, "byte") : "";
     case "tool_started":

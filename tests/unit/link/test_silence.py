@@ -1,0 +1,122 @@
+"""The cause of a silence: what the core makes of it, in remarks, records and ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lastword.core.link.silence import WAITS, Cause, SilenceCause, sentence
+from tests.unit.link.test_hints import begun, chunk, hint, payload
+
+LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
+
+
+def cause(of: Cause = Cause.PROVIDER, **members: Any) -> SilenceCause:
+    return SilenceCause(cause=of, **{"since": 0.0, **members})
+
+
+@pytest.mark.parametrize(
+    ("of", "type_", "reason"),
+    [
+        (Cause.PROVIDER, "timeout", "provider_silent"),
+        (Cause.UNREACHABLE, "network", "provider_unreachable"),
+        (Cause.TRIES, "agent_stalled", "first_update_timeout"),
+        (Cause.TOOL, "agent_stalled", "first_update_timeout"),
+        (Cause.BUSY, "agent_stalled", "first_update_timeout"),
+    ],
+)
+def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
+    of: Cause, type_: str, reason: str
+) -> None:
+    wire = begun(**LIMITS)
+    wire.core.receive_silence(cause(of, since=wire.now), wire.now)
+    wire.time(80)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == (type_, reason)
+    assert payload(wire)["retryable"] is True
+
+
+@pytest.mark.parametrize(
+    ("limits", "since"),
+    [(LIMITS, 40), ({"turn_timeout_seconds": 60, "idle_timeout_seconds": 0}, 40)],
+    ids=["silence", "whole turn"],
+)
+def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
+    limits: dict[str, float], since: float
+) -> None:
+    wire = begun(**limits)
+    wire.core.receive_silence(cause(since=wire.now + since), wire.now + since)
+    wire.time(80)
+    assert payload(wire)["type"] == "agent_stalled"
+
+
+def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
+    wire = begun(**LIMITS)
+    hint(wire, attempt=2)
+    wire.core.receive_silence(cause(since=wire.now), wire.now)
+    wire.time(80)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", "retries_pending")
+
+
+def test_output_ends_a_cause() -> None:
+    wire = begun(**LIMITS)
+    wire.core.receive_silence(cause(since=wire.now), wire.now)
+    wire.agent(chunk("Here I am."))
+    wire.time(80)
+    assert payload(wire)["type"] == "agent_stalled"
+
+
+@pytest.mark.parametrize("of", list(Cause))
+def test_no_cause_ends_a_turn(of: Cause) -> None:
+    wire = begun(**LIMITS)
+    wire.core.receive_silence(cause(of, since=wire.now, program="x", tries=3), wire.now)
+    wire.agent(chunk("Here I am."))
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    assert b'"stopReason":"end_turn"' in wire.to_client[-1].replace(b" ", b"")
+
+
+def test_of_two_open_turns_none_has_a_cause() -> None:
+    wire = begun(sessions=("s", "t"), **LIMITS)
+    wire.core.receive_silence(cause(since=wire.now), wire.now)
+    wire.time(80)
+    assert payload(wire)["type"] == "agent_stalled"
+
+
+def test_the_remark_and_the_record_have_the_cause() -> None:
+    wire = begun(client={}, warn_after_seconds=30)
+    now = wire.now
+    key = "sk-ant-api03-" + "A" * 40
+    for at in (10, 20):
+        wire.core.receive_silence(cause(Cause.TOOL, since=now, program=key), now + at)
+    wire.time(now + 31)
+    (entry,) = [e for e in wire.entries if e.kind.value == "silence"]
+    assert entry.facts["cause"] == "tool"
+    assert entry.facts["cause_seconds"] >= 30
+    assert key not in str(entry.facts)
+    wire.agent(chunk("Here I am."))
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    (end,) = [e for e in wire.entries if e.kind.value == "answer"]
+    assert end.facts["tool_seconds"] == 20
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        (cause(), "The model provider has not answered for 48 s."),
+        (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times, and goes on"),
+        (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
+        (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
+        (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
+        (cause(Cause.TOOL), "A program has been running for 48 s."),
+        (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
+        (cause(Cause.BUSY), "The agent itself is busy."),
+        (cause(Cause.STOPPED), "The agent's process is stopped."),
+        (cause(Cause.DISK), "The agent is waiting for a disk."),
+    ],
+)
+def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
+    assert sentence(of, 48.0).startswith(words)
+
+
+def test_each_cause_counts_as_somebodys() -> None:
+    assert set(WAITS) == set(Cause)
