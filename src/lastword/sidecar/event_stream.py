@@ -35,9 +35,9 @@ MARKS = (
 """What the lines that are decoded contain."""
 
 EMPTY_ANSWERS = 2
-"""This many empty answers to one prompt make a hint, and then each doubling of their number: on a
-provider that answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, for
-ever, and says nothing else about it."""
+"""The number of empty answers to one prompt that makes a hint, as does each doubling of it. If the
+provider answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, forever,
+and reports nothing else about it."""
 
 MAX_PROMPTS = 64
 READ_BYTES = 64 * 1024
