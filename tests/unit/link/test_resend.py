@@ -175,7 +175,7 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
     "frame",
     [
         update(sessionUpdate="usage_update", used=1, size=2),
-        update("other", sessionUpdate="agent_message_chunk"),
+        update("other", sessionUpdate="usage_update", used=1, size=2),
         {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
     ],
 )

@@ -150,7 +150,7 @@ def test_a_number_that_measures_has_a_unit_and_its_name_says_the_same() -> None:
 def test_a_failures_facts_are_the_members_of_its_payload() -> None:
     members = {field.name for field in msgspec.structs.fields(AgentError)} - {"extra"}
     assert set(FACTS[Kind.ERROR]) - members == {
-        *("by", "method", "rule", "redactions"),
+        *("by", "method", "rule", "redactions", "retry_refused"),
         *WAITS.values(),
     }
     assert members <= set(FACTS[Kind.ERROR])

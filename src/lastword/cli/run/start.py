@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli.config.errors import ConfigError
 from lastword.core.link.option_table import OPTIONS
+from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
@@ -56,6 +57,8 @@ def core_options(options: RunOptions, run: str) -> LinkOptions:
         secrets=secrets_of(os.environ),
         wall_clock=local_time,
         roll=roll,
+        # Of the process, so that a new agent does not begin with a full one.
+        retry_bucket=RetryBucket(),
     )
 
 

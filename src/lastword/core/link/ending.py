@@ -54,6 +54,8 @@ def finish(
     cancelled = turn.state is State.CANCELLING
     if turn.step(Event.RESULT) is Move.FAIL:
         return _fail(link, turn)
+    if turn.resendable is not None and not cancelled:
+        link.retry_bucket.succeed()
     link.forget(turn)
     return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
 
@@ -136,6 +138,9 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     cause = link.decide(turn)
     wait = resend.wait_seconds(link, turn, cause.cause)
     if wait is None:
+        return []
+    if not link.retry_bucket.take(cause.cause.type):
+        turn.refuse_retry()
         return []
     verdict = cause.verdict
     within = cause.cause.attempts if isinstance(cause.cause, AgentError) else None
@@ -481,6 +486,7 @@ def _failure_entry(
     worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
     facts = entries.failure(link, error, worded_by_us=worded_by_us)
     facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
+    facts["retry_refused"] = turn.retry_refused or None
     facts |= entries.waits(turn)
     return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
 

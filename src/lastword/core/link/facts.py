@@ -99,6 +99,8 @@ class Facts(msgspec.Struct):
         tool_ran: a tool was started.
         unsafe_tool: a tool that may have side effects was started.
         own_tools: running tools that the handler itself reported, besides those on the wire.
+        begun: the agent began something that is no tool call of this session: a request of its own
+            method, or work in a session that the client never opened.
     """
 
     shown: bool = False
@@ -108,6 +110,7 @@ class Facts(msgspec.Struct):
     tool_ran: bool = False
     unsafe_tool: bool = False
     own_tools: int = 0
+    begun: bool = False
 
     @property
     def output(self) -> bool:
@@ -135,6 +138,13 @@ class Facts(msgspec.Struct):
         if method in acp.HAS_SIDE_EFFECTS:
             self.tool_called = True
             self._tool_started(safe=False)
+        elif method.startswith("_"):
+            # Nobody knows what it does.
+            self.begun = True
+
+    def note_work(self) -> None:
+        """Take in that the agent was at work elsewhere: in a sub-agent's session, for example."""
+        self.begun = True
 
     def note_output(self) -> None:
         """Take in that the user saw something that did not pass here."""
@@ -176,4 +186,5 @@ class Facts(msgspec.Struct):
             tool_ran=self.tool_ran,
             unsafe_tool=self.unsafe_tool,
             tool_running=tool_running,
+            provider_tools=self.begun,
         )

@@ -88,6 +88,10 @@ def read_agent(result: object) -> AgentProfile:
     """Read the result of `initialize`."""
     members = object_of(result)
     dialect = acp.dialect(members.get("protocolVersion"))
+    own = {dialect.agent_info, dialect.agent_capabilities}
+    if own.isdisjoint(members) and {acp.V1.agent_info, acp.V1.agent_capabilities} & members.keys():
+        # It repeats the client's number, and answers as version 1 does.
+        dialect = acp.V1
     capabilities = object_of(members.get(dialect.agent_capabilities))
     methods = members.get("authMethods")
     return AgentProfile(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003 - needed at runtime, as for the user's part
 
+from lastword.core.failure.retry_bucket import RetryBucket  # noqa: TC001 - as above
 from lastword.core.link import user_options
 
 
@@ -19,8 +20,11 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
         implementation: the name and version that are reported to the client.
         roll: returns random numbers from 0 to 1, for the jitter of waits before a prompt is sent
             again. The core draws none itself; without it, each wait is as long as it can be.
+        retry_bucket: the process's bound on prompts that are sent again; without it, the link has
+            one of its own.
     """
 
     in_process: bool = False
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
+    retry_bucket: RetryBucket | None = None

@@ -60,6 +60,7 @@ class Turn:
         "resendable",
         "retries",
         "retry_is_certain",
+        "retry_refused",
         "running",
         "session",
         "slash",
@@ -117,6 +118,8 @@ class Turn:
         self.withheld_until: float = 0.0
         self.withheld_failure: bool = False
         """Is that answer a failure that says nothing of its cause?"""
+        self.retry_refused: bool = False
+        """The process's retries were used up when it failed."""
         self.retries: int = 0
         """How many retries of its model call the agent has reported."""
         self.retry_is_certain: bool = True
@@ -202,6 +205,10 @@ class Turn:
         """Count a retry that the agent reported, or that its failed call may lead to."""
         self.retries += 1
         self.retry_is_certain = certain
+
+    def refuse_retry(self) -> None:
+        """Note that the prompt is not sent again since the process has no more retries."""
+        self.resendable, self.retry_refused = None, True
 
     def note_request(self, method: str, now: float) -> None:
         """Take in a request from the agent to the client.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
@@ -108,6 +109,7 @@ class Link:
         "presence",
         "redactions",
         "resent",
+        "retry_bucket",
         "sent_to_agent",
         "sessions",
         "started_at",
@@ -155,6 +157,7 @@ class Link:
         """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
         self.sent_to_agent: int = 0
         """How many messages the client has sent; tells whether one was sent since another."""
+        self.retry_bucket: RetryBucket = options.retry_bucket or RetryBucket()
         self.stderr: StderrRecord = StderrRecord()
         self.redactions: dict[str, int] = {}
         self.expects_hints: bool = False

@@ -100,7 +100,13 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
-    """Pass an update of a session that the client never opened, unless only we asked for it."""
+    """Pass an update of a session that the client never opened, unless only we asked for it.
+
+    Output there, such as a sub-agent's, is work of the turns that are open.
+    """
+    if update.session_update in acp.SHOWN_KINDS and text_of(update) != "":
+        for turn in link.open_turns():
+            turn.facts.note_work()
     if update.session_update in acp.AGENT_ERROR_KINDS and not link.client.typed:
         return Drop("not_negotiated")
     if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:

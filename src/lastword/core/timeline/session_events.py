@@ -259,6 +259,7 @@ _RUN = {
             "by": Fact(str, "`agent`, if it reported the failure itself"),
             "method": Fact(str, "of a request other than a prompt, at most 128 characters"),
             "rule": Fact(str, "which row of the classifier decided"),
+            "retry_refused": Fact(bool, "the retries of this process were used up"),
             "redactions": Fact(dict, "how often each rule removed something, by the rule's name"),
         }
         | _WAITS,
