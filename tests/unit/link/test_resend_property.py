@@ -144,11 +144,11 @@ def test_a_bucket_never_holds_more_than_its_capacity_and_a_timeout_costs_more() 
     bucket = RetryBucket()
     bucket.succeed()
     assert bucket.tokens == CAPACITY
-    assert bucket.take(ErrorType.TIMEOUT)
+    assert bucket.spend(ErrorType.TIMEOUT)
     assert bucket.tokens == CAPACITY - TIMEOUT_COST
-    assert not RetryBucket(RETRY_COST).take(ErrorType.NETWORK)
+    assert not RetryBucket(RETRY_COST).spend(ErrorType.NETWORK)
     bucket.succeed()
-    bucket.take(ErrorType.RATE_LIMIT)
+    bucket.spend(ErrorType.RATE_LIMIT)
     bucket.succeed()
     bucket.succeed()
     assert bucket.tokens == CAPACITY

@@ -31,7 +31,7 @@ class RetryBucket:
         self.tokens: int = capacity
         self._last_cost = 0
 
-    def take(self, failure: ErrorType) -> bool:
+    def spend(self, failure: ErrorType) -> bool:
         """Pay for a retry after such a failure; return whether there were enough tokens."""
         cost = TIMEOUT_COST if failure in _TIMEOUTS else RETRY_COST
         if cost > self.tokens:

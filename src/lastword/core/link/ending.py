@@ -139,7 +139,7 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     wait = resend.wait_seconds(link, turn, cause.cause)
     if wait is None:
         return []
-    if not link.retry_bucket.take(cause.cause.type):
+    if not link.retry_bucket.spend(cause.cause.type):
         turn.refuse_retry()
         return []
     verdict = cause.verdict

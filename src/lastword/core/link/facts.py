@@ -99,7 +99,7 @@ class Facts(msgspec.Struct):
         tool_ran: a tool was started.
         unsafe_tool: a tool that may have side effects was started.
         own_tools: running tools that the handler itself reported, besides those on the wire.
-        begun: the agent began something that is no tool call of this session: a request of its own
+        begun: the agent began something besides this session's tool calls: a request of its own
             method, or work in a session that the client never opened.
     """
 
