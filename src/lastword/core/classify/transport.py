@@ -287,6 +287,7 @@ ROWS = (
         "response ended prematurely",
         "premature close",
         "stream disconnected",
+        '"failure_kind":"transport"',
         "stream ended",
         "stream closed",
         "error decoding response body",

@@ -12,7 +12,7 @@ import re
 
 
 def _any(listed: str) -> str:
-    return "|".join(listed.split())
+    return "|".join(re.split(r"(?<!\[)\s+", listed.strip()))  # a space may stand in brackets
 
 
 # --- other programs ------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ _BESIDE = _any(r"""
     dependencies packages? registry repositor(?:y|ies) indexer web[ -]?search web[ -]?fetch browser
     crawler scraper image[ ]generation transcription speech tts notification
     metadata crash[ ]report(?:er)?
-    feedback changelog release[ ]notes side[ -]?chain sub-?agents? sub-?tasks?
+    feedback changelog release[ ]notes side[ -]?chain sub-?agents?(?![ ]id=(?:-|none)) sub-?tasks?
     tests? testing test_\w+ spec fixtures? assertion\w*
     npm pip git github gitlab bitbucket slack jira linear notion discord figma stripe twilio
     sendgrid
@@ -211,10 +211,11 @@ OWN_SENTENCES = re.compile(
     r"|\b[RT]P[MD]\b|credit balance is too low|exceeded your current quota|invalid x-api-key"
     r"|incorrect api key provided|usage limit reached|hit your (?:usage )?limit|insufficient_quota"
     r"|model [`'\"][\w./:@-]+[`'\"] (?:does not exist|not found|is not)|model_not_found"
-    r"|overloaded_error",
+    r"|overloaded_error|stream disconnected before completion"
+    r"|\bResponse(?:Stream(?:Disconnected|ConnectionFailed)|TooManyFailedAttempts)\b",
     re.IGNORECASE,
 )
-"""Sentences that only a model provider writes."""
+"""Sentences that only a model provider writes, or its client where a stream breaks."""
 
 # --- lines that belong together ------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from lastword.core.classify import read_lines
 from lastword.core.classify import writer_forms as forms
 from lastword.core.classify.prose import MODEL_CALL_ERRORS
 from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.redact.truncate import informative_lines, looks_like_error
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _HEAD_CHARS = 240
 
 _RECORD_CHARS = 4096
 _GUESSES = ("text:", "concept:", "word:", "guess:")
+_OWN_WORDS = ("word:responsestreamdisconnected", "word:responsestreamconnectionfailed")
+"""Names that codex alone gives to a stream that breaks."""
 
 
 def attribution_of(record: str) -> Attribution:
@@ -120,7 +123,9 @@ def read_own(text: str, *, source: str) -> Verdict | None:
 def names_call(verdict: Verdict) -> bool:
     """Return whether it is an error of a model call, by more than what words may mean."""
     rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
-    return verdict.type in MODEL_CALL_ERRORS and not rule.startswith(_GUESSES)
+    unusable = verdict.type is ErrorType.PROTOCOL_ERROR and rule.startswith("transport:")
+    of_calls = verdict.type in MODEL_CALL_ERRORS or unusable  # an answer that is none
+    return of_calls and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
 
 
 def without_foreign(text: str) -> str:
