@@ -218,6 +218,7 @@ ROWS = (
         "without sending any chunks",
         "yielded no chunks",
         "no usable completion",
+        "no usable output",
         "unexpected token < in json",
         "is not valid json",
         "unexpected end of json input",
