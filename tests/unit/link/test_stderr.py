@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.link.stderr import HEAD_BYTES, TAIL_BYTES, StderrRecord
+from lastword.core.link.stderr import HEAD_BYTES, MAX_SPANS, TAIL_BYTES, StderrRecord
 
 
 @given(st.lists(st.binary(max_size=400), max_size=30))
@@ -36,3 +36,32 @@ def test_the_tail_of_one_turn_does_not_reach_back_into_the_turn_before() -> None
     record.receive(b"all well\n")
     assert record.tail(mark) == "all well\n"
     assert record.tail(record.total) == ""
+
+
+def test_what_is_not_of_one_call_is_left_out_of_its_own_tail() -> None:
+    record = StderrRecord()
+    record.receive(b"first\n")
+    record.receive(b"tool\n", own=False)
+    record.receive(b"more of it\n", own=False)
+    record.receive(b"second\n")
+    record.receive(b"another\n", own=False)
+    assert record.own_tail(0).split() == ["first", "second"]
+    assert record.own_tail(len("first\ntool\n")).split() == ["second"]
+    assert record.tail(0).split()[-1] == "another"
+
+
+def test_of_many_stretches_the_last_are_joined() -> None:
+    record = StderrRecord()
+    for number in range(MAX_SPANS + 10):
+        record.receive(f"own{number}\n".encode())
+        record.receive(b"tool\n", own=False)
+    own = record.own_tail(0).split()
+    assert "tool" not in own
+    assert own == [f"own{number}" for number in range(MAX_SPANS)]
+
+
+def test_what_is_left_out_may_have_gone_from_memory() -> None:
+    record = StderrRecord()
+    record.receive(b"tool\n" * 10, own=False)
+    record.receive(b"x" * 3 * TAIL_BYTES)
+    assert set(record.own_tail(0)) == {"x"}

@@ -49,7 +49,8 @@ _BESIDE = _any(r"""
     language[ -]server rust-analyzer gopls pylsp tsserver jdtls clangd eslint formatter linter
     tools? tool[ -]call bash shell terminal command subprocess child[ ]process dependency
     dependencies packages? registry repositor(?:y|ies) indexer web[ -]?search web[ -]?fetch browser
-    crawler scraper image[ ]generation transcription speech tts notification
+    crawler scraper image[ ]generation transcription speech tts suggestions? autocomplete
+    notification memory[ -]?(?:extract|sav|writ)\w*
     metadata crash[ ]report(?:er)?
     feedback changelog release[ ]notes side[ -]?chain sub-?agents?(?![ ]id=(?:-|none)) sub-?tasks?
     tests? testing test_\w+ spec fixtures? assertion\w*
@@ -134,7 +135,8 @@ BODY = re.compile(
 
 GOOGLE_STATUS = re.compile(
     r"\b(?:RESOURCE_EXHAUSTED|UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT"
-    r"|DEADLINE_EXCEEDED|API_KEY_INVALID|NOT_FOUND)\b"
+    r"|DEADLINE_EXCEEDED|API_KEY_INVALID|NOT_FOUND|ResourceExhausted|ServiceUnavailable"
+    r"|DeadlineExceeded|Unauthenticated|PermissionDenied|InvalidArgument)\b"
 )
 GOOGLE_MODEL = re.compile(
     r"generativelanguage|aiplatform|\bmodels?/|\bgemini|generate_?content", re.IGNORECASE
@@ -168,6 +170,7 @@ MODEL_PATH = re.compile(
     r"/chat/completions\b|/v\d+(?:beta)?/(?:messages|responses|completions|models/[\w.:-]+)\b"
     r"|/openai/deployments/|:(?:stream)?[gG]enerateContent\b|/api/(?:chat|generate)\b"
     r"|/model/[\w.:%-]+/(?:converse|invoke)|/backend-api/(?:codex|conversation)|/anthropic/v1\b"
+    r"|calling the (?:InvokeModel|Converse)\w* operation"
 )
 FAILED = re.compile(
     r"\b(?:4\d\d|5\d\d)\b|\b(?:error|fail(?:ed|ure|s)?|retry\w*|refused|timed? ?out|timeout|reset"
@@ -181,14 +184,21 @@ _BRANDS = (
     "|vertex(?: ai)?|moonshot|kimi|qwen|glm|zhipu|grok|copilot|codex|cohere|fireworks|cerebras|xai"
 )
 _CALLS = "providers?|requests?|calls?|api|errors?|stream(?:ing|s)?|responses?|completions?"
+_BEFORE = (
+    r"(?:^|[^\w\s]\s*|\b(?:the|a|an|your|this|to|of|from|by|with|calling|retrying|failed|during"
+    r"|in|for|ai|llm|language|chat|agent|warn|warning|error|info|debug|fatal|trace)\s+)"
+)
+"""What stands before a model or a provider that needs no name: not "DNS" and not "User"."""
+
 MODEL_CALL = re.compile(
-    rf"\b(?:(?:llm|language model|chat model|ai)(?: api| model)? (?:{_CALLS}|turns?|query|returned"
+    rf"{_BEFORE}(?:models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded"
+    rf"|overloaded|invocation)"
+    rf"|(?:provider|inference) (?:api )?(?:{_CALLS}|returned|responded|rate[ -]limit(?:ed)?"
+    r"|overloaded|unavailable|timed? ?out|failed))\b"
+    rf"|\b(?:(?:llm|language model|chat model|ai)(?: api| model)? (?:{_CALLS}|turns?|query|returned"
     r"|failed|backend|endpoint)"
-    rf"|models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded|overloaded"
-    r"|invocation)"
-    rf"|(?:provider|upstream|inference) (?:api )?(?:{_CALLS}|returned|responded"
-    r"|rate[ -]limit(?:ed)?|overloaded|unavailable|timed? ?out|failed)"
-    r"|(?:chat|text|message)[ -]completions?|completions? (?:request|call|api|failed|error|stream)"
+    r"|sampling requests?|(?:chat|text|message)[ -]completions?"
+    r"|completions? (?:request|call|api|failed|error|stream)"
     r"|generate[_ ]?content|model_?error|model_?provider|provider_?error|llm_?error|api_?error"
     rf"|(?:{_BRANDS}) (?:{_CALLS}|model|messages|returned|failed|rate|quota|usage|overloaded|is)"
     r"|(?:call(?:ing| to)|contacting|reaching|querying|connecting to|request to|response from"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure import signs
-from lastword.core.failure.attribution import EFFECTS, Attribution
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError
 from lastword.core.link import late
 from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certainty
@@ -342,8 +342,6 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
-        return False
-    if not EFFECTS[evidence.hint_attribution].contradicts_success:
         return False
     if not facts.output or _shows_retries_alone(snapshot):
         return True

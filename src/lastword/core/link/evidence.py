@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.attribution import EFFECTS, Attribution
+from lastword.core.failure.attribution import Attribution
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link import late
 from lastword.core.link.retries.hints import HintSource
@@ -197,12 +197,7 @@ class TurnEvidence(msgspec.Struct):
         self.refused, self.output_tokens = refused, output_tokens
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
-        """Take in a failed call from a source; the newest stands unless it says less.
-
-        One that cannot be attributed to this turn says nothing of it.
-        """
-        if not EFFECTS[hint.attribution].names_cause:
-            return
+        """Take in a failed call that may name a cause; the newest stands unless it says less."""
         self.hinted, self.last_call = True, hint.verdict
         before = self.hint
         coarser = before is not None and hint.source < self.hint_source

@@ -82,7 +82,7 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     """
     turn = turn_of(link, hint)
     effect = EFFECTS[hint.attribution]
-    if turn is None or hint.side or not effect.reports:
+    if turn is None or hint.side or not (effect.reports and effect.names_cause):
         return []
     if hint.source is HintSource.WIRE:
         turn.session.note_retry(link.now, hint.wait_seconds or 0.0)
