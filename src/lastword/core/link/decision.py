@@ -37,8 +37,8 @@ RETRIES_PENDING = "retries_pending"
 READ_PROMPTS = 2
 """An answer may be about the prompt before: "And in German?"."""
 
-MIN_REPEATED_CHARS = 12
-"""A shorter text may be a failure's words by chance."""
+MIN_PIECE_CHARS = 12
+"""A shorter piece may have a failure's words by chance."""
 
 PROVIDER_SILENT = "provider_silent"
 """The reason of a turn that ran out of time while the provider had not answered its request."""
@@ -214,8 +214,11 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     named = evidence.hinted or evidence.suspected or in_margin
     after_retries = evidence.chunks > evidence.retry_texts > 0
     spoken_for = named or after_retries or evidence.refused or evidence.output_tokens == 0
-    # Of a message in several pieces, the last may be the reason if the turn suggests a failure.
-    text = evidence.text or (content_text(snapshot.content) if named or after_retries else "")
+    text = evidence.text or ""
+    if not text and (named or after_retries):
+        # Of a message in several pieces, the last may be the reason.
+        last = content_text(snapshot.content)
+        text = last if len(last) >= MIN_PIECE_CHARS else ""
     repeated = _repeats_hint(evidence, text)
     if repeated is not None:
         return repeated
@@ -224,6 +227,8 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
     if opening is not None:
         return opening
+    if evidence.suspected and evidence.text:
+        return _failed_state_in_words(evidence.text)
     if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
         return None
     verdict = late.prose.error_by_form(text, spoken_for=True)
@@ -234,11 +239,22 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     return late.prose.error_by_form(text)
 
 
+def _failed_state_in_words(text: str) -> Verdict | None:
+    """Return the failure that a turn's only text names; the agent's own state said that it failed.
+
+    Such a text may begin in any way: "The model `x` does not exist".
+    """
+    if not late.prose.is_all_error(text):
+        return None
+    verdict = late.prose.error_by_form(text, spoken_for=True) or late.classify.classify_text(text)
+    return verdict if late.writers.names_call(verdict) else None
+
+
 def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
     """Return the failure of a call in this turn if the message is that failure, word for word."""
     call, words = evidence.last_call, text.strip()
     detail = (call.detail or "").strip() if call is not None else ""
-    same = len(words) >= MIN_REPEATED_CHARS and detail.endswith(words)
+    same = len(words) >= MIN_PIECE_CHARS and detail.endswith(words)
     return call if same else None
 
 
