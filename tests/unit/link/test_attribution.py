@@ -211,6 +211,10 @@ def test_of_several_records_the_last_of_a_model_call_counts() -> None:
     verdict = read_own(text, source="stderr")
     assert verdict is not None
     assert (verdict.type.value, verdict.rule[:7]) == ("rate_limit", "stderr:")
+    text = "API Error: 429 Too Many Requests\nmodel provider error: it is odd\n"
+    verdict = read_own(text, source="stderr")
+    assert verdict is not None
+    assert verdict.type.value == "rate_limit"
     assert read_own("INFO API call number 7 is under way\n", source="stderr") is None
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core.failure import signs
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
@@ -62,9 +61,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         _withdrawn(link, frame)
     if message.method in wire.EVENTS:
         return extra_events.received(link, session, frame)
-    if signs.may_begin_work(message.method or "", frame.line):
-        for turn in link.open_turns():
-            turn.facts.note_work()
+    for turn in link.open_turns():
+        turn.facts.note_notification(message.method or "", frame.line)
     return _and_shown(
         link, [FORWARD, *reporting.read_frame(link, session, frame)], message.session_id
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
+from lastword.core.failure import signs
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.protocol import acp, jsonrpc
 
@@ -142,9 +143,15 @@ class Facts(msgspec.Struct):
             # Nobody knows what it does.
             self.begun = True
 
-    def note_work(self) -> None:
-        """Take in that the agent was at work elsewhere: in a sub-agent's session, for example."""
-        self.begun = True
+    def note_elsewhere(self, update: Update) -> None:
+        """Take in an update of a session that the client never opened, such as a sub-agent's."""
+        if update.session_update in acp.SHOWN_KINDS and text_of(update) != "":
+            self.begun = True
+
+    def note_notification(self, method: str, line: bytes) -> None:
+        """Take in a notification of the agent's own."""
+        if signs.may_begin_work(method, line):
+            self.begun = True
 
     def note_output(self) -> None:
         """Take in that the user saw something that did not pass here."""

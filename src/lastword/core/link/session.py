@@ -441,10 +441,8 @@ class Session:
         for turn in self.turns:
             self._was_warned, turn.warned = turn.warned, False
 
-    def note_retry(self, now: float, wait_seconds: float) -> None:
+    def note_retry(self, wait_seconds: float) -> None:
         """Note that the last frame was about a retry, which is not progress."""
-        if self.progress_at < now:
-            return  # it came by another way than as a frame of this session
         self.progress_at, waited = self._before
         self.announced_wait = waited + wait_seconds
         for turn in self.turns:

@@ -104,9 +104,8 @@ def _of_unknown(link: Link, update: Update) -> Effect:
 
     Output there, such as a sub-agent's, is work of the turns that are open.
     """
-    if update.session_update in acp.SHOWN_KINDS and text_of(update) != "":
-        for turn in link.open_turns():
-            turn.facts.note_work()
+    for turn in link.open_turns():
+        turn.facts.note_elsewhere(update)
     if update.session_update in acp.AGENT_ERROR_KINDS and not link.client.typed:
         return Drop("not_negotiated")
     if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:

@@ -85,7 +85,7 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     if turn is None or hint.side or not (effect.reports and effect.names_cause):
         return []
     if hint.source is HintSource.WIRE:
-        turn.session.note_retry(link.now, hint.wait_seconds or 0.0)
+        turn.session.note_retry(hint.wait_seconds or 0.0)
     verdict = _with_source(hint)
     turn.evidence.add_hint(hint, verdict)
     # A source that knows less, or no cause at all, reports the cause that another has found.
