@@ -109,7 +109,8 @@ _WITH_STATUS = _any("""
     UnprocessableEntity ServiceUnavailable API
 """)
 SDK_ERROR = re.compile(
-    rf"\b(?:{_SDKS})(?:\.|::)(?:\w+(?:\.|::))*\w*(?:Error|Exception|Exhausted|Timeout)\b"
+    rf"\b(?:{_SDKS})(?:\.|::)(?:\w{{1,40}}(?:\.|::)){{0,6}}\w{{0,60}}?"
+    r"(?:Error|Exception|Exhausted|Timeout)\b"
     rf"|\bAI_(?:{_AI_SDK_ERRORS})\b|\b(?:{_OF_MODELS})Error\b"
     rf"|\b(?:{_WITH_STATUS})Error[\"']?: (?:Error code: )?[45]\d\d\b"
     r"|\bError code: \d{3} - [{\[\"'<]"
