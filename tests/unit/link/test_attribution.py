@@ -275,7 +275,7 @@ def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure() -> No
     "piece", ["openai.", "a.b.", '"error": {', "https://a.", "mcp-", "E  ", "\n"]
 )
 def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
-    # Twice the text must not cost four times as many steps; 64 times would take minutes.
+    # With a quadratic pattern this takes minutes.
     text = piece * (64 * 1024 // len(piece))
     assert read_own(text, source="stderr") is None
     assert attribution_of(text) is not PROVEN
