@@ -196,5 +196,6 @@ def test_the_last_words_of_an_agent_that_died_hold_no_secret(attack: Attack, sha
         client.turn()
         told = json.dumps(client.frames[since:], ensure_ascii=False)
     kept = attack.command("log", "--last", "--json").stdout.decode()
-    assert "something odd about" in told
+    # The words of a failed clone are another program's, which a crash does not quote.
+    assert ("something odd about" in told) is (shape != "$GITHUB_PAT")
     assert traces_of(secret_in(shape), told + kept) == []

@@ -52,6 +52,12 @@ def finding(told: dict[str, Any], step: str) -> dict[str, Any]:
     return found
 
 
+def sources(told: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is found of the agent's logs and events; its connections are another matter."""
+    found = [f for f in told["findings"] if f["step"] == "sources"]
+    return [each for each in found if "connections" not in each["says"]]
+
+
 def problems(told: dict[str, Any]) -> list[dict[str, Any]]:
     return [f for f in told["findings"] if f["verdict"] == "problem"]
 
@@ -456,7 +462,7 @@ def test_a_journal_is_named_with_what_it_tells(tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "AGENT_NAME": "claude-agent-acp", "CLAUDE_CONFIG_DIR": ""}
     status, told = report("--", *python(NAMED), **environment)
     assert status == 0
-    found = finding(told, "sources")
+    found = sources(told)[-1]
     assert found["verdict"] == "ok"
     assert "journal ~/.claude/projects can be read" in found["says"]
     assert "while the agent tries again" in found["says"]
@@ -465,7 +471,7 @@ def test_a_journal_is_named_with_what_it_tells(tmp_path: Path) -> None:
 def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
     environment = {"AGENT_NAME": "Kimi Code CLI", "KIMI_SHARE_DIR": str(tmp_path / "kimi")}
     _, told = report("--", *python(NAMED), **environment)
-    found = finding(told, "sources")
+    found = sources(told)[-1]
     assert found["verdict"] == "note"
     assert f"journal {tmp_path}/kimi/logs/kimi.log does not exist yet" in found["says"]
     assert "given up" in found["says"]
@@ -475,17 +481,17 @@ def test_events_are_told_of_where_they_are_given(tmp_path: Path) -> None:
     environment = {"AGENT_NAME": "OpenCode", "XDG_DATA_HOME": str(tmp_path)}
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
     _, told = report("--", program, "acp", **environment)
-    says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
+    says = [found["says"] for found in sources(told)]
     assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "lastword gives"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
-    assert not finding(told, "sources")["says"].startswith("lastword gives it a port")
+    assert not sources(told)[-1]["says"].startswith("lastword gives it a port")
 
 
 def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
     _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
-    assert "lastword knows no log of this agent" in finding(told, "sources")["says"]
+    assert "lastword knows no log of this agent" in sources(told)[-1]["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
-    assert "nothing but the agent's pipes" in finding(told, "sources")["says"]
+    assert "nothing but the agent's pipes" in sources(told)[-1]["says"]
 
 
 def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
