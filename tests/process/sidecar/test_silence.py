@@ -149,7 +149,7 @@ def test_tries_that_an_agent_makes_in_silence_are_counted(start: Start) -> None:
     client = start("tries-in-silence", provider.port, options=["--warn-after", "5.8"])
     title = remark(client)
     assert title.startswith("The agent has sent its request ")
-    assert title.endswith(" times, and goes on trying.")
+    assert title.endswith(" times and keeps trying.")
     provider.close()
 
 

@@ -73,7 +73,7 @@ def sentence(cause: SilenceCause, now: float) -> str:
         case Cause.PROVIDER:
             return f"The model provider has not answered for {span}."
         case Cause.TRIES:
-            return f"The agent has sent its request {cause.tries} times, and goes on trying."
+            return f"The agent has sent its request {cause.tries} times and keeps trying."
         case Cause.UNREACHABLE:
             return f"The agent has been trying to connect to the model provider for {span}."
         case Cause.TOOL:
