@@ -105,7 +105,7 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     ("of", "words"),
     [
         (cause(), "The model provider has not answered for 48 s."),
-        (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times, and goes on"),
+        (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
         (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
         (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
         (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
