@@ -20,7 +20,7 @@ LEVELS = list(Attribution)
 
 MODEL_CALL = b"API Error: 429 Too Many Requests\n"
 WORDS = b"ERROR 429 Too Many Requests\n"
-OTHERS = b"npm error 429 Too Many Requests - GET https://registry.npmjs.org/left-pad\n"
+OTHERS = b"npm error 429 Too Many Requests - GET https://packages.example.org/left-pad\n"
 
 
 def test_every_level_has_its_row() -> None:
@@ -171,7 +171,7 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
         ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
         ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
         ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
-        ("error: failed to fetch https://crates.io/api/v1/crates/serde: 503", FOREIGN),
+        ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
         ("curl: (22) The requested URL returned error: 429", FOREIGN),
         ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
     ],
