@@ -30,6 +30,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         parent: its parent's id.
         state: its state's letter: R runs, S sleeps, D waits for a disk, T is stopped, Z has ended.
         cpu_seconds: how long it has been on a processor.
+        queued_seconds: how long its main thread has waited for a processor that others had.
         age_seconds: how long ago it was started.
         name: its short name.
         words: its command line; its first words alone may be shown.
@@ -39,6 +40,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     parent: int = 0
     state: str = "S"
     cpu_seconds: float = 0.0
+    queued_seconds: float = 0.0
     age_seconds: float = 0.0
     name: str = ""
     words: tuple[str, ...] = ()
@@ -88,10 +90,20 @@ def _process(pid: int, uptime: float) -> Process | None:
         parent=parent,
         state=fields[0].decode(errors="replace"),
         cpu_seconds=cpu_ticks / _TICKS,
+        queued_seconds=_queued_seconds(pid),
         age_seconds=max(uptime - started / _TICKS, 0.0),
         name=name.decode(errors="replace"),
         words=tuple(word.decode(errors="replace") for word in command.split(b"\0") if word),
     )
+
+
+def _queued_seconds(pid: int) -> float:
+    """Return a main thread's time on the run queue; 0 where the kernel does not count it."""
+    fields = _read(f"/proc/{pid}/schedstat").split()
+    try:
+        return int(fields[1]) / 1e9
+    except (IndexError, ValueError):
+        return 0.0
 
 
 def _children(pid: int) -> list[int]:

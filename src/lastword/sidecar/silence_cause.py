@@ -213,10 +213,12 @@ class Judge:
         )
 
     def _busy(self, look: Look, before: Look, tools: set[int]) -> SilenceCause | None:
-        earlier = {process.pid: process.cpu_seconds for process in before.processes}
+        # On a machine under load it is as busy, but waits for its share of the processors.
+        earlier = {each.pid: each.cpu_seconds + each.queued_seconds for each in before.processes}
         enough = (look.at - before.at) * BUSY_SHARE
         busy = any(
-            process.pid in earlier and process.cpu_seconds - earlier[process.pid] >= enough > 0
+            process.pid in earlier
+            and process.cpu_seconds + process.queued_seconds - earlier[process.pid] >= enough > 0
             for process in look.processes
             if process.pid not in tools
         )

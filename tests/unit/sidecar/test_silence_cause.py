@@ -192,6 +192,7 @@ def test_a_tools_own_connection_is_not_the_agents() -> None:
     [
         ({"cpu_seconds": 5.0}, {"cpu_seconds": 7.0}, Cause.BUSY),
         ({"cpu_seconds": 5.0}, {"cpu_seconds": 5.5}, None),
+        ({"cpu_seconds": 5.0}, {"cpu_seconds": 5.5, "queued_seconds": 1.3}, Cause.BUSY),
         ({"state": "T"}, {"state": "T"}, Cause.STOPPED),
         ({"state": "D"}, {"state": "D"}, Cause.DISK),
         ({"state": "S"}, {"state": "D"}, None),
