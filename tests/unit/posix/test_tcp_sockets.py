@@ -140,3 +140,7 @@ def test_what_vanishes_while_it_is_read_is_left_out(
     monkeypatch.setattr(process_tree.os, "listdir", lambda _: ["4000000"])
     assert list(sockets_of(1)) == []
     assert process_tree._read(str(tmp_path)) == b""
+
+
+def test_a_kernel_that_does_not_count_the_queue_has_no_time_in_it() -> None:
+    assert process_tree._queued_seconds(4_000_000) == 0.0
