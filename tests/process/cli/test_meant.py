@@ -157,6 +157,14 @@ def test_a_command_that_fails_says_so_in_json_where_json_was_asked_for(
 def test_ctrl_c_ends_a_command_with_one_line_and_status_130(
     command: str, after_seconds: float
 ) -> None:
+    # On a fast machine the demo ends within two seconds: what has ended cannot be stopped.
+    while not (result := _interrupted(command, after_seconds)):
+        after_seconds /= 2
+    assert result == (130, "", f"lastword {command}: stopped\n")
+
+
+def _interrupted(command: str, after_seconds: float) -> tuple[int, str, str] | None:
+    """Return the status and both outputs of an interrupted command; ``None`` if it had finished."""
     with subprocess.Popen(
         [*LASTWORD, command],
         stdin=subprocess.PIPE,
@@ -171,8 +179,8 @@ def test_ctrl_c_ends_a_command_with_one_line_and_status_130(
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=FUSE_SECONDS)
         assert time.monotonic() - began < FUSE_SECONDS / 2
-    assert (process.returncode, out) == (130, "")
-    assert err == f"lastword {command}: stopped\n"
+    finished = process.returncode in (0, -signal.SIGINT) and out.startswith("Three failing turns")
+    return None if finished else (process.returncode, out, err)
 
 
 IMPORTING = """
