@@ -36,6 +36,8 @@ EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.ASKED: ("what",),
     Kind.USER_ANSWERED: ("outcome",),
     Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
+    Kind.LIMIT_WAIT: ("type", "wait_seconds"),
+    Kind.CONTINUED: ("resent",),
     Kind.SILENCE: ("silent_seconds",),
     Kind.CANCEL: ("by", "reason"),
     Kind.FRAME_DROPPED: ("side", "reason"),

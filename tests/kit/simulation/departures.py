@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TypeAlias
 
 import msgspec
@@ -359,7 +360,7 @@ class Departures(SessionRules):
         """May a retry be told in the conversation?"""
         other = self.retry or self.v2 or self.options.show_retries == "off"
         # Where prompts are sent again, what failed may be anything.
-        return not other and (self.failing or self.options.retry > 0)
+        return not other and (self.failing or self.options.tries_again)
 
     def to_agent(self, sent: bytes) -> None:
         """This goes to the agent."""
@@ -428,12 +429,16 @@ class Departures(SessionRules):
         unnamed = frame.id == self.unnamed  # an error without an id was taken for its answer
         at_work = asked.delivered == self.generation and not (asked.agent_ended or unnamed)
         others = [one for one in self.open_prompts(asked.session) if one is not asked]
+        goes_on = self._goes_on(sent, asked)
+        if goes_on:
+            asked.line, asked.shown = sent, False
+        limit = self.options.continue_at_reset_seconds
         for kept, how in (
             (sent == asked.line, "not as the client sent it"),
             (self.alive and not self.v2, "to nobody"),
             (asked.open and asked.cancelled_at is None, "though it was answered or cancelled"),
             (asked.delivered and not at_work, "while the agent was at work on it"),
-            (asked.resent <= self.options.retry, "more often than asked for"),
+            (limit or asked.resent <= self.options.retry, "more often than asked for"),
             (not asked.shown, "after something had been shown"),
             (not asked.stopped, "after we had ended it"),
             (not any(one.delivered == self.generation for one in others), "beside another"),
@@ -442,6 +447,13 @@ class Departures(SessionRules):
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
         asked.agent_ended, asked.said_last = False, self.client_lines
         self._reaches(asked, frame)
+
+    def _goes_on(self, sent: bytes, asked: Asked) -> bool:
+        """Is it the prompt with which a turn goes on after a limit? Only where that was chosen."""
+        if not self.options.continue_at_reset_seconds or sent == asked.line:
+            return False
+        text = [{"type": "text", "text": self.options.continue_with}]
+        return bool(json.loads(sent)["params"]["prompt"] == text)
 
     def _sent_plainly(self, asked: Asked, sent: bytes) -> None:
         """What opens a session is asked once more, since the agent refused it with our wish."""
@@ -453,7 +465,7 @@ class Departures(SessionRules):
         """The client sent something: what waits to be sent again is cancelled at once."""
         for request_id, asked in self.asked.items():
             waits = asked.open and asked.agent_ended and asked.method == PROMPT
-            if waits and asked.cancelled_at == now and self.options.retry and not self.v2:
+            if waits and asked.cancelled_at == now and self.options.tries_again and not self.v2:
                 raise BrokenPromiseError("cancel", f"{request_id!r} waits on, though cancelled")
 
     def _answers_agent(self, frame: Read, sent: bytes) -> None:

@@ -45,6 +45,7 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "clock": (False, True),
     "retry": (0, 0, 1, 3),
     "retry_wait_limit_seconds": (300.0, 300.0, 5.0, 0),
+    "continue_at_reset_seconds": (0, 0, 21_600.0, 10.0),
 }
 _CAPABILITIES = (
     b'"agentCapabilities":{"loadSession":true}',
@@ -98,7 +99,8 @@ class Drawn:
         self._capabilities = self.world.pick(_CAPABILITIES)
         self._name = self.world.pick((b"codex-acp", b"opencode", b"agent", b"claude-code-acp"))
         self._deeds = _WILD_WORDS if self.world.handler else _WILD
-        self._retries = self.options["retry"] > 0
+        limits = ("retry", "continue_at_reset_seconds")
+        self._retries = any(self.options[name] > 0 for name in limits)
         self._start_fails = roll()
         """How likely a new agent does not start, as a power of the throw."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -246,3 +248,30 @@ def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
 def test_a_secrets_file_that_cannot_be_read_is_said_before_anything_starts() -> None:
     said = refusal("--report-secret-file", "/none/such", "--", "agent")
     assert "it cannot be read" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ([], 0.0),
+        (["--continue-at-reset"], 6 * 3600.0),
+        (["--continue-at-reset=90m"], 5400.0),
+        (["--continue-at-reset", "--verbose"], 6 * 3600.0),
+    ],
+)
+def test_the_time_to_wait_for_a_reset_has_a_value_of_its_own(
+    words: list[str], seconds: float
+) -> None:
+    assert parse([*words, "--", "agent"], {}).values["continue_at_reset"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("--continue-at-reset=soon", "--continue-at-reset cannot be 'soon': it takes a duration"),
+        ("--continue-with= ", "--continue-with cannot be ' ': it takes a text that is not empty"),
+    ],
+)
+def test_what_cannot_be_waited_for_or_said_is_refused(word: str, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        parse([word, "--", "agent"], {})

@@ -597,6 +597,8 @@ def test_an_agent_that_is_gone_for_good_ends_the_wait_with_the_failure() -> None
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "2"])
 def test_the_number_of_retries_is_a_whole_number_from_zero_up(value: Any) -> None:
+    with pytest.raises(ValueError, match="continue_with takes a text that is not empty, not ' '"):
+        LinkOptions(continue_with=" ")
     with pytest.raises(ValueError, match="retry takes a whole number from 0 up"):
         LinkOptions(retry=value)
 

@@ -127,7 +127,9 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
     if option.kind == "flag":
         values[option.key] = _value(option, text, flag) if has_value else True
         return
-    if not has_value:
+    if not has_value and option.implied is not None:
+        text = option.implied
+    elif not has_value:
         if not rest or rest[0] == "--":
             raise UsageError(f"{flag} needs a value ({option.expects})")
         text = rest.pop(0)
@@ -179,7 +181,9 @@ def _meant_words(command: Sequence[str]) -> list[str]:
 
 
 def _value_flags() -> dict[str, bool]:
-    return {flag: option.kind != "flag" for flag, option in _BY_FLAG.items()}
+    return {
+        flag: option.kind != "flag" and option.implied is None for flag, option in _BY_FLAG.items()
+    }
 
 
 def _without_dashes(arguments: Sequence[str]) -> str:

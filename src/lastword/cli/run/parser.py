@@ -31,6 +31,7 @@ examples:
   lastword run -- opencode acp
   lastword run --idle-timeout 5m -- npx -y @agentclientprotocol/claude-agent-acp
   lastword run --retry 2 --retry-wait-limit 60s -- gemini --acp
+  lastword run --continue-at-reset=6h -- claude-agent-acp
   LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
 
 exit status: the agent's own; 2 for invalid options, 126 or 127 if the agent
@@ -44,7 +45,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "what the client sees": ("fallback", "silent_success", "warn_after", "show_retries"),
     "evidence": ("evidence",),
-    "restarts and retries": ("restart", "retry", "retry_wait_limit"),
+    "restarts and retries": (
+        *("restart", "retry", "retry_wait_limit"),
+        *("continue_at_reset", "continue_with"),
+    ),
     "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
     "reports of failures": ("report_to", "report_format", "report_secret_file"),
     "configuration files": ("config", "no_config"),
@@ -59,6 +63,7 @@ METAVARS = {
     "folder": "DIR",
     "file": "FILE",
     "url": "URL",
+    "text": "TEXT",
 }
 
 
@@ -82,6 +87,15 @@ def add_options(made: CommandParser) -> None:
                 group.add_argument(f"--{option.name}", choices=option.words, help=text)
             else:
                 metavar = METAVARS[option.kind]
+                if option.implied is not None:
+                    group.add_argument(
+                        f"--{option.name}",
+                        nargs="?",
+                        const=option.implied,
+                        metavar=metavar,
+                        help=text,
+                    )
+                    continue
                 group.add_argument(f"--{option.name}", metavar=metavar, help=text)
 
 
@@ -98,6 +112,8 @@ def _default(option: Option) -> str:
         return "(default: ~/.config/lastword/config.toml)"
     if option.kind in {"file", "url"}:
         return "(default: none)"
+    if option.kind == "text":
+        return f"(default: {option.default})"
     if option.kind == "count":
         return f"(default: {option.default:g})"
     return f"(default: {option.default:g} s; 0: off)" if option.default else "(default: off)"

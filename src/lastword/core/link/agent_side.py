@@ -70,7 +70,9 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
     """Add the effects of a frame that may show the agent still at work on a failed turn."""
-    return effects + ending.give_up_if_shown(link, session_id) if link.options.retry else effects
+    if not link.options.tries_again:
+        return effects
+    return effects + ending.give_up_if_shown(link, session_id)
 
 
 def _withdrawn(link: Link, frame: Frame) -> None:

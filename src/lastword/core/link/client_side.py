@@ -106,7 +106,7 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
     # Overlapping prompts may well show nothing: release an answer that was held back for that.
     released = [e for turn in list(session.turns) for e in ending.release(link, turn)]
     # Stop waiting to retry a failed prompt if the user continues with something else.
-    failed = ending.give_up_wait(link, session)
+    failed = ending.give_up_for_prompt(link, session)
     return [*released, *failed, *prompts.start(link, session, frame), FORWARD]
 
 

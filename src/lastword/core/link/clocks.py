@@ -19,6 +19,7 @@ from lastword.core.link import (
     late,
     prompts,
     requests,
+    resend,
 )
 from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.retries import notices, reporting
@@ -164,7 +165,7 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
         if turn.stop_due is not None:
             yield turn.stop_due
         if turn.state is State.WAITING:
-            yield turn.again_at
+            yield resend.next_look(link, turn)
         if turn.reported.withheld_until is not None:
             yield turn.reported.withheld_until
         shown = reporting.due(link, turn)

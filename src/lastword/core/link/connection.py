@@ -35,7 +35,6 @@ from lastword.core.link import (
     entries,
     failures,
     late,
-    resend,
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
@@ -245,7 +244,7 @@ class Connection:
         """Do what is due."""
         link = self.at(now)
         effects: list[Effect] = []
-        for prompt in resend.due_prompts(link) if link.options.retry else ():
+        for prompt in ending.due_prompts(link) if link.options.tries_again else ():
             sent = client_side.receive(link, prompt)
             effects += forwarded_as(sent, Send(Side.AGENT, prompt.line))
         return effects + clocks.handle(link)

@@ -24,12 +24,13 @@ import msgspec
 from lastword.core.failure import attempts as tries
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import AgentError, Phase
-from lastword.core.link import decision, entries, failures, requests, resend
+from lastword.core.link import decision, entries, failures, late, requests, resend
 from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.evidence import FailureSign
 from lastword.core.link.retries import reporting
 from lastword.core.link.retries.reported import Retrying
+from lastword.core.link.session import LimitWait
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
@@ -123,7 +124,7 @@ def fail(link: Link, turn: Turn) -> list[Effect]:
     """End the turn as failed, as the agent answered, unless the user had cancelled."""
     if turn.waits:
         return []  # it had been answered with one, and is to be sent again
-    again = try_again(link, turn)
+    again = try_again(link, turn) or wait_for_reset(link, turn)
     if again:
         return again
     if turn.step(Event.ERROR) is Move.CONFIRM:
@@ -158,6 +159,65 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     return [*burst, *reporting.announce(link, turn, retry)]
 
 
+def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
+    """Begin the wait for the end of a limit; return nothing if the turn does not wait for one."""
+    if not link.options.continue_at_reset_seconds or turn.resendable is None:
+        return []
+    decided = link.decide(turn)
+    cause, verdict = decided.cause, decided.verdict
+    epoch = resend.epoch_seconds(link)
+    seconds = late.reset_wait.wait_seconds(
+        resend.failed_of(cause),
+        left_seconds=link.options.continue_at_reset_seconds - turn.limit_waited,
+        waits=turn.limit_waits,
+        epoch_seconds=epoch,
+        roll=link.options.roll() if link.options.roll else 1.0,
+    )
+    if seconds is None or not resend.is_free(turn):
+        return []
+    if not link.retry_bucket.spend(cause.type):
+        turn.refuse_retry()
+        return []
+    wait = LimitWait(
+        until_epoch_seconds=None if epoch is None else epoch + seconds,
+        resends=resend.is_harmless(turn, cause),
+    )
+    tried = tries.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
+    clock = link.options.wall_clock
+    # The tools of the work that failed will not report any more.
+    closed = _close(turn.session, turn)
+    turn.wait_for_reset(tried, link.now + seconds, wait)
+    retry = Retrying(
+        verdict=verdict,
+        attempt=sum(attempt.tries for attempt in turn.tried) + 1,
+        wait_seconds=seconds,
+        sentence=late.reset_wait.sentence(seconds, clock() if clock else None),
+    )
+    entry = entries.record(
+        link,
+        Kind.LIMIT_WAIT,
+        turn.session,
+        turn,
+        type=verdict.type.value,
+        wait_seconds=seconds,
+    )
+    burst = entries.stderr_burst(link, turn.session, turn)
+    return [*closed, *burst, *reporting.announce(link, turn, retry), entry]
+
+
+def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:
+    """End the session's waits because the user goes on with another prompt.
+
+    A wait for the end of a limit was a promise to go on, which the user takes back: it ends as
+    cancelled. A wait before a resend ends in its failure.
+    """
+    effects: list[Effect] = []
+    for turn in resend.waiting(session):
+        if turn.limit_wait is not None:
+            effects += cancel_waiting(link, turn)
+    return [*effects, *give_up_wait(link, session)]
+
+
 def give_up_wait(link: Link, session: Session) -> list[Effect]:
     """Give up resending the session's prompt: the turn fails as it would have without a wait."""
     effects: list[Effect] = []
@@ -176,9 +236,24 @@ def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
     named = link.sessions.get(session_id or "")
     effects: list[Effect] = []
     for session in [named] if named is not None else list(link.sessions.values()):
-        if any(resend.shows_work(turn) for turn in resend.waiting(session)):
+        waiting = [turn for turn in resend.waiting(session) if turn.limit_wait is None]
+        if any(resend.shows_work(turn) for turn in waiting):
             effects += give_up_wait(link, session)
     return effects
+
+
+def due_prompts(link: Link) -> list[Frame]:
+    """Return the prompts whose wait is over, to be taken in as if the client sent them now."""
+    due: list[Frame] = []
+    for session in link.sessions.values():
+        for turn in resend.waiting(session):
+            prompt = resend.due_prompt(link, turn)
+            if prompt is not None:
+                turn.time_out()
+                session.end(turn)
+                link.requeue(turn)
+                due.append(prompt)
+    return due
 
 
 # --- because we give up on it --------------------------------------------------------------------
@@ -256,7 +331,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     Prompts that are to be sent again wait for another agent.
     """
     link.lose_agent(verdict)
-    effects: list[Effect] = _set_aside(link, verdict) if link.options.retry else []
+    effects: list[Effect] = _set_aside(link, verdict) if link.options.tries_again else []
     effects += requests.withdraw_all(link)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
@@ -365,7 +440,7 @@ def client_left(link: Link) -> list[Effect]:
 
 def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
     """Answer a turn with its failure, typed. The turn's state has been stepped already."""
-    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
+    session, facts, failed = turn.session, turn.all_facts, turn.evidence.answer
     error, rule = _cause_of(link, turn, phase)
     stopped = FailureSign.STOPPED in turn.evidence.signs
     ended = ladder.Ending(
@@ -451,6 +526,8 @@ def _cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[Agent
         return _with_tries(turn, cause), ANNOUNCED
     if facts.text and decision.is_error_text(decided.snapshot):
         facts = facts.without_text()
+    if turn.earlier is not None:
+        facts = facts.after(turn.earlier)
     error = failures.compose(
         link,
         cause,

@@ -172,6 +172,15 @@ class Facts(msgspec.Struct):
         if not safe:
             self.unsafe_tool = True
 
+    def after(self, earlier: Facts) -> Facts:
+        """Return these facts together with those of earlier work on the same turn."""
+        either = {
+            name: getattr(self, name) or getattr(earlier, name)
+            for name in self.__struct_fields__
+            if name != "own_tools"
+        }
+        return msgspec.structs.replace(self, **either)
+
     def without_text(self) -> Facts:
         """Return the same facts without the agent's text, which was the error itself."""
         return msgspec.structs.replace(self, text=False, shown=False)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
-    from lastword.core.link import silence
+    from lastword.core.link import reset_wait, silence
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -36,6 +36,7 @@ __all__ = [
     "peek",
     "prose",
     "redactor",
+    "reset_wait",
     "silence",
     "wording",
     "writers",
@@ -49,6 +50,7 @@ MODULES: Final = {
     "peek": "lastword.core.protocol.peek",
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
+    "reset_wait": "lastword.core.link.reset_wait",
     "silence": "lastword.core.link.silence",
     "wording": "lastword.core.failure.wording",
     "writers": "lastword.core.classify.writers",

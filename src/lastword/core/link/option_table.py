@@ -30,17 +30,19 @@ class Option:
 
     Attributes:
         name: Its name on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, `file`, `url`, or the allowed words,
-            separated by `|`.
+        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `folder`, `file`, `url`, or the allowed
+            words, separated by `|`.
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
         project_safe: Whether a project's configuration file may set it. Such a file may come from a
             stranger: it may not name a command, an address or a path, spend money, hide a failure,
             or change what is read, recorded, redacted or sent.
+        implied: The written value that the option has without one. With such a value, another is
+            given behind `=` only.
     """
 
-    __slots__ = ("about", "aliases", "default", "kind", "name", "project_safe")
+    __slots__ = ("about", "aliases", "default", "implied", "kind", "name", "project_safe")
 
     def __init__(  # noqa: PLR0913 - an option's facts
         self,
@@ -51,6 +53,7 @@ class Option:
         aliases: Mapping[str, str] | None = None,
         *,
         project_safe: bool = False,
+        implied: str | None = None,
     ) -> None:
         self.name: str = name
         self.kind: str = kind
@@ -58,6 +61,7 @@ class Option:
         self.default: Value = default
         self.aliases: Mapping[str, str] = aliases or {}
         self.project_safe: bool = project_safe
+        self.implied: str | None = implied
 
     @property
     def key(self) -> str:
@@ -96,6 +100,8 @@ class Option:
             return _FLAGS.get(text.lower())
         if self.kind in {"folder", "file"}:
             return text or None
+        if self.kind == "text":
+            return text if text.strip() else None
         if self.kind == "url":
             return text if _is_url(text) else None
         text = self.aliases.get(text, text)
@@ -106,6 +112,7 @@ _EXPECTED = {
     "seconds": f"a duration, {EXAMPLES}; 0 switches it off",
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
+    "text": "a text that is not empty",
     "folder": "a folder",
     "file": "a file",
     "url": "an http or https address, such as https://collector.example:4318",
@@ -238,6 +245,15 @@ OPTIONS = (
         "the longest wait before such a retry; if a longer one is needed, do not retry",
         300.0,
     ),
+    Option(
+        "continue-at-reset",
+        "seconds",
+        "when a turn fails of a limit that ends at a known time, wait for that time and go on; up "
+        "to this long in all. The wait ends with lastword: keep the editor open",
+        0.0,
+        implied="6h",
+    ),
+    Option("continue-with", "text", "the prompt with which to go on", "Continue."),
     Option("record", "folder", "keep the record in this folder", ""),
     Option("no-record", "flag", "do not record this run"),
     Option(

@@ -28,3 +28,8 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
     retry_bucket: RetryBucket | None = None
+
+    @property
+    def tries_again(self) -> bool:
+        """Whether a turn that failed may be worked on once more before it is answered."""
+        return bool(self.retry or self.continue_at_reset_seconds)

@@ -51,7 +51,11 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
     link.add_client_request(request_id, request)
-    return entries.prompt(link, turn, frame)
+    effects = entries.prompt(link, turn, frame)
+    if turn.pop_continues():
+        resent = True if turn.earlier is None else None
+        effects.append(entries.record(link, Kind.CONTINUED, session, turn, resent=resent))
+    return effects
 
 
 def _work_to_join(session: Session) -> Turn | None:
@@ -247,7 +251,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     if not session.turns or not signs.may_report_failure(frame.line):
         return
     reads = notices.reads(link, frame.line)
-    if reads and not link.options.retry:
+    if reads and not link.options.tries_again:
         return
     sign = late.agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:

@@ -1,8 +1,9 @@
 """Resending: a prompt that failed before anything happened goes to the agent again.
 
-Owns `--retry`: which failed turn is tried again, and the wait before it.
-`core.failure.retry_policy` decides whether a retry is worthwhile and how long to wait,
-`core.link.ending` begins and ends the wait, and `core.restart` restarts an agent that crashed.
+Owns `--retry`: which failed turn is tried again, and the wait before it; and the prompt that ends a
+wait for a limit. `core.failure.retry_policy` decides whether a retry is worthwhile and how long to
+wait, `core.link.reset_wait` how long a limit lasts, `core.link.ending` begins and ends the wait,
+and `core.restart` restarts an agent that crashed.
 
 A prompt is resent as the very frame that the client sent, under its id, and only when the agent no
 longer works on it: it has answered, or its process is gone. Version 2 has no such moment: there an
@@ -17,6 +18,7 @@ from lastword.core.failure import retry_policy
 from lastword.core.failure.taxonomy import AgentError, Phase, RetrySafety
 from lastword.core.link.evidence import FailureSign
 from lastword.core.link.turn import AT_WORK
+from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
@@ -35,7 +37,7 @@ _EARLY = frozenset({Phase.STARTUP, Phase.BEFORE_REQUEST, Phase.BEFORE_OUTPUT})
 
 def may_resend(link: Link, turn: Turn, prompt: Frame) -> bool:
     """Return whether a prompt that goes to the agent now may have to be sent again."""
-    if not link.options.retry or link.dialect.turn_ends_by_state or link.options.in_process:
+    if not link.options.tries_again or link.dialect.turn_ends_by_state or link.options.in_process:
         return False
     size = len(prompt.line)
     turns = [*link.resent.values(), *(t for s in link.sessions.values() for t in s.turns)]
@@ -44,13 +46,16 @@ def may_resend(link: Link, turn: Turn, prompt: Frame) -> bool:
     return size <= MAX_RESENDABLE_BYTES and size + others <= MAX_ALL_RESENDABLE_BYTES
 
 
-def _may(turn: Turn, cause: AgentError | Verdict) -> bool:
-    """Return whether another try can do no harm, and nobody else is at work on this one."""
-    facts = turn.facts
+def is_free(turn: Turn) -> bool:
+    """Return whether nobody else is at work on the turn, and its failure is not yet reported."""
     if turn.resendable is None or turn.state not in AT_WORK or turn.overlapped:
         return False
-    if FailureSign.STOPPED in turn.evidence.signs or turn.evidence.passed:
-        return False
+    return FailureSign.STOPPED not in turn.evidence.signs and not turn.evidence.passed
+
+
+def is_harmless(turn: Turn, cause: AgentError | Verdict) -> bool:
+    """Return whether the same prompt can be sent again: nothing was shown, and nothing begun."""
+    facts = turn.facts
     if facts.shown or facts.retry_safety(retryable=True) is not RetrySafety.AUTO:
         return False
     if isinstance(cause, AgentError):
@@ -63,28 +68,38 @@ def _may(turn: Turn, cause: AgentError | Verdict) -> bool:
 
 def wait_seconds(link: Link, turn: Turn, cause: AgentError | Verdict) -> float | None:
     """Return the wait before the prompt is sent again, or `None` if it is not."""
-    if not _may(turn, cause):
+    if not is_free(turn) or not is_harmless(turn, cause):
         return None
     options = link.options
-    failed = retry_policy.Failed(
-        type=cause.type,
-        retryable=cause.retryable,
-        refused=not isinstance(cause, AgentError) and cause.refused,
-        retry_after_seconds=cause.retry_after_seconds,
-        reset_at_epoch_ms=cause.reset_at_epoch_ms,
-    )
     limits = retry_policy.RetryBounds(
         tries=options.retry + 1,
         max_wait_seconds=options.retry_wait_limit_seconds or float("inf"),
         sits_out=True,
     )
     return retry_policy.next_wait(
-        failed,
+        failed_of(cause),
         [1] * (len(turn.tried) + 1),
         limits,
-        epoch_seconds=options.wall_clock().timestamp() if options.wall_clock else None,
+        epoch_seconds=epoch_seconds(link),
         roll=options.roll() if options.roll else 1.0,
     )
+
+
+def failed_of(cause: AgentError | Verdict) -> retry_policy.Failed:
+    """Return the facts about a failure that the policy needs."""
+    return retry_policy.Failed(
+        type=cause.type,
+        retryable=cause.retryable,
+        refused=not isinstance(cause, AgentError) and cause.refused,
+        retry_after_seconds=cause.retry_after_seconds,
+        reset_at_epoch_ms=cause.reset_at_epoch_ms,
+    )
+
+
+def epoch_seconds(link: Link) -> float | None:
+    """Return the time of day in seconds since 1970, if there is a clock for it."""
+    clock = link.options.wall_clock
+    return clock().timestamp() if clock else None
 
 
 def comes_back(link: Link, session: Session) -> bool:
@@ -105,14 +120,37 @@ def shows_work(turn: Turn) -> bool:
     return turn.facts.shown or turn.evidence.passed or not safe
 
 
-def due_prompts(link: Link) -> list[Frame]:
-    """Return the prompts whose wait is over, to be taken in as if the client sent them now."""
-    due: list[Frame] = []
-    for session in link.sessions.values():
-        for turn in waiting(session):
-            if turn.again_at <= link.now and turn.resendable is not None:
-                turn.time_out()
-                session.end(turn)
-                link.requeue(turn)
-                due.append(turn.resendable)
-    return due
+LOOK_SECONDS = 15.0
+"""How often the time of day is looked at in a wait for the end of a limit: a computer that slept
+may have slept past it."""
+
+
+def next_look(link: Link, turn: Turn) -> float:
+    """Return when to look next whether a turn's wait is over."""
+    return turn.again_at if turn.limit_wait is None else min(turn.again_at, link.now + LOOK_SECONDS)
+
+
+def due_prompt(link: Link, turn: Turn) -> Frame | None:
+    """Return the prompt that ends the turn's wait, or `None` while the wait goes on.
+
+    After a limit, the user's own prompt is sent again only if nothing was shown or begun. Otherwise
+    a new one asks the agent to go on, under the same id, so that the agent's answer is the turn's.
+    """
+    wait, own = turn.limit_wait, turn.resendable
+    if wait is None:
+        return own if turn.again_at <= link.now else None
+    epoch, until = epoch_seconds(link), wait.until_epoch_seconds
+    # By the clock that says so first: one may have stood still, and the other have been set.
+    by_day = epoch is not None and until is not None and epoch >= until
+    if turn.again_at > link.now and not by_day:
+        return None
+    resends = wait.resends and not shows_work(turn)
+    turn.go_on(new_prompt=not resends)
+    return own if resends else _continue_prompt(link, turn)
+
+
+def _continue_prompt(link: Link, turn: Turn) -> Frame | None:
+    text = {"type": "text", "text": link.options.continue_with}
+    params = {"sessionId": turn.session.session_id, "prompt": [text]}
+    frame = jsonrpc.decode(jsonrpc.request(turn.prompts[0], acp.PROMPT, params))
+    return None if isinstance(frame, jsonrpc.Malformed) else frame

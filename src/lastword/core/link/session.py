@@ -42,6 +42,18 @@ MAX_PROMPT_BYTES = 16 * 1024
 that says nothing but what looks like one."""
 
 
+class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's wait for the end of a limit.
+
+    Attributes:
+        until_epoch_seconds: its end by the time of day, if there is a clock for it.
+        resends: nothing was shown or begun, so the user's own prompt is to be sent again.
+    """
+
+    until_epoch_seconds: float | None
+    resends: bool
+
+
 class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
 
@@ -49,10 +61,15 @@ class Turn:
         "_decision",
         "again_at",
         "cancelled",
+        "continues",
+        "earlier",
         "evidence",
         "facts",
         "failure_id",
         "failure_revision",
+        "limit_wait",
+        "limit_waited",
+        "limit_waits",
         "number",
         "overlapped",
         "prompts",
@@ -86,6 +103,16 @@ class Turn:
         """The times that it was sent and failed, each with the wait after it."""
         self.again_at: float = 0.0
         """When it is to be sent again."""
+        self.limit_wait: LimitWait | None = None
+        """The end of a limit that it waits for, while it does."""
+        self.limit_waits: int = 0
+        """How often it has waited for one."""
+        self.limit_waited: float = 0.0
+        """How long these waits were, in seconds."""
+        self.earlier: Facts | None = None
+        """The facts of its work before it went on with another prompt than the user's."""
+        self.continues: bool = False
+        """Is the prompt that ends such a wait on its way?"""
         self.failure_id: str = ""
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision: int = 0
@@ -275,8 +302,32 @@ class Turn:
         self.tried = (*self.tried, tried)
         self.again_at = until
 
+    def wait_for_reset(self, tried: FailedAttempt, until: float, wait: LimitWait) -> None:
+        """Let a turn at work wait for the end of a limit."""
+        self.wait(tried, until)
+        self.limit_wait = wait
+        self.limit_waits += 1
+        self.limit_waited += tried.wait_seconds or 0.0
+
+    def go_on(self, *, new_prompt: bool) -> None:
+        """End that wait. After a new prompt, the earlier work is still part of the turn."""
+        self.limit_wait, self.continues = None, True
+        if new_prompt:
+            self.earlier = self.all_facts
+
+    def pop_continues(self) -> bool:
+        """Return whether the prompt that goes out now ends a wait for a limit, and forget it."""
+        continues, self.continues = self.continues, False
+        return continues
+
+    @property
+    def all_facts(self) -> Facts:
+        """The facts of all the turn's work, also of that before it waited for a limit."""
+        return self.facts if self.earlier is None else self.facts.after(self.earlier)
+
     def stop_waiting(self) -> None:
         """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""
+        self.limit_wait = None
         self.tried = self.tried[:-1]
         self.retries -= 1  # the one that was announced and does not follow
 

@@ -45,6 +45,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         retry: how often to resend a prompt that failed before anything happened. Only for
             `lastword run`; a handler in this process has `lastword.retry`.
         retry_wait_limit_seconds: the longest wait before resending. Only for `lastword run`.
+        continue_at_reset_seconds: how long, in all, a turn may wait for the end of a limit that it
+            failed of, to go on then. Only for `lastword run`; a handler in this process has
+            `lastword.retry`.
+        continue_with: the prompt with which it goes on where the user's own may not be sent again.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
         evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
             Only for `lastword run`.
@@ -73,6 +77,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     restart: str = "never"
     retry: int = default_count("retry")
     retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
+    continue_at_reset_seconds: float = default_seconds("continue_at_reset")
+    continue_with: str = default_word("continue_with")
     record: bool | str = True
     record_text: bool = False
     secrets: tuple[str, ...] = ()
@@ -90,6 +96,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(f"{said}, not {value!r}")
         if not isinstance(self.retry, int) or isinstance(self.retry, bool) or self.retry < 0:
             raise ValueError(f"retry takes a whole number from 0 up, not {self.retry!r}")
+        if not isinstance(self.continue_with, str) or not self.continue_with.strip():
+            raise ValueError(
+                f"continue_with takes a text that is not empty, not {self.continue_with!r}"
+            )
         if not isinstance(self.record, bool | str):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others

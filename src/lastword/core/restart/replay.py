@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, failures, late, requests, resend
+from lastword.core.link import ending, entries, failures, late, requests
 from lastword.core.link.effects import (
     Answer,
     Drop,
@@ -145,7 +145,7 @@ def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> l
 def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
     """Send prompts that have waited for another try, as if the client sent them now."""
     effects: list[Effect] = []
-    for prompt in resend.due_prompts(connection.at(now)):
+    for prompt in ending.due_prompts(connection.at(now)):
         passed = from_the_client(connection, state, prompt)
         effects += forwarded_as(passed, Send(Side.AGENT, prompt.line))
     return effects
@@ -156,7 +156,7 @@ def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
     session = connection.link.sessions.get(frame.message.session_id or "")
     if frame.message.method != acp.PROMPT or session is None:
         return []
-    return ending.give_up_wait(connection.link, session)
+    return ending.give_up_for_prompt(connection.link, session)
 
 
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:

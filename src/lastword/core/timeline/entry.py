@@ -45,6 +45,10 @@ class Kind(StrEnum):
     USER_ANSWERED = "user_answered"
     RETRY = "retry"
     """The model call is going to be tried again."""
+    LIMIT_WAIT = "limit_wait"
+    """The turn waits for the end of a limit."""
+    CONTINUED = "continued"
+    """The limit has ended, and the turn goes on."""
     SILENCE = "silence"
     """The watchdog found nothing to see for a while, and waits on."""
     STDERR = "stderr"
@@ -121,6 +125,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.ERROR: Level.ERROR,
     Kind.AGENT_RESTARTED: Level.WARNING,
     Kind.RETRY: Level.WARNING,
+    Kind.LIMIT_WAIT: Level.WARNING,
     Kind.SILENCE: Level.WARNING,
     Kind.CANCEL: Level.WARNING,
     Kind.FRAME_DROPPED: Level.WARNING,

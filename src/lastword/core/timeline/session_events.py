@@ -211,6 +211,21 @@ _RUN = {
         groups=(Group.RETRIES,),
         in_log=True,
     ),
+    Kind.LIMIT_WAIT: EventSpec(
+        "Waiting for the end of a limit",
+        {
+            "type": Fact(str, "what the turn failed of: `ErrorType`"),
+            "wait_seconds": Fact(float, "the wait until then", _SECONDS),
+        },
+        groups=(Group.RETRIES,),
+        in_log=True,
+    ),
+    Kind.CONTINUED: EventSpec(
+        "Going on after a limit",
+        {"resent": Fact(bool, "the user's own prompt was sent again, and not a new one")},
+        groups=(Group.RETRIES,),
+        in_log=True,
+    ),
     Kind.SILENCE: EventSpec(
         "Silence",
         {

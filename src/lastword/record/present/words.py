@@ -180,6 +180,18 @@ def _retry(facts: dict[str, Any]) -> str:
     return _plain(f"the model call is tried again{waits}{tries}, after {what}{source}", facts)
 
 
+def _limit_wait(facts: dict[str, Any]) -> str:
+    wait, kind = facts.pop("wait_seconds", None), facts.pop("type", None)
+    what = plain(kind, TYPES) if kind else "a limit"
+    waits = f" {duration(wait)}" if isinstance(wait, int | float) else ""
+    return _plain(f"the turn waits{waits} for the end of the limit, after {what}", facts)
+
+
+def _continued(facts: dict[str, Any]) -> str:
+    prompt = "the same prompt" if facts.pop("resent", None) else "a new prompt"
+    return _plain(f"the limit has ended, and the turn goes on with {prompt}", facts)
+
+
 _SOURCES = {
     "wire": ", as the agent says",
     "stderr": ", as its error output says",
@@ -346,6 +358,8 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.RELEASED: _one("session released: the agent has finished the ended turn", "reason"),
     Kind.ERROR: _error,
     Kind.RETRY: _retry,
+    Kind.LIMIT_WAIT: _limit_wait,
+    Kind.CONTINUED: _continued,
     Kind.TOOL_STARTED: _tool("tool starts"),
     Kind.TOOL_ENDED: _tool("tool ends"),
     Kind.SILENCE: _silence,

@@ -23,6 +23,8 @@ export const KINDS = {
   asked: "The agent asks",
   user_answered: "Answer to a question",
   retry: "The agent tries again",
+  limit_wait: "Waiting for the end of a limit",
+  continued: "Going on after a limit",
   silence: "Silence",
   stderr: "The agent's stderr",
   cancel: "Cancel",
@@ -56,13 +58,13 @@ export const KINDS = {
 };
 
 /** What a gateway's log has. */
-export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "client_error", "life"];
+export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "limit_wait", "continued", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "client_error", "life"];
 
 /** What the pages' filters offer: a name, and the kinds that it shows. */
 /** @type {[string, string[]][]} */
 export const FILTERS = [
   ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
-  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
+  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "continued", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
   ["Turns", ["prompt", "cancel", "answer", "error"]],
   ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_decided", "question_held"]],
   ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],

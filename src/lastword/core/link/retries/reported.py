@@ -46,12 +46,14 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
         attempt: the number of the next try; the first was 1.
         max_attempts: the most tries that there will be, if known.
         wait_seconds: how long from now.
+        sentence: what follows, in words, where it is not simply another try.
     """
 
     verdict: Verdict
     attempt: int
     max_attempts: int | None = None
     wait_seconds: float | None = None
+    sentence: str | None = None
 
 
 class ReportedRetries:

@@ -185,7 +185,8 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     of = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
-    return _report(link, turn, retry, f"Trying again {when} (attempt {retry.attempt}{of}).")
+    what_next = retry.sentence or f"Trying again {when} (attempt {retry.attempt}{of})."
+    return _report(link, turn, retry, what_next)
 
 
 def _with_source(hint: Hint) -> Verdict:
@@ -236,12 +237,16 @@ def show(link: Link, turn: Turn) -> list[Effect]:
     retry = turn.reported.pop_due(link.now) if _by_thought(link) else None
     if retry is None:
         return []
-    text = late.wording.of_retry(
-        retry.verdict,
-        wait_seconds=_left(retry, link.now - turn.reported.last_at),
-        attempt=retry.attempt,
-        max_attempts=retry.max_attempts,
-    )
+    if retry.sentence is not None:
+        what = late.wording.what_of(retry.verdict.type, retry.verdict.reason)
+        text = f"{what} {retry.sentence}"
+    else:
+        text = late.wording.of_retry(
+            retry.verdict,
+            wait_seconds=_left(retry, link.now - turn.reported.last_at),
+            attempt=retry.attempt,
+            max_attempts=retry.max_attempts,
+        )
     content = {"type": "text", "text": f"{text}\n\n"}
     update = {"sessionUpdate": "agent_thought_chunk", "content": content}
     return failures.to_client(ladder.session_update(turn.session.session_id, update))

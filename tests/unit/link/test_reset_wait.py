@@ -1,0 +1,316 @@
+"""`--continue-at-reset`: a turn that failed of a limit goes on when the limit ends."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from random import Random
+from typing import Any
+
+import pytest
+
+from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.connection import Side
+from lastword.core.timeline.entry import Kind
+from tests.kit.wire import (
+    INITIALIZE,
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    prompt,
+    result,
+    update,
+)
+
+WAIT = 40 * 60
+LIMITED = f"429 Too Many Requests: try again in {WAIT}s"
+SOON = "429 Too Many Requests: try again in 1s"
+HOURS = 3600.0
+EVENING = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+RETRIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+
+
+class Clock:
+    """A clock on the wall, which can be set."""
+
+    def __init__(self) -> None:
+        self.now = EVENING
+
+    def __call__(self) -> datetime:
+        """The local time."""
+        return self.now
+
+
+def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
+    """A link with a prompt at work, whose dice lengthen no wait."""
+    limits = {"turn_timeout_seconds": 0.0, "continue_at_reset_seconds": 6 * HOURS}
+    wire = Wire(**(limits | {"roll": lambda: 0.0} | options))
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    return wire
+
+
+def prompts(wire: Wire) -> list[str]:
+    """The texts of the prompts that have reached the agent, each under the client's id."""
+    frames = [json.loads(frame) for frame in wire.to_agent]
+    sent = [frame for frame in frames if frame.get("method") == "session/prompt"]
+    assert {frame["id"] for frame in sent} <= {1, 2}
+    return ["".join(block["text"] for block in frame["params"]["prompt"]) for frame in sent]
+
+
+def payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
+    """The payload of the one answer, which is a failure."""
+    (answer,) = wire.answers(request_id)
+    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return data
+
+
+def test_a_turn_that_has_shown_something_goes_on_with_a_new_prompt() -> None:
+    wire = linked()
+    wire.agent(chunk("Half of it."))
+    wire.agent(error(message=LIMITED))
+    wire.time(WAIT - 1)
+    assert (prompts(wire), wire.answers(1)) == (["hi"], [])
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "Continue."]
+    wire.agent(chunk("The other half."))
+    wire.agent(result())
+    (answer,) = wire.answers(1)
+    assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_where_nothing_was_shown_the_users_own_prompt_is_sent_again() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "hi"]
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert len(wire.answers(1)) == 1
+
+
+def test_after_work_that_the_agent_shows_within_the_wait_it_gets_a_new_prompt() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.agent(chunk("Something after all."))
+    assert wire.answers(1) == []
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "Continue."]
+
+
+def test_the_text_of_the_prompt_can_be_chosen() -> None:
+    wire = linked(continue_with="Go on, please.")
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "Go on, please."]
+
+
+def test_a_tool_that_had_begun_is_closed_and_the_prompt_not_repeated() -> None:
+    wire = linked()
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
+    wire.agent(update(**call, status="in_progress"))
+    wire.agent(error(message=LIMITED))
+    calls = [each for each in wire.updates() if each.get("toolCallId") == "c"]
+    assert [each["status"] for each in calls] == ["in_progress", "failed"]
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "Continue."]
+
+
+def test_a_second_limit_waits_again_and_all_waits_together_are_bounded() -> None:
+    wire = linked(continue_at_reset_seconds=1.5 * HOURS)
+    for count in (1, 2):
+        wire.agent(chunk("A part."))
+        wire.agent(error(message=LIMITED))
+        wire.time(count * (WAIT + 1))
+    assert prompts(wire) == ["hi", "Continue.", "Continue."]
+    wire.agent(error(message=LIMITED))
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
+    wire = linked()
+    wire.agent(chunk("Half of it."))
+    wire.agent(error(message=LIMITED))
+    wire.time(WAIT + 1)
+    wire.agent(error(message="503 Service Unavailable"))
+    fails = payload(wire)
+    assert (fails["phase"], fails["retry_safety"]) == ("mid_output", "offer_continue")
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("429 Too Many Requests", {}),
+        (LIMITED, {"continue_at_reset_seconds": 1800.0}),
+        (LIMITED, {"continue_at_reset_seconds": 0.0}),
+        ("401 Unauthorized: invalid API key", {}),
+    ],
+)
+def test_without_a_known_end_within_the_limit_it_fails_at_once(
+    message: str, options: dict[str, Any]
+) -> None:
+    wire = linked(**options)
+    wire.agent(error(message=message))
+    assert len(wire.answers(1)) == 1
+    wire.time(WAIT * 2)
+    assert prompts(wire) == ["hi"]
+
+
+def test_the_users_cancel_ends_the_wait() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.client(cancel())
+    (answer,) = wire.answers(1)
+    assert answer["result"]["stopReason"] == "cancelled"
+    wire.time(WAIT * 2)
+    assert prompts(wire) == ["hi"]
+
+
+def test_another_prompt_of_the_users_ends_the_wait_as_cancelled() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.client(prompt(2, text="Something else."))
+    (answer,) = wire.answers(1)
+    assert answer["result"]["stopReason"] == "cancelled"
+    wire.agent(chunk("Done."))
+    wire.agent(result(2))
+    wire.time(WAIT * 2)
+    assert prompts(wire) == ["hi", "Something else."]
+
+
+def test_a_client_that_leaves_ends_the_wait() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.eof(Side.CLIENT)
+    wire.time(WAIT * 2)
+    assert prompts(wire) == ["hi"]
+
+
+def test_retries_come_first_where_their_wait_is_short_enough() -> None:
+    wire = linked(retry=1)
+    wire.agent(error(message=SOON))
+    wire.time(2)
+    assert Kind.LIMIT_WAIT.value not in wire.kinds
+    wire.agent(error(message=LIMITED))
+    assert wire.kinds.count(Kind.LIMIT_WAIT.value) == 1
+    wire.time(WAIT + 3)
+    assert prompts(wire) == ["hi"] * 3
+
+
+def test_without_retries_left_in_the_process_the_turn_fails() -> None:
+    bucket = RetryBucket()
+    while bucket.spend(ErrorType.RATE_LIMIT):
+        pass
+    wire = linked(retry_bucket=bucket)
+    wire.agent(error(message=LIMITED))
+    assert len(wire.answers(1)) == 1
+    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
+    assert entry.facts["retry_refused"] is True
+
+
+def test_the_wait_is_announced_and_recorded() -> None:
+    wire = linked(RETRIES)
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    announced = wire.updates()[-1]
+    assert (announced["sessionUpdate"], announced["wait_seconds"]) == ("agent_retry", WAIT)
+    wire.time(WAIT + 1)
+    assert wire.kinds.count(Kind.LIMIT_WAIT.value) == 1
+    assert wire.kinds.count(Kind.CONTINUED.value) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "when"), [(2400, "at 22:40"), (3 * 3600, "on Monday at 01:00")]
+)
+def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: str) -> None:
+    wire = linked(wall_clock=Clock())
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s"))
+    wire.time(30)
+    thoughts = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
+    assert f"Going on {when}, when the limit ends." in thoughts[-1]["content"]["text"]
+
+
+def test_without_a_clock_the_sentence_has_the_duration() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.time(30)
+    assert "Going on in 40 minutes, when the limit ends." in json.dumps(wire.updates())
+
+
+def test_a_computer_that_slept_past_the_end_goes_on_at_once() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    wire.agent(error(message=LIMITED))
+    clock.now += timedelta(hours=2)
+    wire.time(16)
+    assert prompts(wire) == ["hi", "hi"]
+
+
+def test_a_clock_set_back_does_not_lengthen_the_wait() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    wire.agent(error(message=LIMITED))
+    clock.now -= timedelta(days=1)
+    wire.time(WAIT + 1)
+    assert prompts(wire) == ["hi", "hi"]
+
+
+def test_a_limit_that_always_ends_at_once_does_not_lead_to_one_request_after_another() -> None:
+    wire = linked()
+    wire.agent(error(message=SOON))
+    for second in range(1, 61):
+        before = len(prompts(wire))
+        wire.time(second)
+        if len(prompts(wire)) > before:
+            wire.agent(error(message=SOON))
+    assert len(prompts(wire)) <= 5
+
+
+def test_sessions_at_one_limit_send_one_prompt_each_and_not_all_at_once() -> None:
+    rolls = cycle(range(33))
+    wire = linked(roll=lambda: next(rolls) / 33)
+    wire.agent(result())
+    sessions = [f"s{number}" for number in range(32)]
+    for number, session in enumerate(sessions):
+        wire.client(prompt(100 + number, session))
+        wire.agent(error(100 + number, message=LIMITED))
+    before = len(wire.to_agent)
+    wire.time(WAIT + 30)
+    assert 0 < len(wire.to_agent) - before < 32
+    wire.time(WAIT + 61)
+    again = [json.loads(frame) for frame in wire.to_agent[before:]]
+    assert sorted(frame["params"]["sessionId"] for frame in again) == sorted(sessions)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_the_limits_are_no_turn_waits_longer_than_it_may(seed: int) -> None:
+    dice = Random(seed)
+    most = dice.choice([30.0, 600.0, 6 * HOURS])
+    wire = linked(continue_at_reset_seconds=most, roll=dice.random)
+    failed_at, waited = 0.0, 0.0
+    while not wire.answers(1):
+        before = len(wire.to_agent)
+        if dice.random() < 0.5:
+            wire.agent(chunk("A part."))
+        wire.agent(error(message=f"429 Too Many Requests: try again in {dice.randint(1, 900)}s"))
+        failed_at = wire.now
+        while not wire.answers(1) and len(wire.to_agent) == before:
+            wire.time(wire.core.next_timeout() or wire.now + 1)
+        assert len(wire.to_agent) <= before + 1, "twice for one limit"
+        waited += wire.now - failed_at
+    assert waited <= most + len(prompts(wire)), "a second of each wait may be the clock's"
+
+
+def test_a_turn_that_was_stopped_does_not_wait() -> None:
+    wire = linked(idle_timeout_seconds=60.0)
+    wire.agent(chunk("Half."))
+    wire.time(61)
+    wire.agent(error(message=LIMITED))
+    assert len(wire.answers(1)) == 1
