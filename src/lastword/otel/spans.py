@@ -37,7 +37,7 @@ EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.USER_ANSWERED: ("outcome",),
     Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
     Kind.LIMIT_WAIT: ("type", "wait_seconds"),
-    Kind.CONTINUED: ("resent",),
+    Kind.CONTINUED: ("what",),
     Kind.SILENCE: ("silent_seconds",),
     Kind.CANCEL: ("by", "reason"),
     Kind.FRAME_DROPPED: ("side", "reason"),

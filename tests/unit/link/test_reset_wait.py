@@ -222,7 +222,8 @@ def test_the_wait_is_announced_and_recorded() -> None:
     assert (announced["sessionUpdate"], announced["wait_seconds"]) == ("agent_retry", WAIT)
     wire.time(WAIT + 1)
     assert wire.kinds.count(Kind.LIMIT_WAIT.value) == 1
-    assert wire.kinds.count(Kind.CONTINUED.value) == 1
+    (entry,) = [each for each in wire.entries if each.kind is Kind.CONTINUED]
+    assert entry.facts["what"] == "new_prompt"
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     link.add_client_request(request_id, request)
     effects = entries.prompt(link, turn, frame)
     if turn.pop_continues():
-        resent = True if turn.earlier is None else None
-        effects.append(entries.record(link, Kind.CONTINUED, session, turn, resent=resent))
+        what = "same_prompt" if turn.earlier is None else "new_prompt"
+        effects.append(entries.record(link, Kind.CONTINUED, session, turn, what=what))
     return effects
 
 

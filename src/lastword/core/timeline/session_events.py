@@ -212,7 +212,7 @@ _RUN = {
         in_log=True,
     ),
     Kind.LIMIT_WAIT: EventSpec(
-        "Waiting for the end of a limit",
+        "Waits for a limit",
         {
             "type": Fact(str, "what the turn failed of: `ErrorType`"),
             "wait_seconds": Fact(float, "the wait until then", _SECONDS),
@@ -221,8 +221,8 @@ _RUN = {
         in_log=True,
     ),
     Kind.CONTINUED: EventSpec(
-        "Going on after a limit",
-        {"resent": Fact(bool, "the user's own prompt was sent again, and not a new one")},
+        "Goes on",
+        {"what": Fact(str, "with what: `same_prompt` or `new_prompt`")},
         groups=(Group.RETRIES,),
         in_log=True,
     ),

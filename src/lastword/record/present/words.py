@@ -188,8 +188,8 @@ def _limit_wait(facts: dict[str, Any]) -> str:
 
 
 def _continued(facts: dict[str, Any]) -> str:
-    prompt = "the same prompt" if facts.pop("resent", None) else "a new prompt"
-    return _plain(f"the limit has ended, and the turn goes on with {prompt}", facts)
+    prompt = "the same" if facts.pop("what", None) == "same_prompt" else "a new"
+    return _plain(f"the limit has ended, and the turn goes on with {prompt} prompt", facts)
 
 
 _SOURCES = {

@@ -49,7 +49,7 @@ function parts(stats) {
     sections.push(h("section", {}, h("h2", {}, "Failures by type"), byType(now, before)));
     sections.push(h("section", {}, h("h2", {}, "Failures by day"), byDay(now, stats)));
     sections.push(h("section", {}, h("h2", {}, "How long turns take"), times(now, before)));
-  } else sections.push(h("p", { class: "quiet" }, "There is no record of these days: nothing has been recorded, or --no-record was given."));
+  } else sections.push(h("p", { class: "quiet" }, "There is no record of these days."));
   sections.push(h("section", {}, h("h2", {}, "Closed connections"), closes(stats.gateway)));
   sections.push(h("section", {}, h("h2", {}, "Viewers' links"), links(stats.gateway)));
   sections.push(h("section", {}, h("h2", {}, "This window's link"), link()));

@@ -262,7 +262,7 @@ class SessionPage {
     this.inForce.mode.disabled = !this.#isLive || !this.#controls;
     let sentence = "";
     if (this.#isEnded) sentence = "";
-    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What the agent does in the meantime is shown after reconnecting." : "Loading the conversation…";
+    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What happens meanwhile is shown afterwards." : "Loading the conversation…";
     else if (this.#questions.size) sentence = "The agent is waiting for your answer.";
     else if (this.#isTurn) sentence = "The agent is working.";
     else if (this.#failed) sentence = this.#failed;
@@ -447,7 +447,7 @@ class SessionPage {
   #answeredElsewhere(id) {
     if (!this.#questions.has(id)) return;
     this.#withdraw(id);
-    if (this.#isLive) this.#news("The agent's question was answered in another window, or it no longer asks.", false);
+    if (this.#isLive) this.#news("The agent's question was answered elsewhere, or withdrawn.", false);
   }
 
   /** @param {any} params */

@@ -170,8 +170,6 @@ const CAUSES = { provider: "no answer from the provider", unreachable: "no conne
 function detailOf(kind, about) {
   const code = about.code ? ` (${about.code})` : "";
   switch (kind) {
-    case "continued":
-      return about.resent ? "same prompt" : "new prompt";
     case "limit_wait":
     case "retry": {
       const tries = about.attempt ? `, attempt ${about.attempt}${about.max_attempts ? ` of ${about.max_attempts}` : ""}` : "";
