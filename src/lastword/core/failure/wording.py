@@ -468,6 +468,11 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
 
 
 def _when(verdict: Verdict, now: datetime | None) -> str:
+    if verdict.reset_at_epoch_ms and now is not None:
+        # Where both are known, the moment says more.
+        moment = plain_moment(verdict.reset_at_epoch_ms, now)
+        if moment:
+            return moment
     if verdict.retry_after_seconds:
         return f"in {plain_duration(verdict.retry_after_seconds)}"
     if verdict.reset_at_epoch_ms:

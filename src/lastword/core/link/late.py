@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
-    from lastword.core.link import reset_wait, silence
+    from lastword.core.link import account_limits, reset_wait, silence
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -29,6 +29,7 @@ else:
 
 
 __all__ = [
+    "account_limits",
     "agents",
     "classify",
     "durations",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 MODULES: Final = {
+    "account_limits": "lastword.core.link.account_limits",
     "agents": "lastword.core.classify.agents",
     "classify": "lastword.core.classify",
     "durations": "lastword.core.failure.durations",

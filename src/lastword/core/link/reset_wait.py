@@ -7,7 +7,6 @@ Owns the rule of `--continue-at-reset`, over values alone: `core.link.ending` be
 from __future__ import annotations
 
 import math
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from lastword.core.failure import durations, retry_policy
@@ -59,7 +58,5 @@ def sentence(seconds: float, now: datetime | None) -> str:
     if now is None:
         when = f"in {durations.plain_duration(math.ceil(seconds))}"
     else:
-        end = now + timedelta(seconds=seconds)
-        same_day = end.date() == now.date()
-        when = f"at {end:%H:%M}" if same_day else f"on {end:%A} at {end:%H:%M}"
+        when = durations.plain_moment(math.ceil((now.timestamp() + seconds) * 1000), now)
     return f"Going on {when}, when the limit ends."

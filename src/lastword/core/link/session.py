@@ -6,11 +6,13 @@ Decides nothing: the modules that call the methods do.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.link import late
 from lastword.core.link.choices import Choices
 from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
 from lastword.core.link.evidence import FailureSign, TurnEvidence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.account_limits import AccountLimit
     from lastword.core.link.stderr import StderrRecord
     from lastword.core.protocol.jsonrpc import Frame, Update
 
@@ -277,9 +280,17 @@ class Turn:
             self._decision = decide(snapshot)
         return self._decision
 
-    def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> TurnSnapshot:
+    def snapshot(
+        self, agent: str, stderr: StderrRecord, now: float, epoch_seconds: float | None = None
+    ) -> TurnSnapshot:
         """Return all that is known of the turn now."""
+        limit = self.session.account_limit
+        left = None
+        if limit is not None and epoch_seconds is not None:
+            left = math.ceil(limit.reset_at_epoch_ms / 1000 - epoch_seconds)
         return TurnSnapshot(
+            account_limit=limit,
+            limit_left_seconds=left,
             evidence=self.evidence.copy(),
             facts=msgspec.structs.replace(self.facts),
             agent=agent,
@@ -364,6 +375,7 @@ class Session:
     __slots__ = (
         "_before",
         "_was_warned",
+        "account_limit",
         "announced_wait",
         "asking",
         "choices",
@@ -407,6 +419,12 @@ class Session:
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
         self.waiting: list[WaitingPrompt] = []
         self.repetition: Repetition = Repetition()
+        self.account_limit: AccountLimit | None = None
+        """The limit of the account that the agent last said is used up."""
+
+    def read_account_limit(self, update: object) -> None:
+        """Take in which limit of the account an update says is used up, if any."""
+        self.account_limit = late.account_limits.read(update)
 
     def open(self, params: dict[str, Any] | None, answer: object) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""

@@ -384,7 +384,11 @@ class Link:
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""
-        return turn.snapshot(self.agent.name, self.stderr, self.now)
+        clock = self.options.wall_clock
+        # The time of day matters only where the agent has stated a limit by it.
+        timed = clock is not None and turn.session.account_limit is not None
+        epoch_seconds = clock().timestamp() if clock and timed else None
+        return turn.snapshot(self.agent.name, self.stderr, self.now, epoch_seconds)
 
     def withhold_retry(self, turn: Turn, hint: Hint, seconds: float = WITHHELD_SECONDS) -> None:
         """Withhold a retry for a moment: the wait sets a near deadline."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _OPEN_OR_SAME = acp.OPEN_TOOL | {None}
 _NO_UPDATE = jsonrpc.Update()
+_LIMIT_KEY = b'"_claude/rateLimit"'
+"""The limit of the account that claude-agent-acp states (`core.link.account_limits`)."""
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
@@ -38,7 +40,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     session = progress_of(link, message.session_id)
     if session is None:
         return [_of_unknown(link, update)]
-    _note_choices(session, frame, update)
+    _note_state(session, frame, update)
     if session.quarantined:
         return _quarantined(link, session, update)
     released = _release_withheld(link, session) if _follows_answer(update) else []
@@ -113,8 +115,13 @@ def _of_unknown(link: Link, update: Update) -> Effect:
     return FORWARD
 
 
-def _note_choices(session: Session, frame: Frame, update: Update) -> None:
-    """Drop a choice of the client's that the session no longer follows: it is not set again."""
+def _note_state(session: Session, frame: Frame, update: Update) -> None:
+    """Note what the session is set to, and which limit of the account is used up.
+
+    A choice of the client's that the session no longer follows is dropped: it is not set again.
+    """
+    if update.session_update == "usage_update" and _LIMIT_KEY in frame.line:
+        session.read_account_limit(jsonrpc.params_of(frame).get("update"))
     if update.session_update in acp.CHOICE_KINDS:
         members = object_of(jsonrpc.params_of(frame).get("update"))
         session.choices.changed(session.session_id, members)

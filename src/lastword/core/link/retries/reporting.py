@@ -282,7 +282,8 @@ def _report(
         return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
     error = failures.compose(
         link,
-        verdict,
+        # It is being tried again, whatever its type says of a failure that lasts.
+        msgspec.structs.replace(verdict, retryable=True),
         phase=turn.facts.phase(tool_running=session.tools.running),
         retry_safety=RetrySafety.AUTO,
     )
