@@ -300,7 +300,7 @@ class Departures(SessionRules):
             self.is_told(asked, (error.get("data") or {}).get("agent_error"))
         elif isinstance(result, dict):
             if result.get("stopReason") == "cancelled":
-                if not cancelled:
+                if not cancelled and not self._gave_way(asked):
                     raise BrokenPromiseError("cancel", "cancelled, and nobody had")
                 return
             if cancelled:
@@ -447,6 +447,11 @@ class Departures(SessionRules):
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
         asked.agent_ended, asked.said_last = False, self.client_lines
         self._reaches(asked, frame)
+
+    def _gave_way(self, asked: Asked) -> bool:
+        """May it have waited for the end of a limit, until the client sent another prompt?"""
+        waits = self.options.continue_at_reset_seconds and asked.agent_ended and not self.v2
+        return bool(waits) and bool(self.open_prompts(asked.session))
 
     def _goes_on(self, sent: bytes, asked: Asked) -> bool:
         """Is it the prompt with which a turn goes on after a limit? Only where that was chosen."""

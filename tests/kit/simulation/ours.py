@@ -135,7 +135,9 @@ def update(frame: bytes) -> dict[str, Any]:
     elif kind == "tool_call_update":
         _must("frame", told["status"] == "failed", "a tool closed otherwise than failed")
     elif kind == "agent_thought_chunk":
-        _must("frame", " tries again" in told["content"]["text"], "a thought that is no retry's")
+        text = told["content"]["text"]
+        waits = " tries again" in text or "when the limit ends" in text
+        _must("frame", waits, "a thought that is no retry's")
     elif kind == "current_mode_update":
         _must("frame", isinstance(told["currentModeId"], str), "no mode")
     else:
