@@ -96,6 +96,6 @@ def _fetched(python: Path, source: Path) -> Path:
 def _locked_line() -> str:
     """The SDK's own requirement, with its hashes, out of the lock file."""
     text = (HERE / "requirements.txt").read_text()
-    found = re.search(rf"^{NAME}==(?:.*\\\n)*.*$", text, re.MULTILINE)
+    found = re.search(rf"^{NAME}(?:\[[\w,-]+\])?==(?:.*\\\n)*.*$", text, re.MULTILINE)
     assert found, f"{NAME} is not in the lock file"
     return found[0] + "\n"

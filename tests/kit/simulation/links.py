@@ -45,8 +45,8 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "clock": (False, True),
     "retry": (0, 0, 1, 3),
     "retry_wait_limit_seconds": (300.0, 300.0, 5.0, 0),
-    "continue_at_reset_seconds": (0, 0, 21_600.0, 10.0),
 }
+_LIMIT_WAITS = (0, 21_600.0, 0, 10.0)
 _CAPABILITIES = (
     b'"agentCapabilities":{"loadSession":true}',
     b'"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}',
@@ -90,6 +90,8 @@ class Drawn:
             name: values[at if odd else 0]
             for (name, values), at in zip(_LIMITS.items(), pick, strict=True)
         }
+        # By the link's number: a further throw would change all that the others mean.
+        self.options["continue_at_reset_seconds"] = _LIMIT_WAITS[number % len(_LIMIT_WAITS)]
         self.profile = list(clients.PROFILES)[int(roll() * len(clients.PROFILES))]
         v2 = self.profile.startswith("v2")
         self.world = World(Player(self.options, core), dice, v2=v2, handler=roll() < 0.15)
