@@ -248,6 +248,21 @@ def test_of_a_cancel_and_a_limit_the_earlier_one_ends_the_turn() -> None:
     assert taken(SdkAgent(hang), cancel_after=90, options=options).outcome == "failed"
 
 
+def test_a_turn_waits_for_a_limit_and_goes_on_with_the_same_call() -> None:
+    turn = taken(limited(2, "7200", until_reset_seconds=21_600))
+    assert (turn.outcome, turn.text) == ("ok", "Done.")
+    assert [retry.wait_seconds for retry in turn.retries] == [7200, 7200]
+    assert [entry.facts["wait_seconds"] for entry in turn.all(Kind.LIMIT_WAIT)] == [7200, 7200]
+    assert [entry.facts["what"] for entry in turn.all(Kind.CONTINUED)] == ["same_call"] * 2
+
+
+@pytest.mark.usefixtures("soon_quiet")
+def test_a_cancel_ends_the_wait_for_a_limit() -> None:
+    agent = limited(2, "7200", until_reset_seconds=21_600)
+    turn = taken(agent, cancel_after=60)
+    assert (turn.outcome, turn.text, turn.all(Kind.CONTINUED)) == ("cancelled", "", [])
+
+
 @pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
 def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None:
     async def work(client: Any) -> None:

@@ -1,12 +1,14 @@
 """Retries of a model call: only if one would help, only if it can do no harm, and not forever.
 
 Owns the loop of attempts, built on tenacity, and its limits. `core.failure.retry_policy` decides
-whether there is another attempt and after what wait, `core.classify` what a failure is, and
-`inprocess.request` what had happened before it.
+whether there is another attempt and after what wait, `core.link.reset_wait` how long a limit lasts,
+`core.classify` what a failure is, and `inprocess.request` what had happened before it. All loops of
+a process share its `core.failure.retry_bucket`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -31,13 +33,16 @@ from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exc
 from lastword.core.failure import retry_policy
 from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
+from lastword.core.link import late
 from lastword.core.link.facts import Facts
+from lastword.core.link.reports import Note
 from lastword.core.link.retries.reported import Retrying
 from lastword.errors import MisuseError, TurnFailedError
 from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 from lastword.inprocess.streams import SpentStreamError
+from lastword.posix.identity import local_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -75,6 +80,10 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
         first_wait_seconds: The wait after the first failure if the server gave none. It doubles
             after each further failure, and the actual wait is a random part of it.
             1 by default.
+        until_reset_seconds: How long the call may wait, in all, for the ends of limits that it
+            fails of, such as those of a plan's five hours, where the limits above allow no retry.
+            Only an end that the server names is waited for, and up to a minute longer. These waits
+            count for neither `attempts` nor `budget_seconds`. 0, the default, is not at all.
         after_output: Try again even after the call has shown something. What it showed stays.
         after_tools: Try again even after a tool was started within the call.
     """
@@ -83,6 +92,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     budget_seconds: float = 600.0
     max_wait_seconds: float = MAX_WAIT_SECONDS
     first_wait_seconds: float = 1.0
+    until_reset_seconds: float = 0.0
     after_output: bool = False
     after_tools: bool = False
 
@@ -94,6 +104,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             ("budget_seconds", math.inf),
             ("max_wait_seconds", MAX_WAIT_SECONDS),
             ("first_wait_seconds", MAX_WAIT_SECONDS),
+            ("until_reset_seconds", math.inf),
         ):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= most:
@@ -159,6 +170,8 @@ class Attempt:
             self._loop.failed(error, self._noted.facts)
             if not isinstance(error, Exception):
                 return None  # a cancellation, or the process's end, passes at once
+        if error is None:
+            self._loop.succeeded()
         # tenacity keeps the exception, and raises it if no attempt follows.
         return self._manager.__exit__(kind, error, traceback)
 
@@ -176,6 +189,10 @@ class _Loop:
         self._ends_at = waits.current_time() + retry.budget_seconds
         self._wait_seconds: float | None = None
         """How long to wait before the next attempt; `None` where there is none."""
+        self._for_reset = False
+        """Is that for the end of a limit?"""
+        self._waited_for: list[float] = []
+        """How long each earlier such wait was, in seconds."""
 
     def failure_before(self, error: BaseException) -> BaseException | None:
         """Return the failure of the attempt before, if this one made no request of its own."""
@@ -193,18 +210,34 @@ class _Loop:
             self._tried += within  # a loop within this one made, and reported, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
-        now = time.time()
-        failed = retry_policy.failed_of(self._tried[-1].verdict)
-        self._wait_seconds = retry_policy.next_wait(
-            failed,
-            [tried.tries for tried in self._tried],
-            self._retry.limits,
-            epoch_seconds=now,
-            roll=waits.roll(requested=retry_policy.requested_wait_seconds(failed, now) is not None),
-        )
+        self._decide(retry_policy.failed_of(self._tried[-1].verdict), time.time())
         if self.request is not None:
             self._remembered = tuple(self._tried)
             self.request.remember(error, self._remembered)
+
+    def _decide(self, failed: retry_policy.Failed, epoch_seconds: float) -> None:
+        """Decide on the wait before the next attempt."""
+        requested = retry_policy.requested_wait_seconds(failed, epoch_seconds)
+        roll = waits.roll(requested=requested is not None)
+        self._wait_seconds = wait = retry_policy.next_wait(
+            failed,
+            [tried.tries for tried in self._tried],
+            self._retry.limits,
+            epoch_seconds=epoch_seconds,
+            roll=roll,
+        )
+        fits = wait is not None and waits.current_time() + wait <= self._ends_at
+        self._for_reset = not fits and self._retry.until_reset_seconds > 0
+        if not fits:
+            self._wait_seconds = None
+        if self._for_reset:
+            self._wait_seconds = late.reset_wait.wait_seconds(
+                failed,
+                left_seconds=self._retry.until_reset_seconds - sum(self._waited_for),
+                waits=len(self._waited_for),
+                epoch_seconds=epoch_seconds,
+                roll=roll,
+            )
 
     def worth_another(self, error: BaseException) -> bool:
         """Return whether another attempt would help, do no harm, and stay within bounds."""
@@ -214,7 +247,11 @@ class _Loop:
             return False
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
-        return waits.current_time() + self._wait_seconds <= self._ends_at
+        return waits.retry_bucket().spend(self._tried[-1].verdict.type)
+
+    def succeeded(self) -> None:
+        """Take in that an attempt went well."""
+        waits.retry_bucket().succeed()
 
     def wait(self, _: RetryCallState) -> float:
         """Return the wait before the next attempt."""
@@ -222,23 +259,30 @@ class _Loop:
 
     def report(self, _: RetryCallState) -> None:
         """Report a wait to the record, and to the client if it can show one."""
-        self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
+        wait = self._wait_seconds or 0.0
+        self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=wait)
+        sentence = None
+        if self._for_reset:
+            self._waited_for.append(wait)
+            self._ends_at += wait
+            sentence = late.reset_wait.sentence(wait, local_time())
         if self.request is not None:
             word = Retrying(
                 verdict=self._tried[-1].verdict,
                 attempt=sum(tried.tries for tried in self._tried) + 1,
-                max_attempts=self._retry.attempts,
-                wait_seconds=self._wait_seconds,
+                max_attempts=None if self._waited_for else self._retry.attempts,
+                wait_seconds=wait,
+                sentence=sentence,
             )
             self.request.link.say(self.request, word)
 
     async def sleep(self, seconds: float) -> None:
         """Wait; the user's cancel ends it at once."""
-        if self.request is None:
-            await waits.sleep(seconds)
-            return
-        with self.request.wait():
-            await waits.sleep(seconds)
+        sleep = waits.sleep_by_day if self._for_reset else waits.sleep
+        with contextlib.nullcontext() if self.request is None else self.request.wait():
+            await sleep(seconds)
+        if self._for_reset and self.request is not None:
+            self.request.link.say(self.request, Note.LIMIT_ENDED)
 
 
 class _Attempts(AsyncIterator[Attempt]):
@@ -322,6 +366,7 @@ class RetryLimits(TypedDict, total=False):
     budget_seconds: float
     max_wait_seconds: float
     first_wait_seconds: float
+    until_reset_seconds: float
     after_output: bool
     after_tools: bool
 
@@ -352,9 +397,10 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
 
     The call is tried again if that can help (after a limit, an overload, a lost connection; never
     after a wrong key), if nothing has been shown and no tool was started since it began, and within
-    the limits. Between attempts it waits as long as the server asked, or else a random part of 1,
-    2, 4 … seconds; each wait is reported to the client, and the user's cancel ends it. The last
-    failure is raised unchanged. An asynchronous generator is tried again as long as it has yielded
+    the limits, of which one is for all calls of the process: 100 retries without a success between
+    them. Between attempts it waits as long as the server asked, or else a random part of 1, 2, 4 …
+    seconds; each wait is reported to the client, and the user's cancel ends it. The last failure is
+    raised unchanged. An asynchronous generator is tried again as long as it has yielded
     nothing.
 
     Args:

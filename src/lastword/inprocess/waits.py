@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
+from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.options import LinkOptions
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 QUIET_SECONDS = 0.25
 """An agent that does nothing for this long, in real time, is taken to do nothing until the next
 limit or cancel is due. A step of a healthy handler takes a fraction of it."""
+
+LOOK_SECONDS = 15.0
+"""How often the time of day is looked at in a wait that may be hours long: a computer that slept
+may have slept past its end."""
 
 _SILENCES = (
     *("first_update_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"),
@@ -39,10 +44,12 @@ class SkippedTime:
 
     Attributes:
         seconds: The time skipped so far.
+        retry_bucket: The retries of the tests in it, apart from the process's.
     """
 
     def __init__(self) -> None:
         self.seconds: float = 0.0
+        self.retry_bucket: RetryBucket = RetryBucket()
         self._alarms: list[tuple[float, int, Callable[[], object]]] = []
         self._count = itertools.count()
 
@@ -105,6 +112,25 @@ async def sleep(seconds: float) -> None:
     """Wait, or skip the wait."""
     passed = SKIPPED.get()
     await (anyio.sleep(seconds) if passed is None else passed.sleep(seconds))
+
+
+async def sleep_by_day(seconds: float) -> None:
+    """Wait until this long has passed by the event loop's clock or by the time of day."""
+    until, day = anyio.current_time() + seconds, time.time() + seconds
+    if SKIPPED.get() is not None:
+        await sleep(seconds)
+        return
+    while (left := min(until - anyio.current_time(), day - time.time())) > 0:  # noqa: ASYNC110
+        await anyio.sleep(min(left, LOOK_SECONDS))
+
+
+_OF_PROCESS = RetryBucket()
+
+
+def retry_bucket() -> RetryBucket:
+    """Return the retries that are left to this process, over all of its sessions."""
+    passed = SKIPPED.get()
+    return _OF_PROCESS if passed is None else passed.retry_bucket
 
 
 def current_time() -> float:

@@ -18,6 +18,7 @@ from lastword import ErrorType, Retry
 from lastword.core.classify import Verdict
 from lastword.core.link.facts import Facts
 from lastword.errors import MisuseError
+from lastword.inprocess import waits
 from lastword.inprocess.retry import MAX_WAIT_SECONDS, attempts, requested_wait_seconds, tries_of
 from lastword.inprocess.streams import watch
 
@@ -172,6 +173,102 @@ def test_the_tries_of_an_exceptions_cause_count() -> None:
 
 
 AT_ONCE = Retry(attempts=3, first_wait_seconds=0)
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, "1", None])
+def test_the_time_for_limits_is_a_number_from_zero_up(value: Any) -> None:
+    with pytest.raises(ValueError, match="until_reset_seconds is a number of seconds from 0 up"):
+        Retry(until_reset_seconds=value)
+
+
+class LimitedError(Exception):
+    """A refusal of a provider's, with when its limit ends."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Rate limited: try again in {seconds:g}s")
+
+
+async def waited(limits: list[float], **bounds: Any) -> tuple[float, int]:
+    """Return how long a call waited that fails of these limits, and how often it was made."""
+    left = iter(limits)
+    calls = 0
+
+    @lastword.retry(**bounds)
+    async def answer() -> None:
+        nonlocal calls
+        calls += 1
+        if seconds := next(left, 0):
+            raise LimitedError(seconds)
+
+    with waits.skipped() as passed:
+        await answer()
+    return passed.seconds, calls
+
+
+@pytest.mark.anyio
+async def test_a_limit_with_a_known_end_is_waited_for_again_and_again() -> None:
+    seconds, calls = await waited([7200, 3600], until_reset_seconds=21_600, budget_seconds=1)
+    assert calls == 3
+    assert round(seconds) == 10_800
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "bounds",
+    [{}, {"until_reset_seconds": 7000}, {"until_reset_seconds": 10_000}],
+    ids=["not asked for", "too long", "too long in all"],
+)
+async def test_a_limit_beyond_the_time_allowed_fails_the_call(bounds: dict[str, Any]) -> None:
+    with pytest.raises(LimitedError):
+        await waited([7200, 3600], **bounds)
+
+
+@pytest.mark.anyio
+async def test_a_limit_without_a_known_end_is_not_waited_for() -> None:
+    @lastword.retry(attempts=1, until_reset_seconds=21_600)
+    async def answer() -> None:
+        raise RuntimeError("429: Too Many Requests")
+
+    with pytest.raises(RuntimeError), waits.skipped() as passed:
+        await answer()
+    assert passed.seconds == 0
+
+
+@pytest.mark.anyio
+async def test_a_wait_for_a_limit_ends_by_the_time_of_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        day.append(day[-1] + 5000)  # the computer slept
+
+    day = [1_000_000.0]
+    monkeypatch.setattr(waits.time, "time", lambda: day[-1])
+    monkeypatch.setattr(waits.anyio, "sleep", sleep)
+    await waits.sleep_by_day(7200)
+    assert slept == [waits.LOOK_SECONDS] * 2
+
+
+@pytest.mark.anyio
+async def test_all_calls_of_a_process_share_its_retries() -> None:
+    begun: list[int] = []
+
+    @lastword.retry(attempts=40, first_wait_seconds=0, budget_seconds=math.inf)
+    async def answer(*, well: bool = False) -> None:
+        begun.append(1)
+        if not well:
+            raise LimitedError(1)
+
+    with waits.skipped():
+        for _ in range(3):
+            with pytest.raises(LimitedError):
+                await answer()
+        assert len(begun) == 3 + 100
+        await answer(well=True)
+        begun.clear()
+        with pytest.raises(LimitedError):
+            await answer()
+        assert len(begun) == 2
 
 
 @pytest.mark.anyio

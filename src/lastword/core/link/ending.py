@@ -193,16 +193,8 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
         wait_seconds=seconds,
         sentence=late.reset_wait.sentence(seconds, clock() if clock else None),
     )
-    entry = entries.record(
-        link,
-        Kind.LIMIT_WAIT,
-        turn.session,
-        turn,
-        type=verdict.type.value,
-        wait_seconds=seconds,
-    )
     burst = entries.stderr_burst(link, turn.session, turn)
-    return [*closed, *burst, *reporting.announce(link, turn, retry), entry]
+    return [*closed, *burst, *reporting.announce(link, turn, retry)]
 
 
 def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:

@@ -38,6 +38,8 @@ class Note(Enum):
     """A tool was started that may change something."""
     TOOL_FINISHED = auto()
     """One of those tools came to its end."""
+    LIMIT_ENDED = auto()
+    """The wait for the end of a limit is over, and the model is called again."""
 
 
 class HandlerFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +96,8 @@ def _note(link: Link, turn: Turn, note: Note) -> list[Effect]:
     session.progress(link.now)
     if note is Note.PROGRESS:
         return []
+    if note is Note.LIMIT_ENDED:
+        return [entries.record(link, Kind.CONTINUED, session, turn, what="same_call")]
     turn.show_progress()
     had_output = turn.facts.output
     if note is Note.OUTPUT:

@@ -222,7 +222,7 @@ _RUN = {
     ),
     Kind.CONTINUED: EventSpec(
         "Goes on",
-        {"what": Fact(str, "with what: `same_prompt` or `new_prompt`")},
+        {"what": Fact(str, "with what: `same_prompt`, `new_prompt` or `same_call`")},
         groups=(Group.RETRIES,),
         in_log=True,
     ),

@@ -188,8 +188,11 @@ def _limit_wait(facts: dict[str, Any]) -> str:
 
 
 def _continued(facts: dict[str, Any]) -> str:
-    prompt = "the same" if facts.pop("what", None) == "same_prompt" else "a new"
-    return _plain(f"the limit has ended, and the turn goes on with {prompt} prompt", facts)
+    what = _GOES_ON_WITH.get(facts.pop("what", None), "a new prompt")
+    return _plain(f"the limit has ended, and the turn goes on with {what}", facts)
+
+
+_GOES_ON_WITH = {"same_prompt": "the same prompt", "same_call": "the same call of the model"}
 
 
 _SOURCES = {

@@ -46,7 +46,7 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
         attempt: the number of the next try; the first was 1.
         max_attempts: the most tries that there will be, if known.
         wait_seconds: how long from now.
-        sentence: what follows, in words, where it is not simply another try.
+        sentence: of a wait for the end of a limit: what follows, in words.
     """
 
     verdict: Verdict

@@ -186,7 +186,11 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
     what_next = retry.sentence or f"Trying again {when} (attempt {retry.attempt}{of})."
-    return _report(link, turn, retry, what_next)
+    reported = _report(link, turn, retry, what_next)
+    if retry.sentence is None:
+        return reported
+    facts = {"type": retry.verdict.type.value, "wait_seconds": retry.wait_seconds}
+    return [*reported, entries.record(link, Kind.LIMIT_WAIT, turn.session, turn, **facts)]
 
 
 def _with_source(hint: Hint) -> Verdict:
