@@ -247,6 +247,7 @@ ROWS = (
         "invalid response from the server",
         "no assistant message",
         "empty response",
+        "no response body",
         "no text generated",
         retryable=False,
     ),

@@ -69,6 +69,9 @@ _PLAIN = str.maketrans(
 _SAMPLE_CHARS = 1000
 """The beginning of a text, which is enough to know its language."""
 
+_APOLOGY = "\u7533\u3057\u8a33\u3042\u308a\u307e\u305b\u3093"
+"""Its last letters also mean that there is none of something."""
+
 _ACCENTED = r"[\u00df-\u00f6\u00f8-\u00ff\u0153]"
 
 
@@ -86,6 +89,7 @@ def read_other_alphabet(
     language = in_other_alphabet(folded)
     if language is None:
         return None
+    folded = folded.replace(_APOLOGY, "")
     match = read_concept(folded, kinds, _concepts(language))
     if match is None and language == "chinese":
         language = "japanese"  # without kana, in a short text

@@ -36,6 +36,16 @@ CONCEPTS = (
         ("api", "acces", "connexion", "cle", "connecter"),
     ),
     Concept(
+        ErrorType.CONTENT_FILTER,
+        "modele",
+        "refuse de, a refuse, refuse cette",
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "reformul",
+        "",
+    ),
+    Concept(
         ErrorType.BUDGET,
         "credit, solde, quota, abonnement, forfait, budget, facturation, paiement, essai, "
         "gratuit, mensuel, journalier, quotidien, hebdomadaire, aujourd'hui, ce mois, "
@@ -59,7 +69,12 @@ CONCEPTS = (
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "reponse",
-        "invalide, non valide, inattendu, illisible, mal formee",
+        "invalide, non valide, inattendu, illisible, mal formee, vide",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "requete, demande",
+        "mal formee, malformee, mal formule",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -67,7 +82,7 @@ CONCEPTS = (
         "introuvable, n'existe pas, pas pris en charge, non pris en charge, inconnu, invalide, "
         "pas disponible pour, pas disponible, non disponible, obsolete, supprime, retire, "
         "desactive, pas trouve, non trouve, pas acces, selectionne, choisi, pas installe, "
-        "aucun modele, ne peut pas etre trouve, non valide",
+        "aucun modele, ne peut pas etre trouve, pas pu etre trouve, non valide",
         ("momentanement", "temporairement", "surcharg", "actuellement", "region", "repond"),
     ),
     Concept(
@@ -121,9 +136,15 @@ CONCEPTS = (
         ErrorType.TIMEOUT,
         "a temps, trop de temps, pas repondu, n'a pas recu de reponse, requete a expire, "
         "demande a expire, trop longtemps, a expire avant, a expire en attendant, "
-        "serveur a expire, timeout, pas de reponse",
+        "serveur a expire, timeout, pas de reponse, aucune reponse",
         "",
         ("session", "abonnement"),
+    ),
+    Concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "passerelle, gateway, en amont",
+        "erreur, echou",
+        ("connexion", "requete"),
     ),
     Concept(
         ErrorType.NETWORK,

@@ -34,8 +34,18 @@ CONCEPTS = (
         "inhalt, richtlinie, sicherheit, moderation, filter, unangemessen, schadlich, "
         "sicherheitsrichtlin, nutzungsbedingung, inhaltsfilter, sensibl",
         "blockiert, gekennzeichnet, nicht vereinbar, abgelehnt, verstos, verletz, verweigert, "
-        "gefiltert, enthalt, erkannt, gestoppt, unzulassig, gesperrt",
+        "gefiltert, enthalt, erkannt, gestoppt, unzulassig, gesperrt, zuruckgehalten",
         ("api-", "zugriff", "verbindung", "anmeld"),
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "modell, ki",
+        "anfrage abgelehnt, abgelehnt zu antworten, verweigert, weigert, weigerte",
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "umformulier, umzuformulier, anders formulier",
+        "",
     ),
     Concept(
         ErrorType.BUDGET,
@@ -58,12 +68,22 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.PROTOCOL_ERROR,
+        "antworttext, antwortinhalt",
+        "kein, fehlt, ohne",
+    ),
+    Concept(
+        ErrorType.PROTOCOL_ERROR,
         "antwort",
-        "ungultig, unerwartete, fehlerhafte, unlesbar",
+        "ungultig, unerwartete, fehlerhafte, unlesbar, leer, ohne inhalt",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "anfrage, anforderung",
+        "als fehlerhaft, als ungultig, fehlerhaft aufgebaut, falsch aufgebaut",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
-        "modell, model",
+        "modell, model, endpunkt",
         "nicht gefunden, existiert nicht, nicht unterstutz, nicht verfugbar, unbekannt, ungultig, "
         "nicht vorhanden, kein zugriff, nicht freigeschaltet, eingestellt, nicht installiert, "
         "nicht ausgewahlt, kein modell, nicht finden, ausgewahlt, nicht gibt, veraltet, entfernt",
@@ -108,9 +128,15 @@ CONCEPTS = (
         "zeituberschreitung, zeitlimit, timeout, nicht rechtzeitig, zu lange gedauert, "
         "dauerte zu lange, dauert zu lange, zeit abgelaufen, keine antwort erhalten, "
         "keine antwort vom, nicht innerhalb, wartezeit, beim warten auf, zeit uberschritten, "
-        "hat nicht geantwortet",
+        "hat nicht geantwortet, lange nicht geantwortet, keine antwort nach",
         "",
         ("prozess",),
+    ),
+    Concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "gateway, upstream",
+        "fehler",
+        ("verbindung", "anfrage"),
     ),
     Concept(
         ErrorType.NETWORK,

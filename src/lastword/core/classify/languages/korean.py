@@ -32,6 +32,16 @@ CONCEPTS = (
         ("api 키", "권한", "로그인", "네트워크", "방화벽", "한도"),
     ),
     Concept(
+        ErrorType.CONTENT_FILTER,
+        "모델",
+        "응답하기를 거부, 답변을 거부, 응답을 거부, 대답을 거부",
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "다시 표현, 바꿔 표현, 표현을 바꾸, 바꿔 말",
+        "",
+    ),
+    Concept(
         ErrorType.BUDGET,
         "크레딧, 잔액, 할당량, 사용량, 사용 한도, 이용 한도, 사용 제한, 이용권, 요금제, 구독, "
         "결제, 무료, 예산, 포인트, 쿼터, 일일, 하루, 오늘, 이번 달, 월간, 월별, 주간, 체험, 유료, "
@@ -44,13 +54,20 @@ CONCEPTS = (
         ErrorType.RATE_LIMIT,
         "요청, 시도, 호출, 빈도, 속도, 메시지, 분당, 초당, 트래픽, 동시, 사용",
         "너무 많, 너무 자주, 너무 빠, 한도, 속도 제한, 요청 제한, 호출 제한, 횟수 제한, "
-        "횟수를 초과, 횟수 초과, 과다, 빈번, 너무 높, 요청이 많, 잦",
+        "횟수를 초과, 횟수 초과, 과다, 빈번, 너무 높, 요청이 많, 잦, "
+        "빈도가 높",
         ("시간 초과", "시간이 초과", "시간을 초과", "파일", "접속"),
     ),
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "응답",
-        "잘못된 응답, 유효하지 않은 응답, 형식이 잘못, 형식이 올바르지, 잘못된 형식",
+        "잘못된 응답, 유효하지 않은 응답, 형식이 잘못, 형식이 올바르지, 잘못된 형식, 빈 응답, "
+        "비어 있, 비었",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "요청",
+        "잘못된 형식, 형식이 잘못, 형식 오류",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -101,6 +118,12 @@ CONCEPTS = (
         ErrorType.TIMEOUT,
         "타임아웃, 타임 아웃, 시간초과",
         "",
+    ),
+    Concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "게이트웨이, 업스트림",
+        "오류, 에러, 실패",
+        ("연결",),
     ),
     Concept(
         ErrorType.NETWORK,

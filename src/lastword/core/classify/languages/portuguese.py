@@ -38,6 +38,16 @@ CONCEPTS = (
         ("api", "acesso", "conexao", "sessao", "login", "formato"),
     ),
     Concept(
+        ErrorType.CONTENT_FILTER,
+        "modelo",
+        "recusou, se recusa, negou-se",
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "reformul",
+        "",
+    ),
+    Concept(
         ErrorType.BUDGET,
         "credito, saldo, cota, quota, assinatura, plano, orcamento, cobranca, pagamento, teste, "
         "gratuit, gratis, mensal, diari, semanal, hoje, este mes, limite de uso, uso, pontos, "
@@ -61,7 +71,12 @@ CONCEPTS = (
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "resposta",
-        "invalid, inesperad, mal formad, ilegivel",
+        "invalid, inesperad, mal formad, malformad, ilegivel, vazia",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "solicitacao, requisicao, pedido",
+        "mal formad, malformad",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -130,12 +145,18 @@ CONCEPTS = (
         "",
     ),
     Concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "gateway",
+        "erro, falh",
+        ("conexao",),
+    ),
+    Concept(
         ErrorType.NETWORK,
         "conexao, conectar, rede, internet, host, proxy, fluxo, dns, ligacao, ligar, certificado, "
         "comunicacao",
         "falh, erro, perdi, interromp, nao foi possivel, verifi, recusad, recusou, sem, instavel, "
         "fechad, redefinid, nao ha, desconhecid, problema, impossivel, nao e conhecido, "
-        "cancelamento, encerrad, inesperad, inst",
+        "cancelamento, encerrad, inesperad, caiu, inst",
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,

@@ -38,6 +38,16 @@ CONCEPTS = (
         ("api", "acceso", "conexion", "sesion"),
     ),
     Concept(
+        ErrorType.CONTENT_FILTER,
+        "modelo",
+        "se nego a, se niega a, rechazo responder, se ha negado",
+    ),
+    Concept(
+        ErrorType.CONTENT_FILTER,
+        "reformul",
+        "",
+    ),
+    Concept(
         ErrorType.BUDGET,
         "credito, saldo, cuota, suscripcion, plan, presupuesto, facturacion, pago, prueba, "
         "gratuit, gratis, mensual, diari, semanal, hoy, este mes, limite de uso, uso, puntos, "
@@ -61,7 +71,12 @@ CONCEPTS = (
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "respuesta",
-        "invalid, no valid, inesperad, mal formad, ilegible",
+        "invalid, no valid, inesperad, mal formad, ilegible, vacia",
+    ),
+    Concept(
+        ErrorType.INVALID_REQUEST,
+        "solicitud, peticion",
+        "mal formad, malformad",
     ),
     Concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -129,12 +144,18 @@ CONCEPTS = (
         "",
     ),
     Concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "gateway, pasarela, puerta de enlace",
+        "error, fall",
+        ("conexion",),
+    ),
+    Concept(
         ErrorType.NETWORK,
         "conexion, conectar, red, internet, host, proxy, flujo, dns, conectarse, servidor remoto, "
         "certificado, comunicacion",
         "fall, error, perdi, perdid, interrump, no se pudo, no se puede, comprueb, compruebe, "
         "verifi, rechazad, rehusad, sin, inestable, cerrad, reinici, no hay, desconocid, revis, "
-        "problema, imposible, no es posible, cortad, inesperad",
+        "problema, imposible, no es posible, cortad, corto, inesperad",
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,

@@ -90,6 +90,7 @@ UNLESS = {
         in your country
         所在地区
         当前地区
+        的位置
         región
         ubicación
         parameter

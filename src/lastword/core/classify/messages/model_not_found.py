@@ -33,6 +33,7 @@ MODEL_NOT_FOUND = rows("""
     model .. could not be found
     no such languagemodel
     no model named
+    supported .. model names
     unknown model
     unsupported model
     model not supported

@@ -35,6 +35,16 @@ TRANSPORT = {
         имя или служба не известны
         host não é conhecido
         não foi possível resolver
+        name oder dienst nicht bekannt
+        name oder der dienst ist nicht bekannt
+        nom ou service inconnu
+        nombre o servicio desconocido
+        nome ou serviço desconhecido
+        неизвестное имя или служба
+        名前またはサービスが不明
+        を解決できません
+        이름 혹은 서비스를 알 수 없
+        未知的名称或服务
     """),
     "transport": rows("""
         超时

@@ -206,6 +206,7 @@ WEAK = {
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
         internal server error
         server error
+        service error
         server had an error
         server side error
         server-side error
