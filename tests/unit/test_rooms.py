@@ -59,8 +59,9 @@ ROOMS = {
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
     "outbox": {"_version", "core", "errors", "posix", "record"},
-    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"}
-    | {"web"},
+    "notify": {"core", "errors", "outbox", "record"},
+    "gateway": {"_version", "client", "core", "errors", "notify", "otel", "outbox", "posix"}
+    | {"record", "web"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
@@ -68,7 +69,7 @@ ROOMS = {
     "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
     "conformance": {"core", "kit"},
     "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
-    | {"outbox", "posix", "quirks", "record", "sidecar", "web"},
+    | {"notify", "outbox", "posix", "quirks", "record", "sidecar", "web"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

@@ -176,7 +176,7 @@ def _send(outbox: Outbox, target: ReportTarget) -> int:
     ends_at = time.monotonic() + SEND_SECONDS
     before = outbox.status().counts[SENT]
     outbox.hurry(target)
-    send_due(outbox, target, lambda: ends_at - time.monotonic())
+    send_due(outbox, target, lambda: ends_at - time.monotonic(), send_once)
     status = outbox.status()
     sent = counted(status.counts[SENT] - before, "report")
     sys.stdout.write(f"{sent} sent, {status.waiting} still waiting, {status.dead} refused\n")
@@ -207,7 +207,7 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
     return 0
 
 
-def _lines(page: Page, status: Status, current: str) -> None:
+def _lines(page: Page, status: Status[FailureReport], current: str) -> None:
     now = now_ms()
     counts = status.counts
     page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
@@ -237,7 +237,9 @@ def _lines(page: Page, status: Status, current: str) -> None:
         page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {reason} at {place}", indent=2)
 
 
-def _document(status: Status | None, aside: list[str], current: str) -> dict[str, Any]:
+def _document(
+    status: Status[FailureReport] | None, aside: list[str], current: str
+) -> dict[str, Any]:
     if status is None:
         status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
     members = msgspec.structs.asdict(status)

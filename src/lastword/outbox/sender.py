@@ -6,11 +6,12 @@ is something to send. When its process ends it gets a moment, and the next run s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from lastword._version import __version__
 from lastword.errors import StoreError
@@ -25,6 +26,7 @@ from lastword.outbox.schedule import (
     wait_seconds,
 )
 from lastword.outbox.store import now_ms
+from lastword.outbox.tables import Item
 from lastword.outbox.target import OTLP, WEBHOOK
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from lastword.outbox.report import FailureReport
     from lastword.outbox.schedule import CollectorAnswer
-    from lastword.outbox.store import Outbox
+    from lastword.outbox.store import ItemOutbox, Outbox
     from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0
@@ -53,14 +55,58 @@ MAX_NOTE_SECONDS = 60.0
 IDLE_SECONDS = 3600.0
 
 
-class Sender:
-    """Sends the reports of one outbox to one target."""
+def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
+    """Send a report once; return the answer.
 
-    def __init__(self, outbox: Outbox, target: ReportTarget) -> None:
-        """Start the thread, which begins with what earlier runs left."""
+    Raises:
+        PostError: There was no answer.
+    """
+    return send_body(target, otlp.body_of(report), report.report_id)
+
+
+def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAnswer:
+    """Send a body once, signed where the target is a webhook with a secret; return the answer.
+
+    Args:
+        target: Where to.
+        body: JSON.
+        report_id: The id by which a receiver recognises a repeat.
+
+    Raises:
+        PostError: There was no answer.
+    """
+    headers = {
+        "content-type": "application/json",
+        "user-agent": f"lastword/{__version__}",
+        "idempotency-key": report_id,
+        "connection": "close",
+    }
+    if target.form == WEBHOOK:
+        headers |= webhook.headers_of(report_id, body, target.secret, int(time.time()))
+    certificates = os.environ.get("OTEL_EXPORTER_OTLP_CERTIFICATE") or None
+    return post(target.url, body, headers | target.headers, POST_SECONDS, certificates=certificates)
+
+
+class ItemSender(Generic[Item]):
+    """Sends what is in one outbox to one target."""
+
+    def __init__(
+        self,
+        outbox: ItemOutbox[Item],
+        target: ReportTarget,
+        send: Callable[[ReportTarget, Item], CollectorAnswer],
+    ) -> None:
+        """Start the thread, which begins with what earlier runs left.
+
+        Args:
+            outbox: The outbox.
+            target: Where to send.
+            send: Sends one item once.
+        """
         self._outbox = outbox
         self._target = target
-        self._given: deque[FailureReport] = deque()
+        self._send = send
+        self._given: deque[Item] = deque()
         self._news = threading.Event()
         self._ends_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="lastword.outbox", daemon=True)
@@ -70,10 +116,18 @@ class Sender:
         """Wake the thread: there is something to send."""
         self._news.set()
 
-    def put(self, report: FailureReport) -> None:
+    def put(self, report: Item) -> None:
         """Put a report into the outbox and send it, without waiting."""
         self._given.append(report)
         self._news.set()
+
+    def withdraw(self, report_id: str) -> None:
+        """Do not send an item that waits; one that is being sent may arrive."""
+        for report in [each for each in self._given if each.report_id == report_id]:
+            with contextlib.suppress(ValueError):  # its thread has just taken it
+                self._given.remove(report)
+        with contextlib.suppress(StoreError):
+            self._outbox.withdraw(report_id)
 
     def finish(self, seconds: float, *, storing_seconds: float = 0.0) -> None:
         """Send what can be sent within this many seconds, and wait at most that long.
@@ -97,7 +151,7 @@ class Sender:
             try:
                 given = [self._given.popleft() for _ in range(len(self._given))]
                 are_in = self._outbox.add(given, self._target)
-                rest = send_due(self._outbox, self._target, self._left)
+                rest = send_due(self._outbox, self._target, self._left, self._send)
                 # A disk may take something again between the two.
                 rest = rest if are_in else min(rest, DISK_SECONDS)
             except StoreError:
@@ -114,13 +168,27 @@ class Sender:
         return IDLE_SECONDS if self._ends_at is None else self._ends_at - time.monotonic()
 
 
-def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) -> float:
+class Sender(ItemSender["FailureReport"]):
+    """Sends the reports of one outbox to one target."""
+
+    def __init__(self, outbox: Outbox, target: ReportTarget) -> None:
+        """Start the thread."""
+        super().__init__(outbox, target, send_once)
+
+
+def send_due(
+    outbox: ItemOutbox[Item],
+    target: ReportTarget,
+    left: Callable[[], float],
+    send: Callable[[ReportTarget, Item], CollectorAnswer],
+) -> float:
     """Send what is due, one by one; return in how many seconds to look again.
 
     Args:
         outbox: The outbox.
-        target: Where the reports go.
+        target: Where to send.
         left: Returns how many seconds remain.
+        send: Sends one item once.
 
     Raises:
         StoreError: The outbox cannot be used.
@@ -133,7 +201,7 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
                 report = outbox.next_report(target)
                 if report is None:
                     break
-                _note(_sent(outbox, target, report), left)
+                _note(_sent(outbox, target, report, send), left)
         due = outbox.due_epoch_ms(target)
         if due is None:
             return IDLE_SECONDS
@@ -145,11 +213,16 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
             return max(due - now, 0) / 1000
 
 
-def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callable[[], None]:
-    """Send a report; return what notes its fate."""
+def _sent(
+    outbox: ItemOutbox[Item],
+    target: ReportTarget,
+    report: Item,
+    send: Callable[[ReportTarget, Item], CollectorAnswer],
+) -> Callable[[], None]:
+    """Send an item; return what notes its fate."""
     wait: float | None = None
     try:
-        answer = send_once(target, report)
+        answer = send(target, report)
     except PostError as error:
         fate, words = Fate.FAILED, str(error)
     else:
@@ -179,25 +252,6 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
             if left() <= 0 or time.monotonic() > noted_by:
                 raise
         time.sleep(NOTE_SECONDS)
-
-
-def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
-    """Send a report once; return the answer.
-
-    Raises:
-        PostError: There was no answer.
-    """
-    body = otlp.body_of(report)
-    headers = {
-        "content-type": "application/json",
-        "user-agent": f"lastword/{__version__}",
-        "idempotency-key": report.report_id,
-        "connection": "close",
-    }
-    if target.form == WEBHOOK:
-        headers |= webhook.headers_of(report.report_id, body, target.secret, int(time.time()))
-    certificates = os.environ.get("OTEL_EXPORTER_OTLP_CERTIFICATE") or None
-    return post(target.url, body, headers | target.headers, POST_SECONDS, certificates=certificates)
 
 
 def _roll() -> float:

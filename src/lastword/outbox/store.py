@@ -15,11 +15,13 @@ import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from lastword.errors import StoreError
 from lastword.outbox import tables
+from lastword.outbox.report import FailureReport
 from lastword.outbox.schedule import is_due
+from lastword.outbox.tables import Item
 from lastword.posix.process import close
 from lastword.record import store as files
 from lastword.record.forks import gate
@@ -27,7 +29,6 @@ from lastword.record.forks import gate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.outbox.report import FailureReport
     from lastword.outbox.target import ReportTarget
 
 NAME = "outbox.db"
@@ -40,24 +41,37 @@ MAX_UNWRITTEN = 256
 _Given = TypeVar("_Given")
 
 
-class Outbox:
-    """The outbox of one folder, which several processes of the user may have open."""
+class ItemOutbox(Generic[Item]):
+    """The outbox of one folder, which several processes of the user may have open.
+
+    Attributes:
+        NAME: the file's name.
+        ITEM: what is in it.
+        MAX_AGE_SECONDS: how long anything waits.
+    """
+
+    NAME: ClassVar[str]
+    ITEM: ClassVar[type[tables.OutboxItem]]
+    MAX_AGE_SECONDS: ClassVar[float]
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.path: str = os.path.join(folder, NAME)
+        self.path: str = os.path.join(folder, self.NAME)
         self._lock = threading.Lock()
-        self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
+        self._unwritten: deque[tuple[Item, ReportTarget]] = deque()
         self._lost = 0
+        self._withdrawn: deque[str] = deque(maxlen=MAX_UNWRITTEN)
         self._done: set[str] = set()
         """Reports that have arrived but could not be deleted from a full disk."""
 
     # Reports that arrive.
 
-    def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
+    def add(self, reports: Sequence[Item], target: ReportTarget) -> bool:
         """Add reports, and what could not be stored before; return whether all is stored."""
         with self._lock:
-            self._unwritten += [(report, target) for report in reports]
+            self._unwritten += [
+                (report, target) for report in reports if report.report_id not in self._withdrawn
+            ]
             if not (self._unwritten or self._lost or self._done) or self._write():
                 return True
             while len(self._unwritten) > MAX_UNWRITTEN:
@@ -80,7 +94,7 @@ class Outbox:
                 tables.add_to(db, "dropped_unwritten", lost)
             for report, target in reports:
                 tables.put(db, report, target)
-            tables.keep_within(db, now_ms())
+            tables.keep_within(db, now_ms(), self.MAX_AGE_SECONDS)
 
         try:
             self._transact(put)
@@ -93,7 +107,7 @@ class Outbox:
 
     # Reports to send.
 
-    def next_report(self, target: ReportTarget) -> FailureReport | None:
+    def next_report(self, target: ReportTarget) -> Item | None:
         """Return the report to send now, its attempt counted; `None` if none is due.
 
         Raises:
@@ -101,14 +115,14 @@ class Outbox:
         """
         now, done = now_ms(), frozenset(self._done)
 
-        def due(db: sqlite3.Connection) -> FailureReport | None:
-            tables.keep_within(db, now)
+        def due(db: sqlite3.Connection) -> Item | None:
+            tables.keep_within(db, now, self.MAX_AGE_SECONDS)
             tables.arrived(db, done)
             if not is_due(tables.due_at(db, target.key), now):
                 return None
             while (row := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
                 number, body = row
-                report = tables.decoded(body)
+                report = self._decoded(body)
                 if report is not None:
                     db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
                     return report
@@ -135,7 +149,7 @@ class Outbox:
 
         return self._transact(due)
 
-    def delivered(self, report: FailureReport, target: ReportTarget) -> None:
+    def delivered(self, report: Item, target: ReportTarget) -> None:
         """Note that a report has arrived.
 
         Raises:
@@ -150,7 +164,7 @@ class Outbox:
         self._transact(done)
         self._done.discard(report.report_id)
 
-    def refused(self, report: FailureReport, target: ReportTarget, reason: str) -> None:
+    def refused(self, report: Item, target: ReportTarget, reason: str) -> None:
         """Note that a report will never be accepted.
 
         Raises:
@@ -237,14 +251,18 @@ class Outbox:
 
     # Status and commands.
 
-    def status(self) -> tables.Status:
+    def _decoded(self, body: object) -> Item | None:
+        return tables.decoded(body, self.ITEM)  # type: ignore[return-value]
+
+    def status(self) -> tables.Status[Item]:
         """Return its status.
 
         Raises:
             StoreError: It cannot be used.
         """
         now = now_ms()
-        return self._transact(lambda db: tables.status_of(db, now))
+        age, decode = self.MAX_AGE_SECONDS, self._decoded
+        return self._transact(lambda db: tables.status_of(db, now, age, decode))
 
     def clear_dead(self) -> int:
         """Remove the refused reports; return how many there were.
@@ -259,6 +277,20 @@ class Outbox:
             return gone
 
         return self._transact(clear)
+
+    def withdraw(self, report_id: str) -> None:
+        """Remove something that waits, since it is no longer true.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        with self._lock:
+            self._withdrawn.append(report_id)
+            self._unwritten = deque(
+                each for each in self._unwritten if each[0].report_id != report_id
+            )
+        if os.path.exists(self.path):
+            self._transact(lambda db: tables.withdraw(db, report_id))
 
     def hurry(self, target: ReportTarget) -> None:
         """Make waiting reports due at once.
@@ -325,6 +357,14 @@ class Outbox:
                 return bool(result[0] != "ok")
         except sqlite3.Error as error:
             return files.is_broken(error)
+
+
+class Outbox(ItemOutbox[FailureReport]):
+    """The outbox of reports."""
+
+    NAME = NAME
+    ITEM = FailureReport
+    MAX_AGE_SECONDS = tables.MAX_AGE_SECONDS
 
 
 def _lock_file(path: str) -> int:

@@ -6,16 +6,15 @@ transactions and the handling of a damaged file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.outbox.report import FailureReport
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lastword.outbox.target import ReportTarget
 
@@ -50,6 +49,7 @@ _TABLES = (
 TAKEN = "taken"
 SENT = "sent"
 CLEARED = "cleared"
+WITHDRAWN = "withdrawn"
 REFUSED = "refused"
 """All that were ever refused: each is dead, and counted again when it is cleared or dropped."""
 DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
@@ -58,6 +58,23 @@ COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
 NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
     ORDER BY tries, id LIMIT 1"""
 """The least tried come first, so that one that always fails does not delay the others."""
+
+
+class OutboxItem(Protocol):
+    """What waits in an outbox: a struct that is written as JSON."""
+
+    @property
+    def report_id(self) -> str:
+        """The same however often it is sent."""
+        ...
+
+    @property
+    def at_epoch_ms(self) -> int:
+        """When it happened, in milliseconds since 1970 UTC."""
+        ...
+
+
+Item = TypeVar("Item", bound=OutboxItem)
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -82,7 +99,7 @@ class Pace(msgspec.Struct, frozen=True):
     oldest_epoch_ms: int
 
 
-class Status(msgspec.Struct, frozen=True):
+class Status(msgspec.Struct, Generic[Item], frozen=True):
     """The state of the outbox.
 
     Attributes:
@@ -99,7 +116,7 @@ class Status(msgspec.Struct, frozen=True):
     bytes: int
     counts: dict[str, int]
     targets: list[Pace]
-    dead_letters: list[tuple[str, str, FailureReport]]
+    dead_letters: list[tuple[str, str, Item]]
 
 
 def prepare(db: sqlite3.Connection, path: str) -> None:
@@ -128,7 +145,7 @@ def prepare(db: sqlite3.Connection, path: str) -> None:
     db.execute("COMMIT")
 
 
-def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> None:
+def put(db: sqlite3.Connection, report: OutboxItem, target: ReportTarget) -> None:
     """Add a report, once."""
     made = db.execute(
         "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
@@ -156,9 +173,15 @@ def arrived(db: sqlite3.Connection, report_ids: Iterable[str]) -> None:
         add_to(db, SENT, gone)
 
 
-def keep_within(db: sqlite3.Connection, now: int) -> None:
+def withdraw(db: sqlite3.Connection, report_id: str) -> None:
+    """Remove what waits with this id, and count it."""
+    gone = db.execute("DELETE FROM reports WHERE report_id = ? AND dead = 0", (report_id,)).rowcount
+    add_to(db, WITHDRAWN, gone)
+
+
+def keep_within(db: sqlite3.Connection, now: int, max_age_seconds: float) -> None:
     """Drop what is too old, and the oldest if there is too much, refused reports first."""
-    oldest = now - int(MAX_AGE_SECONDS * 1000)
+    oldest = now - int(max_age_seconds * 1000)
     gone = db.execute("DELETE FROM reports WHERE at_epoch_ms < ?", (oldest,)).rowcount
     add_to(db, "dropped_old", gone)
     number, size = db.execute(
@@ -207,9 +230,14 @@ def set_pace(
 MAX_SHOWN_LETTERS = 20
 
 
-def status_of(db: sqlite3.Connection, now: int) -> Status:
+def status_of(
+    db: sqlite3.Connection,
+    now: int,
+    max_age_seconds: float,
+    decode: Callable[[object], Item | None],
+) -> Status[Item]:
     """Return the state of the outbox."""
-    keep_within(db, now)
+    keep_within(db, now, max_age_seconds)
     waiting, dead, size = db.execute(
         "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
         " coalesce(sum(length(body)), 0) FROM reports"
@@ -229,14 +257,14 @@ def status_of(db: sqlite3.Connection, now: int) -> Status:
             "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
             (MAX_SHOWN_LETTERS,),
         )
-        if (report := decoded(body)) is not None
+        if (report := decode(body)) is not None
     ]
     return Status(waiting, dead, size, counts, targets, letters)
 
 
-def decoded(body: object) -> FailureReport | None:
-    """Return the report of a row; `None` if it cannot be read."""
+def decoded(body: object, item: type[Item]) -> Item | None:
+    """Return what is in a row; `None` if it cannot be read."""
     try:
-        return msgspec.json.decode(body, type=FailureReport) if isinstance(body, bytes) else None
+        return msgspec.json.decode(body, type=item) if isinstance(body, bytes) else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -72,6 +72,22 @@ class ReportTarget(msgspec.Struct, frozen=True):
         return f"ReportTarget({self.form} at {self.place})"
 
 
+class Address(msgspec.Struct, frozen=True):
+    """An address.
+
+    Attributes:
+        url: the whole address, without credentials.
+        place: scheme, host and port, which may be shown.
+        path: its path.
+        headers: its credentials.
+    """
+
+    url: str
+    place: str
+    path: str
+    headers: dict[str, str]
+
+
 def target_options(values: Mapping[str, object]) -> TargetOptions:
     """Return the target in the options' values."""
     return TargetOptions(
@@ -103,27 +119,42 @@ def target_of(options: TargetOptions, environment: Mapping[str, str]) -> ReportT
     Raises:
         TargetError: The address is not valid, or a file cannot be read.
     """
+    usual_path = LOGS_PATH if options.form == OTLP else ""
+    address = address_of(options.url, "--report-to", usual_path)
+    place = address.place
+    headers = address.headers | _headers(options, place, environment)
+    key = hashlib.sha256(f"{options.form} {place}{address.path}".encode()).hexdigest()[:16]
+    secret = _secret(options, environment)
+    return ReportTarget(address.url, options.form, headers, secret, key, place)
+
+
+def address_of(url: str, option: str, usual_path: str = "") -> Address:
+    """Return an address without the credentials in it, and these as a header.
+
+    Args:
+        url: What an option says.
+        option: The option, for messages.
+        usual_path: The path of an address that has none.
+
+    Raises:
+        TargetError: It is not valid.
+    """
     try:
-        parts = urlsplit(options.url)
+        parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise TargetError("the address of --report-to is none") from None
+        raise TargetError(f"the address of {option} is none") from None
     if parts.scheme not in {"http", "https"} or not host:
-        raise TargetError("--report-to takes an http or https address")
+        raise TargetError(f"{option} takes an http or https address")
     shown = f"[{host}]" if ":" in host else host
-    place = f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
-    path = parts.path
-    if options.form == OTLP and path in {"", "/"}:
-        path = LOGS_PATH
-    authority = place.partition("://")[2]
-    url = urlunsplit((parts.scheme, authority, path or "/", parts.query, ""))
-    headers = _headers(options, place, environment)
+    authority = shown + (f":{port}" if port is not None else "")
+    path = usual_path if usual_path and parts.path in {"", "/"} else parts.path
+    headers = {}
     if parts.username is not None:
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        encoded = base64.b64encode(login.encode()).decode()
-        headers = {"authorization": f"Basic {encoded}"} | headers
-    key = hashlib.sha256(f"{options.form} {place}{path}".encode()).hexdigest()[:16]
-    return ReportTarget(url, options.form, headers, _secret(options, environment), key, place)
+        headers["authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+    whole = urlunsplit((parts.scheme, authority, path or "/", parts.query, ""))
+    return Address(whole, f"{parts.scheme}://{authority}", path, headers)
 
 
 def _headers(options: TargetOptions, place: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +162,7 @@ def _headers(options: TargetOptions, place: str, environment: Mapping[str, str])
     own = environment.get("LASTWORD_REPORT_HEADERS")
     if own:
         if own.startswith("@"):
-            own = _content(os.path.expanduser(own[1:]), "the file of LASTWORD_REPORT_HEADERS")
+            own = content_of(os.path.expanduser(own[1:]), "the file of LASTWORD_REPORT_HEADERS")
         return _pairs(own, "LASTWORD_REPORT_HEADERS")
     named = next((environment[name] for name in _OTEL_PLACES if environment.get(name)), "")
     if options.form != OTLP or (named and not _is_at(named, place)):
@@ -169,16 +200,28 @@ def _pairs(text: str, variable: str) -> dict[str, str]:
 
 def _secret(options: TargetOptions, environment: Mapping[str, str]) -> bytes:
     if options.secret_file:
-        text = _content(os.path.expanduser(options.secret_file), "the file of --report-secret-file")
+        text = content_of(
+            os.path.expanduser(options.secret_file), "the file of --report-secret-file"
+        )
     else:
         text = environment.get("LASTWORD_REPORT_SECRET", "")
     return secret_of(text)
 
 
-def _content(path: str, what: str) -> str:
+def content_of(path: str, what: str, limit_bytes: int | None = None) -> str:
+    """Return the text in a file, without spaces around it.
+
+    Args:
+        path: The file.
+        what: What it is, for messages.
+        limit_bytes: The size up to which it is read.
+
+    Raises:
+        TargetError: It cannot be read, or is not text.
+    """
     try:
         with open(path, "rb") as file:
-            return file.read(MAX_SECRET_BYTES).decode().strip()
+            return file.read(limit_bytes or MAX_SECRET_BYTES).decode().strip()
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise TargetError(f"{what} cannot be read ({reason})") from error

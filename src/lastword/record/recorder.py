@@ -95,4 +95,5 @@ class Recorder:
             turn=entry.turn,
             request_id=entry.request_id,
             facts=entry.facts,
+            content=entry.content,
         )

@@ -66,6 +66,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
         turn: the turn's number within the run.
         request_id: the JSON text of the request's id.
         facts: a JSON object.
+        content: `core.timeline.entry.Entry.content`, which the store never writes.
     """
 
     kind: str
@@ -76,11 +77,14 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     turn: int | None
     request_id: str | None
     facts: dict[str, Any]
+    content: dict[str, str] = {}
 
 
 def storable(row: Row) -> Row:
     """Return the row without anything that cannot be written, after a write has failed."""
-    fields = {name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts")}
+    fields = {
+        name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts", "content")
+    }
     return msgspec.structs.replace(row, **fields)
 
 

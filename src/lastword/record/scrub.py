@@ -37,6 +37,7 @@ class Scrub:
             session_id=self._value(row.session_id),
             request_id=self._value(row.request_id),
             facts=self._value(row.facts),
+            content=self._value(row.content),
         )
 
     def _value(self, value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.timeline.entry import Kind
-from lastword.outbox.sender import send_due
+from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector, answer
 from tests.kit.desk import SCRIPTED
@@ -66,7 +66,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = a_target(collector.url)
         box = Outbox(str(folder))
         box.add([a_report()], target)
-        send_due(box, target, lambda: FUSE_SECONDS)
+        send_due(box, target, lambda: FUSE_SECONDS, send_once)
     return folder
 
 

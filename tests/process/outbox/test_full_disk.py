@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CODE = """
 import resource, signal, sys
-from lastword.outbox.sender import send_due
+from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector
 from tests.kit.reports_made import a_report, a_target
@@ -28,13 +28,13 @@ with Collector() as collector:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     assert not box.add([a_report(2)], target)
     try:
-        send_due(box, target, lambda: 10.0)
+        send_due(box, target, lambda: 10.0, send_once)
     except Exception as error:
         print(type(error).__name__)
     assert not collector.came, "sent what could not be marked"
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     assert box.add([], target)
-    send_due(box, target, lambda: 10.0)
+    send_due(box, target, lambda: 10.0, send_once)
     assert collector.ids() == [f"{1:032x}", f"{2:032x}"]
 print(box.status().counts["sent"])
 """

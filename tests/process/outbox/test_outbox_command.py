@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from lastword.outbox.sender import send_due
+from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector, answer
 from tests.kit.patience import FUSE_SECONDS
@@ -43,7 +43,7 @@ def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
         target = a_target(collector.url)
         box = Outbox(str(tmp_path))
         box.add([a_report(), a_report()], target)
-        send_due(box, target, lambda: FUSE_SECONDS)
+        send_due(box, target, lambda: FUSE_SECONDS, send_once)
         shown = outbox(tmp_path).stdout
         assert "2 waiting, 0 refused, 0 sent" in shown
         assert f"to {collector.url}: 2 reports" in shown
@@ -104,7 +104,7 @@ def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
         target = a_target(collector.url)
         box = Outbox(str(tmp_path))
         box.add([a_report(incident_id="01RUNA-7")], target)
-        send_due(box, target, lambda: FUSE_SECONDS)
+        send_due(box, target, lambda: FUSE_SECONDS, send_once)
     shown = outbox(tmp_path).stdout
     assert "rate_limit, 01RUNA-7: 401 Unauthorized" in shown
     (letter,) = json.loads(outbox(tmp_path, "--json").stdout)["dead_letters"]

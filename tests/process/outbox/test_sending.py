@@ -17,7 +17,7 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.outbox import sender
-from lastword.outbox.sender import Sender, send_due
+from lastword.outbox.sender import Sender, send_due, send_once
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import ReportTarget, TargetOptions, target_of
 from lastword.record import store
@@ -45,7 +45,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def send(outbox: Outbox, target: ReportTarget) -> float:
-    return send_due(outbox, target, lambda: FUSE_SECONDS)
+    return send_due(outbox, target, lambda: FUSE_SECONDS, send_once)
 
 
 def said(outbox: Outbox) -> str:
@@ -503,7 +503,7 @@ def test_the_end_does_not_wait_for_ever_to_note_a_fate(
         collector.turn_to(arrived)
         outbox.add([a_report()], a_target(collector.url))
         with pytest.raises(StoreError, match="another process holds it"):
-            send_due(outbox, a_target(collector.url), lambda: next(left))
+            send_due(outbox, a_target(collector.url), lambda: next(left), send_once)
         stack.close()
         # It is not sent again, and counted with the next that is written.
         assert outbox.add([], a_target(collector.url))

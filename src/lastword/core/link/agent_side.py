@@ -154,7 +154,9 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
             if named or asking.turns:
                 asking.open_question(request_id, link.now)
         what = "permission" if method == acp.PERMISSION else "form"
-        return [entries.record(link, Kind.ASKED, session, what=what), FORWARD]
+        entry = entries.record(link, Kind.ASKED, session, what=what)
+        texts = entries.question_texts(link, frame)
+        return [entries.of_question(entry, request_id, texts), FORWARD]
     if method in acp.HAS_SIDE_EFFECTS:
         what = "file" if method == acp.WRITE_FILE else "command"
         return [entries.record(link, Kind.DELEGATED, session, what=what), FORWARD]

@@ -254,7 +254,8 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
             for each in asking:
                 each.answered(request_id, link.now, dismissed=dismissed)
             session = link.sessions.get(request.session_id or "")
-            return [entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome), FORWARD]
+            entry = entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome)
+            return [entries.of_question(entry, request_id), FORWARD]
         if request.method == acp.TERMINAL_CREATE:
             terminal_id = _terminal_id(frame)
             if terminal_id is not None:

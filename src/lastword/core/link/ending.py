@@ -557,7 +557,7 @@ def _failure_entry(
     facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
     facts["retry_refused"] = turn.retry_refused or None
     facts |= entries.waits(turn)
-    return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
+    return entries.failed_turn(link, turn, error, facts)
 
 
 def _others_run(session: Session, turn: Turn) -> bool:

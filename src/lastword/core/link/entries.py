@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.core.link import late
 from lastword.core.link.effects import Record
+from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ MAX_ID_CHARS = 128
 """Ids that an agent makes up may be as long as it likes."""
 
 STDERR_TAIL_CHARS = 2048
+MAX_CONTENT_CHARS = 1000
 _TEXT = ("message", "detail")
 
 
@@ -50,6 +52,22 @@ def record(
             facts=facts,
         )
     )
+
+
+def of_question(made: Record, request_id: bytes, content: dict[str, str] | None = None) -> Record:
+    """Return the entry of a question or of its answer with the request's id, and its content."""
+    named = short(request_id.decode(errors="replace"))
+    return Record(msgspec.structs.replace(made.entry, request_id=named, content=content or {}))
+
+
+def question_texts(link: Link, frame: Frame) -> dict[str, str]:
+    """Return what the user is asked, if the user has content sent."""
+    if not link.options.notify_content:
+        return {}
+    params = jsonrpc.params_of(frame)
+    call = params.get("toolCall")
+    title = call.get("title") if isinstance(call, dict) else params.get("message")
+    return {"title": title[:MAX_CONTENT_CHARS]} if isinstance(title, str) else {}
 
 
 class _TracedMessage(msgspec.Struct):
@@ -132,6 +150,17 @@ def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dic
     for member in dropped if link.options.record_text else _TEXT:
         payload.pop(member, None)
     return payload
+
+
+def failed_turn(link: Link, turn: Turn, error: AgentError, facts: dict[str, Any]) -> Record:
+    """Record that a turn failed, with its texts as content if the user has that sent."""
+    made = record(link, Kind.ERROR, turn.session, turn, **facts)
+    if not link.options.notify_content:
+        return made
+    detail = (error.detail or {}).get("text")
+    texts = {"message": error.message, "detail": detail if isinstance(detail, str) else ""}
+    content = {name: text[:MAX_CONTENT_CHARS] for name, text in texts.items() if text}
+    return Record(msgspec.structs.replace(made.entry, content=content))
 
 
 def failed_request(

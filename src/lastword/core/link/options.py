@@ -20,6 +20,7 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
         implementation: the name and version that are reported to the client.
         roll: returns random numbers from 0 to 1, for the jitter of waits before a prompt is sent
             again. The core draws none itself; without it, each wait is as long as it can be.
+        notify_content: entries of questions and failures carry their texts, for notifications.
         retry_bucket: the process's bound on prompts that are sent again; without it, the link has
             one of its own.
     """
@@ -27,6 +28,7 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     in_process: bool = False
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
+    notify_content: bool = False
     retry_bucket: RetryBucket | None = None
 
     @property

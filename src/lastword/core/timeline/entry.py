@@ -171,7 +171,7 @@ def level_of(kind: Kind, facts: Mapping[str, Any]) -> Level:
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that happened. Holds no content of a conversation, and no secret.
+    """One thing that happened. Its facts hold no content of a conversation, and no secret.
 
     Attributes:
         kind: what happened.
@@ -180,6 +180,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         turn: the number of the turn, counted from 1 within the link.
         request_id: the JSON text of the request's id, if it concerns a request.
         facts: what else is known, as plain JSON values.
+        content: texts for notifications, only where the user has content sent; never recorded.
     """
 
     kind: Kind
@@ -188,6 +189,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: int | None = None
     request_id: str | None = None
     facts: dict[str, Any] = {}
+    content: dict[str, str] = {}
 
     @property
     def level(self) -> Level:

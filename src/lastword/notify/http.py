@@ -1,0 +1,148 @@
+"""The sender over HTTP: to a webhook, or to an ntfy server.
+
+Owns the target, and the outbox of what waits for it; sending, waiting and the bounds are those of
+reports (`lastword.outbox`). Redirects are never followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.notify.bodies import ntfy_body, webhook_body
+from lastword.notify.notification import Notification
+from lastword.notify.settings import NotifyError
+from lastword.notify.template import MAX_TEMPLATE_BYTES, Template
+from lastword.outbox.sender import ItemSender, send_body
+from lastword.outbox.store import ItemOutbox
+from lastword.outbox.target import (
+    WEBHOOK,
+    ReportTarget,
+    TargetError,
+    address_of,
+    content_of,
+)
+from lastword.outbox.webhook import secret_of
+
+if TYPE_CHECKING:
+    from lastword.notify.settings import NotifySettings
+    from lastword.outbox.schedule import CollectorAnswer
+
+NTFY = "ntfy"
+FINISH_SECONDS = 2.0
+_TOPIC = re.compile(r"/([-_A-Za-z0-9]{1,64})/?")
+OPTION = "--notify"
+
+
+class NotificationOutbox(ItemOutbox[Notification]):
+    """The outbox of notifications."""
+
+    NAME = "notifications.db"
+    ITEM = Notification
+    MAX_AGE_SECONDS = 6 * 3600.0
+
+
+class HttpTarget(msgspec.Struct, frozen=True):
+    """Where notifications go, and in which form.
+
+    Attributes:
+        target: the address, its credentials, and its place in the outbox.
+        topic: ntfy's topic; empty for a webhook.
+        template: a webhook's template; `None` for lastword's own JSON.
+    """
+
+    target: ReportTarget
+    topic: str = ""
+    template: Template | None = None
+
+    def send(self, target: ReportTarget, notification: Notification) -> CollectorAnswer:
+        """Send a notification once.
+
+        Raises:
+            PostError: There was no answer.
+        """
+        content_type = "application/json"
+        if self.topic:
+            body = ntfy_body(notification, self.topic)
+        elif self.template is None:
+            body = webhook_body(notification)
+        else:
+            body, content_type = self.template.render(notification), self.template.content_type
+        headers = target.headers | {"content-type": content_type}
+        target = msgspec.structs.replace(target, headers=headers)
+        return send_body(target, body, notification.notification_id)
+
+
+def target_of(settings: NotifySettings) -> HttpTarget:
+    """Return the target that the settings name.
+
+    Raises:
+        NotifyError: The address cannot be used, or a file cannot be read or used.
+    """
+    try:
+        address = address_of(settings.url, OPTION)
+        secret = _content(settings.secret_file, "--notify-secret-file")
+        text = _content(settings.template_file, "--notify-template", MAX_TEMPLATE_BYTES)
+    except TargetError as error:
+        raise NotifyError(str(error)) from error
+    key = hashlib.sha256(f"notify {settings.form} {address.place}{address.path}".encode())
+    target = ReportTarget(
+        address.url, settings.form, address.headers, b"", key.hexdigest()[:16], address.place
+    )
+    if settings.form != NTFY:
+        template = Template(text) if settings.template_file else None
+        target = msgspec.structs.replace(target, form=WEBHOOK, secret=secret_of(secret))
+        return HttpTarget(target, template=template)
+    if settings.template_file:
+        raise NotifyError("--notify-template is for webhooks: ntfy has a form of its own")
+    topic = _TOPIC.fullmatch(address.path)
+    if topic is None:
+        raise NotifyError("--notify to ntfy takes a server and a topic, as ntfy://ntfy.sh/my-topic")
+    if secret:
+        if not (secret.isascii() and secret.isprintable() and " " not in secret):
+            raise NotifyError("the file of --notify-secret-file does not have a token in it")
+        bearer = {"authorization": f"Bearer {secret}"}
+        target = msgspec.structs.replace(target, headers=target.headers | bearer)
+    # ntfy takes JSON at its root alone, where the topic is a member.
+    target = msgspec.structs.replace(target, url=f"{address.place}/")
+    return HttpTarget(target, topic=topic[1])
+
+
+def _content(path: str, option: str, limit_bytes: int | None = None) -> str:
+    what = f"the file of {option}"
+    return content_of(os.path.expanduser(path), what, limit_bytes) if path else ""
+
+
+class HttpSender:
+    """Puts notifications into the outbox, and sends them."""
+
+    def __init__(self, target: HttpTarget, folder: str) -> None:
+        """Start its thread, which begins with what earlier runs left."""
+        self._outbox = NotificationOutbox(folder)
+        self._sender = ItemSender(self._outbox, target.target, target.send)
+
+    def send(self, notification: Notification) -> None:
+        """Send a notification."""
+        self._sender.put(notification)
+
+    def withdraw(self, notification_id: str) -> None:
+        """Do not send a notification that waits."""
+        self._sender.withdraw(notification_id)
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        self._sender.finish(FINISH_SECONDS)
+
+
+def start(settings: NotifySettings, folder: str) -> HttpSender | None:
+    """Return the sender, if the settings name an address."""
+    if not settings.url:
+        return None
+    try:
+        return HttpSender(target_of(settings), folder)
+    except (NotifyError, RuntimeError):  # a file has gone since, or no thread is to be had
+        return None

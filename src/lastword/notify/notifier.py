@@ -1,0 +1,141 @@
+"""The notifier: rows of a run in, notifications out to every sender, at their time.
+
+Owns the one thread in which senders are called, so that whoever gives it rows never waits. It
+starts with the first row that matters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from lastword.core.timeline.entry import Kind
+from lastword.notify.pace import NotificationPace
+from lastword.notify.senders import started
+from lastword.notify.settings import PER_MINUTE
+from lastword.notify.writer import NotificationWriter, Withdrawal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lastword.notify.notification import Notification
+    from lastword.notify.senders import NotificationSender
+    from lastword.notify.settings import NotifySettings
+    from lastword.notify.writer import Surroundings
+    from lastword.record.run import Row, Run
+
+NOTED = frozenset(
+    {
+        *(Kind.AGENT_READY, Kind.ASKED, Kind.USER_ANSWERED, Kind.QUESTION_DECIDED),
+        *(Kind.LIMIT_WAIT, Kind.CONTINUED, Kind.ERROR, Kind.ANSWER),
+        *(Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN),
+        *(Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED),
+    }
+)
+"""The kinds of rows that matter here."""
+
+AT_ONCE = frozenset({Kind.ASKED, Kind.USER_ANSWERED, Kind.LIMIT_WAIT, Kind.CONTINUED})
+"""The kinds that a record's bounds may not hold back until the turn's end."""
+
+CLOSE_SECONDS = 4.0
+
+
+class Notifier:
+    """Sends the notifications of one run; a sink of its rows."""
+
+    def __init__(
+        self,
+        settings: NotifySettings,
+        folder: str,
+        run: Run,
+        *,
+        surroundings: Surroundings | None = None,
+        scrub: Callable[[Row], Row] | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            settings: What is notified, and where.
+            folder: Where senders keep what waits.
+            run: The run.
+            surroundings: What is known of the place where its sessions are served.
+            scrub: Removes secrets from a row; without it, the rows have none.
+        """
+        self._settings = settings
+        self._folder = folder
+        self._writer = NotificationWriter(run, content=settings.content, surroundings=surroundings)
+        self._scrub = scrub
+        self._pace = NotificationPace(
+            settings.events, question_seconds=settings.question_seconds, per_minute=PER_MINUTE
+        )
+        self._rows: deque[Row] = deque()
+        self._news = threading.Event()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+
+    def send(self, rows: Iterable[Row]) -> None:
+        """Take rows; never wait."""
+        noted = [row for row in rows if row.kind in NOTED]
+        if not noted:
+            return
+        self._rows.extend(noted)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="lastword.notify", daemon=True)
+            self._thread.start()
+        self._news.set()
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether no row waits in memory."""
+        return not self._rows
+
+    def wake(self) -> None:
+        """Do nothing: its thread is awake."""
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        self._ending = True
+        self._news.set()
+        if self._thread is not None:
+            self._thread.join(CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        senders = started(self._settings, self._folder)
+        while True:
+            ending = self._ending
+            self._news.clear()
+            while self._rows:
+                self._note(self._rows[0], senders)
+                self._rows.popleft()
+            now = time.monotonic()
+            for notification in self._pace.rest() if ending else self._pace.due(now):
+                _send(senders, notification)
+            if ending:
+                break
+            due = self._pace.next_due(now)
+            self._news.wait(None if due is None else max(due - time.monotonic(), 0.0))
+        for question in self._writer.open_questions:
+            for sender in senders:
+                sender.withdraw(question)
+        for sender in senders:
+            sender.close()
+
+    def _note(self, row: Row, senders: list[NotificationSender]) -> None:
+        for made in self._writer.receive(self._scrub(row) if self._scrub else row):
+            if isinstance(made, Withdrawal):
+                if not self._pace.withdraw(made.notification_id):
+                    for sender in senders:
+                        sender.withdraw(made.notification_id)
+                continue
+            for notification in self._pace.add(made, time.monotonic()):
+                _send(senders, notification)
+
+
+def _send(senders: list[NotificationSender], notification: Notification) -> None:
+    for sender in senders:
+        # A bug in one of them neither ends the thread nor keeps the others from it.
+        with contextlib.suppress(Exception):
+            sender.send(notification)

@@ -1,0 +1,1 @@
+"""Notifications: what is said, when, and how it looks on the wire."""

@@ -1,0 +1,96 @@
+"""What a receiver gets: a webhook's JSON, its template, and ntfy's message."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lastword.notify.bodies import ntfy_body, webhook_body
+from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
+from lastword.notify.settings import NotifyError
+from lastword.notify.template import Template
+
+ODD = 'a "quote", a \\ backslash\nand a line'
+QUESTION = Notification(
+    notification_id="n1",
+    at_epoch_ms=5,
+    event=NotifiedEvent.ASK,
+    session="s",
+    agent="An Agent",
+    title="An Agent needs an answer",
+    sentence=ODD,
+    link="https://gw.example/?code=c",
+    actions=(NotificationAction("Allow", "https://gw.example/answer#secret"),),
+    urgency=Urgency.HIGH,
+    others=2,
+)
+
+
+def test_a_webhook_gets_every_member() -> None:
+    body = json.loads(webhook_body(QUESTION))
+    assert body.pop("type") == "lastword.notification"
+    assert body.pop("version") == 1
+    assert set(body) == set(Notification.__struct_fields__)
+    assert body["actions"] == [{"label": "Allow", "url": "https://gw.example/answer#secret"}]
+
+
+def test_ntfy_gets_a_message_with_buttons_whose_code_is_in_no_address() -> None:
+    body = json.loads(ntfy_body(QUESTION, "my-topic"))
+    assert body == {
+        "topic": "my-topic",
+        "title": "An Agent needs an answer",
+        "message": f"{ODD} (2 notifications left out before)",
+        "priority": 4,
+        "tags": ["question"],
+        "click": "https://gw.example/?code=c",
+        "actions": [
+            {
+                "action": "http",
+                "label": "Allow",
+                "url": "https://gw.example/answer",
+                "method": "POST",
+                "headers": {"Content-Type": "text/plain"},
+                "body": "secret",
+                "clear": True,
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("event", NotifiedEvent)
+def test_every_event_has_an_emoji_of_ntfys(event: NotifiedEvent) -> None:
+    plain = Notification(notification_id="n", at_epoch_ms=0, event=event)
+    body = json.loads(ntfy_body(plain, "t"))
+    assert set(body) == {"topic", "title", "message", "priority", "tags"}
+
+
+def test_a_json_templates_values_stay_within_their_strings() -> None:
+    template = Template('{"text": "*{title}*: {sentence}", "n": {others}, "all": {actions}}')
+    assert template.content_type == "application/json"
+    assert json.loads(template.render(QUESTION)) == {
+        "text": f"*An Agent needs an answer*: {ODD}",
+        "n": 2,
+        "all": [{"label": "Allow", "url": "https://gw.example/answer#secret"}],
+    }
+
+
+def test_a_field_of_a_json_template_outside_of_strings_is_a_json_value() -> None:
+    template = Template('{"say \\"{event}\\"": {sentence}}')
+    assert json.loads(template.render(QUESTION)) == {'say "ask"': ODD}
+
+
+def test_a_text_template_has_the_values_as_they_are() -> None:
+    template = Template("{title}\n{sentence} {} { brace }")
+    assert template.content_type.startswith("text/plain")
+    assert template.render(QUESTION).decode() == f"An Agent needs an answer\n{ODD} {{}} {{ brace }}"
+
+
+def test_an_unknown_field_is_refused_with_its_place() -> None:
+    with pytest.raises(NotifyError, match=r"no field \{colour\} \(line 2, column 6\)"):
+        Template("{title}\nwith {colour}")
+
+
+def test_json_that_is_none_is_refused_with_its_place() -> None:
+    with pytest.raises(NotifyError, match=r"none once its fields are filled in \(line 2, column"):
+        Template('{"text": "{title}",\n nonsense}')

@@ -1,0 +1,94 @@
+"""The pace of notifications, on a clock of the test's."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lastword.notify.notification import Notification, NotifiedEvent
+from lastword.notify.pace import MAX_WAITING, WITHIN_SECONDS, NotificationPace
+
+
+def a_notification(
+    number: int, event: NotifiedEvent = NotifiedEvent.FAILED, session: str = "s"
+) -> Notification:
+    return Notification(
+        notification_id=f"{session}{number}", at_epoch_ms=number, event=event, session=session
+    )
+
+
+def a_pace(
+    *events: NotifiedEvent, question_seconds: float = 0.0, per_minute: int = 3
+) -> NotificationPace:
+    return NotificationPace(
+        events or tuple(NotifiedEvent), question_seconds=question_seconds, per_minute=per_minute
+    )
+
+
+def test_a_session_sends_so_many_a_minute_and_counts_the_others_in_the_next() -> None:
+    pace = a_pace()
+    sent = [each for number in range(5) for each in pace.add(a_notification(number), 10.0)]
+    assert [each.at_epoch_ms for each in sent] == [0, 1, 2]
+    assert pace.next_due(10.0) == 10.0 + WITHIN_SECONDS
+    assert pace.due(10.0 + WITHIN_SECONDS - 1) == []
+    (late,) = pace.due(10.0 + WITHIN_SECONDS)
+    assert (late.at_epoch_ms, late.others) == (4, 1)
+    assert pace.next_due(100.0) is None
+
+
+def test_one_session_does_not_keep_another_from_being_heard() -> None:
+    pace = a_pace(per_minute=1)
+    assert pace.add(a_notification(1), 0.0)
+    assert not pace.add(a_notification(2), 0.0)
+    assert pace.add(a_notification(3, session="t"), 0.0)
+
+
+def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:
+    pace = a_pace(question_seconds=10.0)
+    first, second = a_notification(1, NotifiedEvent.ASK), a_notification(2, NotifiedEvent.ASK)
+    assert pace.add(first, 0.0) == pace.add(second, 1.0) == []
+    assert pace.withdraw(first.notification_id)
+    assert pace.next_due(1.0) == 11.0
+    assert pace.due(10.5) == []
+    assert pace.due(11.0) == [second]
+    assert not pace.withdraw(second.notification_id)
+
+
+def test_a_question_that_was_too_many_and_is_answered_is_not_sent() -> None:
+    pace = a_pace(per_minute=1)
+    pace.add(a_notification(1), 0.0)
+    question = a_notification(2, NotifiedEvent.ASK)
+    assert pace.add(question, 0.0) == []
+    assert pace.withdraw(question.notification_id)
+    assert pace.due(1000.0) == []
+
+
+def test_so_many_questions_wait_at_most() -> None:
+    pace = a_pace(question_seconds=10.0)
+    for number in range(MAX_WAITING):
+        assert pace.add(a_notification(number, NotifiedEvent.ASK, f"s{number}"), 0.0) == []
+    (oldest,) = pace.add(a_notification(0, NotifiedEvent.ASK, "one more"), 0.0)
+    assert oldest.session == "s0"
+
+
+def test_a_limit_is_notified_once_for_each_wait() -> None:
+    pace = a_pace()
+    assert pace.add(a_notification(1, NotifiedEvent.LIMIT), 0.0)
+    assert pace.add(a_notification(2, NotifiedEvent.LIMIT), 0.0) == []
+    assert pace.add(a_notification(3, NotifiedEvent.CONTINUED), 0.0)
+    assert pace.add(a_notification(4, NotifiedEvent.LIMIT), 0.0)
+
+
+def test_an_event_that_is_not_wanted_is_not_sent() -> None:
+    pace = a_pace(NotifiedEvent.LIMIT)
+    assert pace.add(a_notification(1, NotifiedEvent.ENDED), 0.0) == []
+    assert pace.add(a_notification(2, NotifiedEvent.ASK), 0.0) == []
+    assert pace.next_due(0.0) is None
+
+
+def test_at_the_end_what_was_left_out_is_sent_and_no_question_is() -> None:
+    pace = a_pace(per_minute=1, question_seconds=10.0)
+    pace.add(a_notification(1), 0.0)
+    pace.add(a_notification(2), 0.0)
+    pace.add(a_notification(3, NotifiedEvent.ASK, "t"), 0.0)
+    assert pace.rest() == [msgspec.structs.replace(a_notification(2), others=0)]
+    assert pace.next_due(0.0) is None

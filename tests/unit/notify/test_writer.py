@@ -1,0 +1,148 @@
+"""Notifications of a run: which rows lead to one, what it says, and what it never says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.timeline.entry import Kind
+from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
+from lastword.notify.writer import NotificationWriter, Surroundings, Withdrawal
+from tests.kit.recording import Book, a_run
+
+if TYPE_CHECKING:
+    from lastword.record.run import Row
+
+WORDS = "rm -rf the secret project"
+
+
+def made_of(
+    rows: list[Row], *, content: bool = False, around: Surroundings | None = None
+) -> list[Notification | Withdrawal]:
+    writer = NotificationWriter(a_run(), content=content, surroundings=around)
+    return [made for row in rows for made in writer.receive(row)]
+
+
+def asked(book: Book, request_id: str = "7", *, session: str = "s", title: str = WORDS) -> None:
+    book.note(Kind.ASKED, session, 1, what="permission")
+    book.rows[-1] = msgspec.structs.replace(
+        book.rows[-1], request_id=request_id, content={"title": title}
+    )
+
+
+def answered(book: Book, request_id: str = "7", *, session: str = "s") -> None:
+    book.note(Kind.USER_ANSWERED, session, 1, outcome="allow_once")
+    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id=request_id)
+
+
+def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer() -> None:
+    book = Book()
+    book.note(Kind.AGENT_READY, name="An Agent")
+    asked(book, "7")
+    asked(book, "8")
+    answered(book, "7")
+    first, second, gone = made_of(book.rows)
+    assert isinstance(first, Notification)
+    assert isinstance(second, Notification)
+    assert (first.event, first.title) == (NotifiedEvent.ASK, "An Agent needs an answer")
+    assert first.sentence == "The agent asks for a permission."
+    assert first.urgency is Urgency.HIGH
+    assert gone == Withdrawal(first.notification_id)
+    assert second.notification_id != first.notification_id
+
+
+def test_a_question_says_what_it_is_about_only_where_content_is_sent() -> None:
+    book = Book()
+    asked(book)
+    (plain,) = made_of(book.rows)
+    (full,) = made_of(book.rows, content=True)
+    assert WORDS not in msgspec.json.encode(plain).decode()
+    assert isinstance(full, Notification)
+    assert full.sentence == f"The agent asks for a permission. {WORDS}"
+
+
+@pytest.mark.parametrize("end", [Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN])
+def test_questions_of_an_agent_that_is_gone_are_withdrawn(end: Kind) -> None:
+    book = Book()
+    asked(book, "7")
+    asked(book, "8", session="t")
+    book.note(end)
+    first, second, *gone = made_of(book.rows)
+    assert {each.notification_id for each in gone} == {
+        each.notification_id for each in (first, second)
+    }
+
+
+def test_the_end_of_a_turn_withdraws_the_questions_of_its_session_alone() -> None:
+    book = Book()
+    asked(book, "7")
+    asked(book, "8", session="t")
+    book.note(Kind.ANSWER, "s", 1, stop_reason="end_turn")
+    first, _, gone, ended = made_of(book.rows)
+    assert gone == Withdrawal(first.notification_id)
+    assert isinstance(ended, Notification)
+    assert (ended.event, ended.sentence) == (NotifiedEvent.ENDED, "The turn has ended.")
+
+
+@pytest.mark.parametrize("type_", ErrorType)
+def test_a_failure_is_notified_in_words_of_our_own(type_: ErrorType) -> None:
+    book = Book()
+    book.note(Kind.ERROR, "s", 1, type=type_.value, incident_id="01A-1", message=WORDS)
+    row = msgspec.structs.replace(book.rows[0], content={"message": WORDS, "detail": "so it is"})
+    (failed,) = made_of([row])
+    assert isinstance(failed, Notification)
+    assert (failed.event, failed.incident) == (NotifiedEvent.FAILED, "01A-1")
+    assert failed.sentence
+    assert WORDS not in msgspec.json.encode(failed).decode()
+    (full,) = made_of([row], content=True)
+    assert isinstance(full, Notification)
+    assert full.sentence == f"{WORDS} so it is"
+
+
+def test_a_request_that_fails_without_a_turn_and_a_cancelled_turn_are_not_notified() -> None:
+    book = Book()
+    book.note(Kind.ERROR, type="auth", method="session/new")
+    book.note(Kind.ANSWER, "s", 1, stop_reason="cancelled")
+    book.note(Kind.ANSWER, "s", 2, stop_reason="end_turn", cancelled=True)
+    assert made_of(book.rows) == []
+
+
+def test_a_wait_for_a_limit_says_when_the_turn_goes_on() -> None:
+    book = Book(began_ms=0)
+    book.note(Kind.LIMIT_WAIT, "s", 1, type="budget", wait_seconds=7200.0)
+    book.note(Kind.CONTINUED, "s", 1, what="new_prompt")
+    limit, goes_on = made_of(book.rows)
+    assert isinstance(limit, Notification)
+    assert isinstance(goes_on, Notification)
+    assert limit.event is NotifiedEvent.LIMIT
+    assert limit.sentence.endswith("The turn goes on in 2 hours.")
+    assert goes_on.sentence == "The limit has ended, and the turn goes on."
+    clock = Surroundings(local_time=lambda: datetime(1970, 1, 1, tzinfo=UTC))
+    (limit, _) = made_of(book.rows, around=clock)
+    assert isinstance(limit, Notification)
+    assert limit.sentence.endswith("The turn goes on at 02:01.")
+
+
+def test_a_gateway_says_the_name_the_link_and_the_buttons() -> None:
+    book = Book()
+    asked(book)
+    yes = NotificationAction("Yes", "https://gw.example/answer#code")
+    around = Surroundings(
+        name_of=lambda agents_id: f"{agents_id}-1",
+        link_to=lambda name: f"https://gw.example/?session={name}",
+        actions_of=lambda row: (yes,) * 9 if row.request_id == "7" else (),
+    )
+    (made,) = made_of(book.rows, around=around)
+    assert isinstance(made, Notification)
+    assert (made.session, made.link) == ("s-1", "https://gw.example/?session=s-1")
+    assert made.actions == (yes,) * 3
+
+
+def test_the_same_row_is_the_same_notification() -> None:
+    book = Book()
+    asked(book)
+    assert made_of(book.rows) == made_of(book.rows)
