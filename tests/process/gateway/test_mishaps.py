@@ -38,6 +38,7 @@ for line in sys.stdin:
 """
 NEVER_GREETS = "import sys; sys.stdin.read()"
 GREETING = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
+STEADY_LOOKS = 20
 LOOKS_ALL_THE_TIME = """
 import sys
 from lastword.gateway.run_folder import pid_of
@@ -53,6 +54,18 @@ def serves(gateway: Gateway) -> int:
 
 def descriptors(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def settled(pid: int) -> int:
+    """Return how many descriptors a process has open once it opens and closes none any more."""
+    counts = [-1]
+
+    def stays() -> bool:
+        counts.append(descriptors(pid))
+        return counts[-STEADY_LOOKS:] == [counts[-1]] * STEADY_LOOKS
+
+    until("it has what it needs open", stays)
+    return counts[-1]
 
 
 def test_a_front_that_is_told_to_reload_again_and_again_goes_on(serve: Serve) -> None:
@@ -185,18 +198,17 @@ def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(
     serve: Serve, *, is_socket: bool
 ) -> None:
     gateway = serve("", command=[sys.executable, "-c", NEVER_GREETS])
-    front = gateway.front.pid
-    idle = descriptors(front)
     come = _over_a_socket if is_socket else _over_http
-    held = 0
+    with come(gateway):
+        (running,) = until("a holder runs", gateway.holders)
+    holder = running["pid"]
+    front, own = settled(gateway.front.pid), settled(holder)
     for _ in range(5):
         with come(gateway):
-            until("it is asked", lambda: descriptors(front) > idle + 1)
-        # One more may stay with the process; five rounds of viewers leave none each.
-        until("the front is left", lambda: descriptors(front) <= idle + 1)
-        (holder,) = gateway.holders()
-        held = held or descriptors(holder["pid"])
-    until("the holder is left", lambda: descriptors(holder["pid"]) <= held + 1)
+            until("it is asked", lambda: descriptors(gateway.front.pid) > front + 1)
+        # One more may stay with a process; five rounds of viewers leave none each.
+        until("the front is left", lambda: descriptors(gateway.front.pid) <= front + 1)
+    until("the holder is left", lambda: descriptors(holder) <= own + 1)
     assert "Traceback" not in gateway.stderr()
 
 
