@@ -15,6 +15,8 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING
 
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Kind
 from lastword.posix.framing import FrameWriter
 from lastword.posix.process import write_message
 from lastword.posix.spawned_guardian import spawned_guardian_of
@@ -24,7 +26,9 @@ from lastword.sidecar.session import Sidecar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.options import LinkOptions
+    from lastword.core.timeline.entry import Entry
     from lastword.posix.process import Agent, Guardian
     from lastword.record.recorder import Recorder
     from lastword.sidecar.session import Settings
@@ -36,6 +40,8 @@ BUG_STATUS = 1
 """The status of a sidecar that ended by a bug, as Python has it of a process."""
 
 _READ = select.POLLIN | select.POLLPRI
+
+_OF_LIMITS = frozenset({Kind.LIMIT_WAIT, Kind.CONTINUED})
 
 
 class LoopSignals:
@@ -150,6 +156,7 @@ class EmbeddedSidecar(Sidecar):
         deliver: Callable[[bytes], object],
         ended: Callable[[int], object],
         recorder: Recorder | None = None,
+        waits: Callable[[str, StoredWait | None], object] | None = None,
     ) -> None:
         """Create it.
 
@@ -160,7 +167,10 @@ class EmbeddedSidecar(Sidecar):
             deliver: Receives blocks of whole lines for the client.
             ended: Receives the exit status once the agent has ended and no other follows.
             recorder: Records the timeline.
+            waits: Receives each session's wait for the end of a limit when it begins, and `None`
+                before the prompt with which its turn goes on.
         """
+        self._waits = waits
         self._deliver = deliver
         self._ended = ended
         self._to_client = FrameQueue()
@@ -219,6 +229,20 @@ class EmbeddedSidecar(Sidecar):
             line = b""
         self._contained(lambda: self._loop.receive_client(line + b"\n", now))
         self._step_soon()
+
+    def resume_wait(self, line: bytes, stored: StoredWait) -> None:
+        """Go on with a wait for the end of a limit, of the prompt in this line."""
+        prompt = jsonrpc.decode(line)
+        if isinstance(prompt, jsonrpc.Frame):
+            now = time.monotonic()
+            effects = self._connection.resume_wait(prompt, stored, now)
+            self._contained(lambda: self._loop.relay.apply(effects))
+            self._step_soon()
+
+    def _note(self, entry: Entry) -> None:
+        super()._note(entry)
+        if self._waits is not None and entry.session_id and entry.kind in _OF_LIMITS:
+            self._waits(entry.session_id, self._connection.stored_wait(entry.session_id))
 
     def pause(self, *, paused: bool) -> None:
         """Pause delivering frames to the client, or continue."""

@@ -8,11 +8,14 @@ from itertools import cycle
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Side
+from lastword.core.link.limit_wait import StoredWait
+from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from tests.kit.wire import (
     INITIALIZE,
@@ -313,3 +316,87 @@ def test_a_turn_that_was_stopped_does_not_wait() -> None:
     wire.time(61)
     wire.agent(error(message=LIMITED))
     assert len(wire.answers(1)) == 1
+
+
+def resumed(wire: Wire, clock: Clock, **options: Any) -> Wire:
+    """Another process's link, in which the wait of this one's goes on."""
+    stored = wire.core.stored_wait("s")
+    assert stored is not None
+    stored = msgspec.json.decode(msgspec.json.encode(stored), type=StoredWait)
+    limits = {"turn_timeout_seconds": 0.0, "continue_at_reset_seconds": 6 * HOURS}
+    other = Wire(**(limits | {"roll": lambda: 0.0, "wall_clock": clock} | options))
+    other.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": RETRIES}})
+    other.agent(INITIALIZED)
+    frame = jsonrpc.decode(json.dumps({"jsonrpc": "2.0"} | prompt()).encode())
+    assert isinstance(frame, jsonrpc.Frame)
+    other.carry_out(other.core.resume_wait(frame, stored, other.now))
+    return other
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_another_process_goes_on_with_the_wait_where_it_is(shown: bool) -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    if shown:
+        wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    clock.now += timedelta(seconds=WAIT - 100)
+    other = resumed(wire, clock)
+    assert other.updates()[-1]["wait_seconds"] == 100
+    other.time(99)
+    assert prompts(other) == []
+    other.time(101)
+    assert prompts(other) == ["Continue." if shown else "hi"]
+    assert other.core.stored_wait("s") is None
+    other.agent(chunk("Done."))
+    other.agent(result())
+    assert len(other.answers(1)) == 1
+
+
+def test_the_waits_of_all_processes_together_are_bounded() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock, continue_at_reset_seconds=1.5 * HOURS)
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    other = resumed(wire, clock, continue_at_reset_seconds=1.5 * HOURS)
+    for count in (1, 2):
+        other.time(count * (WAIT + 1))
+        clock.now += timedelta(seconds=WAIT + 1)
+        other.agent(error(message=LIMITED))
+    assert prompts(other) == ["Continue.", "Continue."]
+    assert payload(other)["phase"] == "mid_output"
+
+
+def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    wire.agent(error(message=LIMITED))
+    clock.now -= timedelta(days=1)
+    other = resumed(wire, clock)
+    other.time(WAIT + 1)
+    assert prompts(other) == ["hi"]
+
+
+def test_a_wait_without_a_time_of_day_is_resumed_from_its_beginning() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    other = resumed(wire, Clock())
+    other.time(WAIT + 1)
+    assert prompts(other) == ["hi"]
+
+
+def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    clock.now += timedelta(days=3)
+    wire.time(16)
+    assert prompts(wire) == ["hi"]
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_without_a_wait_nothing_is_to_be_resumed() -> None:
+    wire = linked()
+    assert wire.core.stored_wait("s") is None
+    assert wire.core.stored_wait("another") is None

@@ -29,7 +29,7 @@ from lastword.cli.gateway.parsers import (
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
-from lastword.core.failure.durations import counted
+from lastword.core.failure.durations import counted, plain_moment
 from lastword.errors import StoreError, missing_extra
 from lastword.gateway.front.folders import folder_of, run_folder_of, served_ports
 from lastword.gateway.front.links import Links, address
@@ -37,6 +37,7 @@ from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.attachment import Role
+from lastword.posix.identity import local_time
 
 if TYPE_CHECKING:
     import argparse
@@ -251,6 +252,10 @@ def _status(arguments: Sequence[str]) -> int:
         page.line(f"agent: {process}, kept by process {pid}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
+            until_ms = (session.get("view") or {}).get("continues_at_epoch_ms")
+            if until_ms:
+                moment = plain_moment(until_ms, local_time()) or "now"
+                what = f"a turn goes on {moment}, when a limit ends"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             questions = session.get("questions", 0)
             waits = f", {counted(questions, 'question')} open" if questions else ""

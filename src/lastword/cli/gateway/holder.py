@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.cli.run.options import RunOptions
-    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.core.link.limit_wait import StoredWait
+    from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
     from lastword.record.sink import Sink
@@ -55,9 +56,11 @@ class LinkedAgent:
         options: RunOptions,
         deliver: Callable[[bytes], None],
         ended: Callable[[int], None],
+        waits: LimitWaits,
         record: HolderRecord,
     ) -> None:
         self._options = options
+        self._waits = waits
         self._deliver = deliver
         self._ended = ended
         self._record = record
@@ -80,6 +83,7 @@ class LinkedAgent:
             deliver=self._deliver,
             ended=self._ended,
             recorder=_recorder(options, self._record),
+            waits=self._waits,
         )
         if failure is not None:
             link.refuse(failure)
@@ -99,6 +103,16 @@ class LinkedAgent:
         """Pause reading its output, or continue."""
         if self._link is not None:
             self._link.pause(paused=paused)
+
+    @property
+    def waits_for_limits(self) -> bool:
+        """Whether its turns wait for the ends of limits."""
+        return bool(self._options.values["continue_at_reset"])
+
+    def resume_wait(self, line: bytes, stored: StoredWait) -> None:
+        """Go on with such a wait that began in another process."""
+        if self._link is not None:
+            self._link.resume_wait(line, stored)
 
     async def stop(self) -> None:
         """End it."""
@@ -130,6 +144,7 @@ def agent_of(
     settings: HolderSettings,
     deliver: Callable[[bytes], None],
     ended: Callable[[int], None],
+    waits: LimitWaits,
     record: HolderRecord,
 ) -> HeldAgent:
     """Return the agent of a holder, which is still to be started."""
@@ -141,7 +156,7 @@ def agent_of(
         return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
     for warning in options.files.warnings if options.files is not None else ():
         write_message(warning)
-    return LinkedAgent(options, deliver, ended, record)
+    return LinkedAgent(options, deliver, ended, waits, record)
 
 
 def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:

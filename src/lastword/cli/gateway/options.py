@@ -78,7 +78,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
 
 
 def _has_value(option: Option) -> bool:
-    return option.kind != "flag"
+    return option.kind != "flag" and option.implied is None
 
 
 def _program_from_here(program: str) -> str:

@@ -35,6 +35,7 @@ from lastword.core.link import (
     entries,
     failures,
     late,
+    prompts,
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
@@ -47,6 +48,7 @@ from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.core.link.silence import SilenceCause
@@ -244,10 +246,22 @@ class Connection:
         """Do what is due."""
         link = self.at(now)
         effects: list[Effect] = []
+        if link.options.continue_at_reset_seconds:
+            effects += ending.give_up_late_waits(link)
         for prompt in ending.due_prompts(link) if link.options.tries_again else ():
             sent = client_side.receive(link, prompt)
             effects += forwarded_as(sent, Send(Side.AGENT, prompt.line))
         return effects + clocks.handle(link)
+
+    def stored_wait(self, session_id: str) -> StoredWait | None:
+        """Return a session's wait for the end of a limit, for another process to go on with."""
+        session = self.link.sessions.get(session_id)
+        turns = session.turns if session is not None else []
+        return next((stored for turn in turns if (stored := turn.stored_wait())), None)
+
+    def resume_wait(self, prompt: jsonrpc.Frame, stored: StoredWait, now: float) -> list[Effect]:
+        """Go on with such a wait, and with its prompt, in a session that the agent has again."""
+        return prompts.resume_wait(self.at(now), prompt, stored)
 
     def stand_still(self, seconds: float) -> None:
         """Take in that the link stood still this long (a blocking client, a stopped process)."""

@@ -17,6 +17,7 @@ Each is carried out at the end of the file: close what is open, send the update,
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,15 +29,16 @@ from lastword.core.link import decision, entries, failures, late, requests, rese
 from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.evidence import FailureSign
+from lastword.core.link.limit_wait import LimitWait
 from lastword.core.link.retries import reporting
 from lastword.core.link.retries.reported import Retrying
-from lastword.core.link.session import LimitWait
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Envelope, Frame
@@ -178,23 +180,52 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
     if not link.retry_bucket.spend(cause.type):
         turn.refuse_retry()
         return []
+    left = link.options.continue_at_reset_seconds - turn.limit_waited
     wait = LimitWait(
         until_epoch_seconds=None if epoch is None else epoch + seconds,
+        latest_epoch_seconds=None if epoch is None else epoch + left + late.reset_wait.LATE_SECONDS,
         resends=resend.is_harmless(turn, cause),
     )
-    tried = tries.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
-    clock = link.options.wall_clock
     # The tools of the work that failed will not report any more.
     closed = _close(turn.session, turn)
+    turn.count_limit_wait(seconds)
+    burst = entries.stderr_burst(link, turn.session, turn)
+    return [*closed, *burst, *_begin_limit_wait(link, turn, wait, verdict, seconds)]
+
+
+def resume_wait(link: Link, turn: Turn, stored: StoredWait) -> list[Effect]:
+    """Go on with a turn's wait for the end of a limit that began in another process."""
+    verdict = late.classify.own_failure(stored.type, stored.reason)
+    turn.restore_wait(stored, verdict)
+    seconds = late.reset_wait.left_seconds(stored, resend.epoch_seconds(link))
+    return _begin_limit_wait(link, turn, stored.wait, verdict, seconds)
+
+
+def _begin_limit_wait(
+    link: Link, turn: Turn, wait: LimitWait, verdict: Verdict, seconds: float
+) -> list[Effect]:
+    tried = tries.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
+    clock, until = link.options.wall_clock, wait.until_epoch_seconds
     turn.wait_for_reset(tried, link.now + seconds, wait)
+    reset = None if until is None else math.ceil(until * 1000)
     retry = Retrying(
-        verdict=verdict,
+        # A client that comes within the wait counts down to a moment.
+        verdict=msgspec.structs.replace(verdict, reset_at_epoch_ms=reset),
         attempt=sum(attempt.tries for attempt in turn.tried) + 1,
         wait_seconds=seconds,
         sentence=late.reset_wait.sentence(seconds, clock() if clock else None),
     )
-    burst = entries.stderr_burst(link, turn.session, turn)
-    return [*closed, *burst, *reporting.announce(link, turn, retry)]
+    return reporting.announce(link, turn, retry)
+
+
+def give_up_late_waits(link: Link) -> list[Effect]:
+    """Fail the turns whose wait for a limit has lasted beyond what the user allows."""
+    return [
+        effect
+        for session in list(link.sessions.values())
+        if any(resend.is_too_late(link, turn) for turn in session.turns)
+        for effect in give_up_wait(link, session)
+    ]
 
 
 def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.core.link.silence import SilenceCause
@@ -165,6 +166,15 @@ class FailOpen:
         if self._layer is None and any(isinstance(effect, Kill) for effect in effects):
             return self._survive().replaced(effects)
         return effects
+
+    def stored_wait(self, session_id: str) -> StoredWait | None:
+        """As `Connection.stored_wait`."""
+        none: StoredWait | None = None
+        return self._try(lambda: self._innermost.stored_wait(session_id), none)
+
+    def resume_wait(self, prompt: Frame, stored: StoredWait, now: float) -> list[Effect]:
+        """As `Connection.resume_wait`."""
+        return self._effects(lambda: self._innermost.resume_wait(prompt, stored, now))
 
     def stand_still(self, seconds: float) -> None:
         """As `Connection.stand_still`."""

@@ -249,7 +249,8 @@ OPTIONS = (
         "continue-at-reset",
         "seconds",
         "when a turn fails of a limit that ends at a known time, wait for that time and go on; up "
-        "to this long in all. The wait ends with lastword: keep the editor open",
+        "to this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's "
+        "goes on",
         0.0,
         implied="6h",
     ),

@@ -25,6 +25,7 @@ from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -56,6 +57,13 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
         what = "same_prompt" if turn.earlier is None else "new_prompt"
         effects.append(entries.record(link, Kind.CONTINUED, session, turn, what=what))
     return effects
+
+
+def resume_wait(link: Link, frame: Frame, stored: StoredWait) -> list[Effect]:
+    """Go on with a prompt whose turn waits for the end of a limit since another process."""
+    session = link.session(frame.message.session_id or "")
+    started = start(link, session, frame)
+    return [*started, *ending.resume_wait(link, session.turns[-1], stored)]
 
 
 def _work_to_join(session: Session) -> Turn | None:

@@ -130,6 +130,13 @@ def next_look(link: Link, turn: Turn) -> float:
     return turn.again_at if turn.limit_wait is None else min(turn.again_at, link.now + LOOK_SECONDS)
 
 
+def is_too_late(link: Link, turn: Turn) -> bool:
+    """Return whether a turn waits for a limit beyond the time that the user allows, by day."""
+    latest = turn.limit_wait.latest_epoch_seconds if turn.limit_wait is not None else None
+    epoch = epoch_seconds(link) if latest is not None else None
+    return latest is not None and epoch is not None and epoch > latest
+
+
 def due_prompt(link: Link, turn: Turn) -> Frame | None:
     """Return the prompt that ends the turn's wait, or `None` while the wait goes on.
 
@@ -139,6 +146,8 @@ def due_prompt(link: Link, turn: Turn) -> Frame | None:
     wait, own = turn.limit_wait, turn.resendable
     if wait is None:
         return own if turn.again_at <= link.now else None
+    if is_too_late(link, turn):
+        return None
     epoch, until = epoch_seconds(link), wait.until_epoch_seconds
     # By the clock that says so first: one may have stood still, and the other have been set.
     by_day = epoch is not None and until is not None and epoch >= until

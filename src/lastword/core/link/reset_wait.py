@@ -14,6 +14,8 @@ from lastword.core.failure import durations, retry_policy
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lastword.core.link.limit_wait import StoredWait
+
 LONGEST_DRAW_SECONDS = 60.0
 """The most that chance adds to a wait, so that sessions of one account do not return together."""
 
@@ -23,6 +25,11 @@ DRAW = 0.1
 AGAIN_SECONDS = 10.0
 """What each earlier wait of the turn adds to the shortest next one: a clock that is wrong must not
 lead to one request after another."""
+
+
+LATE_SECONDS = 60.0
+"""How long after the time that the user allows a turn may still go on: a computer that wakes up,
+and an agent that starts, take a moment."""
 
 
 def wait_seconds(
@@ -51,6 +58,17 @@ def wait_seconds(
     if shortest > left_seconds:
         return None
     return min(shortest + roll * min(shortest * DRAW, LONGEST_DRAW_SECONDS), left_seconds)
+
+
+def left_seconds(stored: StoredWait, epoch_seconds: float | None) -> float:
+    """Return what is left of a wait that began in another process, at this time of day.
+
+    A clock that was set back makes no wait longer.
+    """
+    until = stored.wait.until_epoch_seconds
+    if until is None or epoch_seconds is None:
+        return stored.waited_seconds
+    return min(max(until - epoch_seconds, 0.0), stored.waited_seconds)
 
 
 def sentence(seconds: float, now: datetime | None) -> str:

@@ -17,6 +17,7 @@ from lastword.core.link.choices import Choices
 from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
 from lastword.core.link.evidence import FailureSign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
+from lastword.core.link.limit_wait import LimitWait, StoredWait
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
@@ -43,18 +44,6 @@ RECENT_PROMPTS = 8
 MAX_PROMPT_BYTES = 16 * 1024
 """What is kept of a session's prompts: whether they speak of errors is asked, at most, of a turn
 that says nothing but what looks like one."""
-
-
-class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn's wait for the end of a limit.
-
-    Attributes:
-        until_epoch_seconds: its end by the time of day, if there is a clock for it.
-        resends: nothing was shown or begun, so the user's own prompt is to be sent again.
-    """
-
-    until_epoch_seconds: float | None
-    resends: bool
 
 
 class Turn:
@@ -313,12 +302,36 @@ class Turn:
         self.tried = (*self.tried, tried)
         self.again_at = until
 
+    def count_limit_wait(self, seconds: float) -> None:
+        """Count a wait for the end of a limit that begins now."""
+        self.limit_waits += 1
+        self.limit_waited += seconds
+
     def wait_for_reset(self, tried: FailedAttempt, until: float, wait: LimitWait) -> None:
         """Let a turn at work wait for the end of a limit."""
         self.wait(tried, until)
         self.limit_wait = wait
-        self.limit_waits += 1
-        self.limit_waited += tried.wait_seconds or 0.0
+
+    def stored_wait(self) -> StoredWait | None:
+        """Return its wait for the end of a limit, for another process; `None` without one."""
+        if self.limit_wait is None:
+            return None
+        verdict = self.tried[-1].verdict
+        return StoredWait(
+            request_id=self.prompts[0],
+            wait=self.limit_wait,
+            type=verdict.type,
+            reason=verdict.reason,
+            waits=self.limit_waits,
+            waited_seconds=self.limit_waited,
+            facts=msgspec.structs.replace(self.all_facts),
+        )
+
+    def restore_wait(self, stored: StoredWait, verdict: Verdict) -> None:
+        """Take over the past of a turn that waited for a limit in another process."""
+        self.facts = stored.facts
+        self.evidence.add_answer(verdict)
+        self.limit_waits, self.limit_waited = stored.waits, stored.waited_seconds
 
     def go_on(self, *, new_prompt: bool) -> None:
         """End that wait. After a new prompt, the earlier work is still part of the turn."""

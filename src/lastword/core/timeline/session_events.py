@@ -216,6 +216,9 @@ _RUN = {
         {
             "type": Fact(str, "what the turn failed of: `ErrorType`"),
             "wait_seconds": Fact(float, "the wait until then", _SECONDS),
+            "until_epoch_ms": Fact(
+                int, "the moment at which it ends, in milliseconds since 1970 UTC"
+            ),
         },
         groups=(Group.RETRIES,),
         in_log=True,
@@ -456,7 +459,7 @@ GATEWAY = frozenset({*_HOLDER, *_LIFE})
 RECORDED = GATEWAY | _RUN.keys()
 
 WORDS = {kind: spec.word or kind.value for kind, spec in _LIFE.items()} | {
-    kind: kind.value for kind in (Kind.WAITS, Kind.CLIENT_ERROR)
+    kind: kind.value for kind in (Kind.LIMIT_WAIT, Kind.CONTINUED, Kind.WAITS, Kind.CLIENT_ERROR)
 }
 """Of a `life` entry: its word in the log and on the wire; in metrics, if it is recorded."""
 

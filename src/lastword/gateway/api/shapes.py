@@ -202,6 +202,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
         cwd: its working directory; only for controllers.
         gateway: the gateway whose process has it, if this one does not reach that process; only
             for controllers.
+        continues_at_epoch_ms: when its turn goes on, which waits for the end of a limit.
     """
 
     id: str
@@ -217,6 +218,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     title: str | UnsetType | None = UNSET
     cwd: str | UnsetType | None = UNSET
     gateway: OtherGateway | UnsetType = UNSET
+    continues_at_epoch_ms: int | UnsetType = UNSET
 
 
 class SessionList(Struct, frozen=True, kw_only=True):

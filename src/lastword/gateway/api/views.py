@@ -27,6 +27,8 @@ from lastword.gateway.api.shapes import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from msgspec import UnsetType
+
     from lastword.gateway.log.entries import Numbered
     from lastword.gateway.log.store import ReadableLog
 
@@ -80,7 +82,16 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
         title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
         cwd=facts.cwd,
         gateway=facts.gateway or UNSET,
+        continues_at_epoch_ms=_continues_at(log) if not facts.ended_ms else UNSET,
     )
+
+
+def _continues_at(log: ReadableLog) -> int | UnsetType:
+    """Return when a turn goes on that waits for the end of a limit."""
+    for pinned in log.pins_of("wait:"):
+        until = pinned.entry.about.facts.get("until_epoch_ms")
+        return until if isinstance(until, int) else UNSET
+    return UNSET
 
 
 def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:

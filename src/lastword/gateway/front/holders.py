@@ -132,6 +132,10 @@ class Holders:
         """Return all logs: the names of the sessions, and their paths."""
         return files.logs_in(self._template.log_folder)
 
+    def waiting(self) -> list[str]:
+        """Return the logs that are marked as those of sessions which wait for a limit's end."""
+        return files.waiting_in(self._template.log_folder)
+
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended long ago; return how many.
 

@@ -26,6 +26,7 @@ from lastword.gateway.front.doorkeeper import Doorkeeper
 from lastword.gateway.front.folders import folder_of, run_folder_of
 from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.holders import Holders
+from lastword.gateway.front.limit_waits import LimitWaits
 from lastword.gateway.front.links import Links, address
 from lastword.gateway.front.signals import FrontSignals, hold
 from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
@@ -228,6 +229,7 @@ async def _serve(
         asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, front.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
+        asyncio.create_task(LimitWaits(front.holders).watch()),
     ]
     waiting = asyncio.create_task(signals.wait())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)

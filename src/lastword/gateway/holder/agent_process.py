@@ -16,10 +16,15 @@ from lastword.gateway import wire
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.gateway.holder.recording import HolderRecord
 
+    LimitWaits: TypeAlias = Callable[[str, StoredWait | None], None]
+    """Takes a session's id towards the agent, and its wait for the end of a limit as it begins, or
+    `None` before the prompt with which its turn goes on."""
+
     StartAgent: TypeAlias = Callable[
-        [Callable[[bytes], None], Callable[[int], None], HolderRecord], "HeldAgent"
+        [Callable[[bytes], None], Callable[[int], None], LimitWaits, HolderRecord], "HeldAgent"
     ]
 
 STOP_SECONDS = 15.0
@@ -50,6 +55,15 @@ class HeldAgent(Protocol):
 
     def pause(self, *, paused: bool) -> None:
         """Pause reading its output, or continue."""
+        ...
+
+    @property
+    def waits_for_limits(self) -> bool:
+        """Whether its turns wait for the ends of limits (`--continue-at-reset`)."""
+        ...
+
+    def resume_wait(self, line: bytes, stored: StoredWait) -> None:
+        """Go on with such a wait, of the prompt in this line, that began in another process."""
         ...
 
     async def stop(self) -> None:
@@ -83,6 +97,14 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         loop = asyncio.get_running_loop()
         transport, _ = await loop.subprocess_exec(lambda: self, *self._command, stderr=None)
         self._transport = transport
+
+    @property
+    def waits_for_limits(self) -> bool:
+        """Return `False`: of such a link's waits nobody here knows."""
+        return False
+
+    def resume_wait(self, line: bytes, stored: StoredWait) -> None:
+        """Do nothing: there is none to be taken up."""
 
     @property
     def pid(self) -> int:

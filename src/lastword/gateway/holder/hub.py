@@ -20,6 +20,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
+from lastword.gateway.holder.limit_waits import begun
 from lastword.gateway.holder.presence import PresenceBounds
 from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.pins import MAX_ENDS
@@ -32,6 +33,7 @@ from lastword.gateway.viewing.retry_lines import WaitLines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
@@ -248,6 +250,17 @@ class Hub:
         more = {"left_out": left_out} if left_out else {}
         return self.note(now_ms, kind, viewer=viewer, **facts, **more)
 
+    # The wait for the end of a limit.
+
+    def note_wait(self, stored: StoredWait | None, now_ms: int) -> list[HubEffect]:
+        """Log a wait for the end of a limit or, with `None`, that the turn goes on.
+
+        It is in the log before the prompt that follows reaches the agent, which gets it once.
+        """
+        if stored is None:
+            return self.note(now_ms, Kind.CONTINUED)
+        return self._commit([begun(stored, now_ms)])
+
     # What viewers say.
 
     def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
@@ -425,9 +438,16 @@ class Hub:
                 return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
         return None
 
-    def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> list[HubEffect]:
-        """End everything that is open with this error object: no answers will come."""
-        return self._end_open(lambda number, opened: jsonrpc.error(number, error(opened)), now_ms)
+    def lost_agent(
+        self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int, *, but: int = 0
+    ) -> list[HubEffect]:
+        """End everything that is open with this error object: no answers will come.
+
+        The request with the number `but` stays open.
+        """
+        return self._end_open(
+            lambda number, opened: jsonrpc.error(number, error(opened)), now_ms, but=but
+        )
 
     def close(self, now_ms: int) -> list[HubEffect]:
         """End everything that is open as cancelled: the session is closed."""
@@ -440,10 +460,14 @@ class Hub:
         )
         return [*ends, *answers]
 
-    def _end_open(self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int) -> list[HubEffect]:
+    def _end_open(
+        self, answer: Callable[[bytes, OpenIn], bytes], now_ms: int, *, but: int = 0
+    ) -> list[HubEffect]:
         """End all open requests with these answers, and withdraw the agent's questions."""
         frames = []
         for number, opened in self._open.items():
+            if number == but:
+                continue
             frame = jsonrpc.decode(answer(b"%d" % number, opened))
             if isinstance(frame, jsonrpc.Frame):
                 frames.append(frame)

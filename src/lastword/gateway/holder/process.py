@@ -25,6 +25,7 @@ from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.connection import FrontLink
+from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.quality import HolderQuality
@@ -40,6 +41,7 @@ from lastword.outbox.own_reports import OwnReports
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.log.owner import LogLock
@@ -88,7 +90,9 @@ class Holder:
         self.reports: OwnReports = OwnReports(
             settings.report, settings.state_folder, settings.command[0]
         )
-        self.agent: HeldAgent = agent(self._from_agent, self._agent_ended, self.record)
+        self.agent: HeldAgent = agent(
+            self._from_agent, self._agent_ended, self._limit_waits, self.record
+        )
         self.conversation: OwnRequests = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
         self._by_agents_id: dict[str, HeldSession] = {}
@@ -187,12 +191,16 @@ class Holder:
         self.conversation.begin_after(session.hub.last_number)
         incident = self.record.incident()
         crash = refusals.agent_lost("Send the prompt again.", incident)
-        lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+        waiting = waiting_turn(session.log) if self.agent.waits_for_limits else None
+        open_turns = session.hub.open_turns - (waiting is not None)
+        lost: dict[str, Any] = {"open_turns": open_turns, "incident_id": incident}
         session.note(Kind.HOLDER_DIED, **lost)
         self.reports.add("holder", crash["data"]["agent_error"], session_id)
-        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
+        number = waiting.number if waiting is not None else 0
+        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms(), but=number))
         self._add(session)
         session.suppressed = True
+        history = "none"
         try:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
@@ -201,6 +209,12 @@ class Holder:
         else:
             session.note(Kind.SESSION_RESTORED, history=history)
         session.suppressed = False
+        if waiting is None:
+            return
+        if session.failed is None and history == "full":
+            session.restore_wait(waiting)
+        else:
+            session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
 
     # Fronts.
 
@@ -419,6 +433,12 @@ class Holder:
             os.unlink(self._link_of(session))
         if not self.sessions:
             self._over.set()
+
+    def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
+        """Log that a session waits for the end of a limit, or that it goes on now."""
+        session = self._by_agents_id.get(agents_id)
+        if session is not None:
+            session.note_wait(stored)
 
     def _agent_ended(self, status: int) -> None:
         """Note the end of the link, which ends only if it cannot restart the agent."""

@@ -37,11 +37,13 @@ from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.holder.agent_process import HeldAgent
     from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
+    from lastword.gateway.holder.limit_waits import WaitingTurn
     from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
@@ -149,6 +151,8 @@ class HeldSession:
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
         )
+        self._is_marked = False
+        """Its log has a mark for its front: the session waits for the end of a limit."""
         self._attached: set[AttachedViewer] = set()
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
@@ -313,6 +317,22 @@ class HeldSession:
         """Log an event that no frame reports."""
         self.carry_out(self.hub.note(_now_ms(), kind, viewer=viewer, **facts))
 
+    def note_wait(self, stored: StoredWait | None) -> None:
+        """Log its turn's wait for the end of a limit or, with `None`, that the turn goes on."""
+        if stored is not None:
+            self._mark(waits=True)  # first: a mark without a wait does no harm
+        self.carry_out(self.hub.note_wait(stored, _now_ms()))
+
+    def restore_wait(self, waiting: WaitingTurn) -> None:
+        """Have the link to the agent go on with a wait that began in another process."""
+        self._mark(waits=True)
+        self._holder.conversation.next_turn()  # the link counts it too
+        self._holder.agent.resume_wait(self._towards_agent(waiting.prompt), waiting.stored)
+
+    def _mark(self, *, waits: bool) -> None:
+        self._is_marked = waits
+        files.mark_waiting(self.path(self._holder, self.id), waits=waits)
+
     def _committed(self, _: Committed) -> None:
         """Send what has waited for a commit, if the log commits later than it is written."""
         if not self._effects.is_writing:
@@ -364,6 +384,8 @@ class HeldSession:
         """Wake the waiting viewers: the log may have grown."""
         if self.is_over:
             return
+        if self._is_marked and not self.log.pins_of("wait:"):
+            self._mark(waits=False)
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
             reset = {"reason": "disk", "epoch": self._epoch}
@@ -406,6 +428,8 @@ class HeldSession:
         with contextlib.suppress(LogUnavailableError):
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.log.finish()
+        if self._is_marked:
+            self._mark(waits=False)
         self.is_over = True
         for attached in self._attached:
             attached.finish(4410, SESSION_ENDED)

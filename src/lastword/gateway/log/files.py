@@ -13,6 +13,9 @@ ENDING = ".db"
 JOURNAL = "-wal"
 """The end of the name of the write-ahead log, which is there while somebody writes the log."""
 
+WAITING = ".wait"
+"""The end of the name of an empty file beside a log whose session waits for the end of a limit."""
+
 COMPANIONS = ("", JOURNAL, "-shm")
 """What is appended to the path of a log for each of its files."""
 
@@ -34,6 +37,27 @@ def lock_path(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.lock"
 
 
+def mark_waiting(path: str, *, waits: bool) -> None:
+    """Mark a log as that of a session which waits for the end of a limit, or unmark it.
+
+    The mark is a hint, so that nobody need look into every log: the log knows.
+    """
+    with contextlib.suppress(OSError):
+        if waits:
+            os.close(os.open(path + WAITING, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        else:
+            os.unlink(path + WAITING)
+
+
+def waiting_in(folder: str) -> list[str]:
+    """Return the paths of a folder's logs that are marked so."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    ending = f"{ENDING}{WAITING}"
+    return [
+        os.path.join(folder, name.removesuffix(WAITING)) for name in names if name.endswith(ending)
+    ]
+
+
 def is_written(path: str) -> bool:
     """Return whether a log has commits that are not in its file yet."""
     return os.path.exists(path + JOURNAL)
@@ -50,7 +74,7 @@ def changed_at(path: str) -> float:
 
 def delete(path: str) -> None:
     """Delete a log's files, except its lock."""
-    for companion in COMPANIONS:
+    for companion in (*COMPANIONS, WAITING):
         with contextlib.suppress(OSError):
             os.unlink(path + companion)
 

@@ -10,6 +10,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
 from lastword.gateway.log.entries import LogKind, Numbered
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ MAX_TOOLS = 512
 MAX_ENDS = 256
 """Answers that are kept. A viewer that has not had its answer sends the request again when it is
 back: it must be known by then that the agent has had it."""
+
+
+WAIT = "wait:limit"
+"""The key of the wait for the end of a limit, in which a session has one turn at most."""
+
+_ENDS_WAIT = frozenset({acp.PROMPT, acp.CANCEL, acp.CANCEL_REQUEST})
+"""What a user sends to end it."""
+
+_WAIT_IS_OVER = frozenset({WORDS[Kind.CONTINUED], WORDS[Kind.SESSION_ENDED]})
 
 
 class Pins:
@@ -56,15 +67,29 @@ class Pins:
             self._set(f"ask:{entry.about.number}", Numbered(seq, entry), changes)
         elif entry.kind is LogKind.TOLD:
             self._drop(f"ask:{entry.about.number}", changes)
+        elif entry.kind is LogKind.LIFE:
+            self._note_life(seq, entry, changes)
         elif entry.kind is LogKind.IN:
             self._set("in", Numbered(seq, entry), changes)
+            if entry.about.method in _ENDS_WAIT:
+                self._drop(WAIT, changes)
             if entry.about.number:
                 self._set(f"open:{entry.about.number}", Numbered(seq, entry), changes)
         elif entry.kind is LogKind.END:
             self._drop(f"open:{entry.about.number}", changes)
+            if entry.about.method == acp.PROMPT:
+                self._drop(WAIT, changes)
             self._set(f"end:{entry.about.number}", Numbered(seq, entry), changes)
             self._let_go_of("end:", MAX_ENDS, changes)
         return changes
+
+    def _note_life(
+        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        if entry.about.word == WORDS[Kind.LIMIT_WAIT]:
+            self._set(WAIT, Numbered(seq, entry), changes)
+        elif entry.about.word in _WAIT_IS_OVER:
+            self._drop(WAIT, changes)
 
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastword.core.link.entries import short
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.session_events import BY_WORD, FACTS, RECORDED
+from lastword.core.timeline.session_events import BY_WORD, FACTS, GATEWAY
 from lastword.gateway.log.entries import LogKind
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | Non
     kind = (
         Kind.QUESTION_DECIDED if entry.kind is LogKind.TOLD else BY_WORD.get(about.word, Kind.LIFE)
     )
-    if kind not in RECORDED:
+    if kind not in GATEWAY:  # the link records the others
         return None
     own = _LEFT if kind is Kind.VIEWER_LEFT else _FACTS
     facts = {

@@ -10,14 +10,15 @@ import math
 from typing import TYPE_CHECKING
 
 from lastword.core.classify.evidence import Verdict
-from lastword.core.failure import wording
+from lastword.core.failure import durations, wording
 from lastword.core.failure.payload import read_retry
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
 from lastword.core.link.retries.reported import ReportedRetries, Retrying
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
+from lastword.posix.identity import local_time
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
@@ -66,8 +67,9 @@ def retrying(line: bytes) -> Retrying:
     params = object_of(object_of(jsonrpc.loads(line)).get("params"))
     retry = read_retry(object_of(params.get("update")))
     error_type = retry.error.type if retry.error else ErrorType.UNKNOWN
+    reset = retry.error.reset_at_epoch_ms if retry.error else None
     return Retrying(
-        verdict=Verdict(type=error_type, rule="told", retryable=True),
+        verdict=Verdict(type=error_type, rule="told", retryable=True, reset_at_epoch_ms=reset),
         attempt=retry.attempt or 2,
         max_attempts=retry.max_attempts,
         wait_seconds=retry.wait_seconds,
@@ -76,7 +78,11 @@ def retrying(line: bytes) -> Retrying:
 
 def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
     """Return what failed, and when the agent tries again."""
-    left = None
+    left, reset = None, word.verdict.reset_at_epoch_ms
+    if (word.wait_seconds or 0) > MAX_AUTO_WAIT_SECONDS and reset is not None:
+        # Whoever reads it later reads of a moment, not of a time that has passed since.
+        when = durations.plain_moment(reset, local_time()) or "now"
+        return f"{wording.what_of(word.verdict.type, None)} The turn goes on {when}."
     if word.wait_seconds is not None:
         left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None
     return wording.of_retry(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from lastword.gateway.log.entries import LogEntry
+from msgspec.structs import replace
+
+from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.pins import MAX_ENDS, MAX_TOOLS, Pins
 from tests.kit.gateway.entries_made import ask, end, out, said, told
 
@@ -63,3 +65,23 @@ def test_what_changes_is_given_so_that_a_file_can_keep_it() -> None:
 def test_a_frame_that_is_none_is_no_state() -> None:
     entry = out()
     assert Pins().note(1, LogEntry(entry.kind, 1, b"{")) == []
+
+
+def of_method(entry: LogEntry, method: str) -> LogEntry:
+    """The same entry, of another request."""
+    return replace(entry, about=replace(entry.about, method=method))
+
+
+def life(word: str) -> LogEntry:
+    """What happened to the session."""
+    return LogEntry(LogKind.LIFE, 1, b"", About(word=word))
+
+
+def test_a_wait_for_a_limit_is_kept_until_it_ends_in_whatever_way() -> None:
+    wait, goes_on, over = life("limit_wait"), life("continued"), life("session_ended")
+    assert seqs(wait, life("restored"), wait) == [3]
+    assert seqs(wait, goes_on) == seqs(wait, over) == []
+    for method in ("session/cancel", "$/cancel_request", "session/prompt"):
+        assert 1 not in seqs(wait, of_method(said(2), method))
+    assert seqs(said(1), wait, end(1)) == [1, 3]
+    assert seqs(wait, of_method(end(1), "session/set_mode")) == [1, 2]

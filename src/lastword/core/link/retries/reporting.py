@@ -189,8 +189,16 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     reported = _report(link, turn, retry, what_next)
     if retry.sentence is None:
         return reported
-    facts = {"type": retry.verdict.type.value, "wait_seconds": retry.wait_seconds}
-    return [*reported, entries.record(link, Kind.LIMIT_WAIT, turn.session, turn, **facts)]
+    waits = entries.record(
+        link,
+        Kind.LIMIT_WAIT,
+        turn.session,
+        turn,
+        type=retry.verdict.type.value,
+        wait_seconds=retry.wait_seconds,
+        until_epoch_ms=retry.verdict.reset_at_epoch_ms,
+    )
+    return [*reported, waits]
 
 
 def _with_source(hint: Hint) -> Verdict:

@@ -1,0 +1,100 @@
+"""Sessions that wait for the end of a limit while no process has them.
+
+Owns starting a process for such a session when its limit ends, although nobody looks at it. While a
+session has a process, that one waits; and what follows is the process's: it takes up the wait from
+the session's log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.limit_wait import StoredWait
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.errors import StoreError
+from lastword.gateway.front.holders import StartError
+from lastword.gateway.log import files
+from lastword.gateway.log.owner import owner_of
+from lastword.gateway.log.stored import reading
+
+if TYPE_CHECKING:
+    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.log.stored import StoredLog
+
+LOOK_SECONDS = 5.0
+"""How often it is looked for them."""
+
+TRIES = 3
+"""So often a process is started for one wait."""
+
+
+class WaitingSession(msgspec.Struct, frozen=True):
+    """A session that waits for the end of a limit.
+
+    Attributes:
+        id: its id.
+        client: the `initialize` params of the client that opened it.
+        wait: the wait.
+    """
+
+    id: str
+    client: dict[str, Any]
+    wait: StoredWait
+
+
+class LimitWaits:
+    """The sessions of a front that wait for the end of a limit."""
+
+    def __init__(self, holders: Holders) -> None:
+        """Look for them in the logs of these holders."""
+        self._holders = holders
+        self._tries: dict[tuple[str, float], int] = {}
+
+    async def watch(self) -> None:
+        """Start a process for each whose limit has ended, until cancelled."""
+        while True:
+            for session in await asyncio.to_thread(self._due, time.time()):
+                with contextlib.suppress(StartError, OSError):
+                    await self._holders.of_session(session.id, session.client)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _due(self, now: float) -> list[WaitingSession]:
+        """Return those without a process whose limit has ended."""
+        due = []
+        for path in self._holders.waiting():
+            if owner_of(path) is not None:
+                continue
+            try:
+                session = reading(path, _waiting_in)
+            except (FileNotFoundError, StoreError):
+                continue
+            if session is None:
+                files.mark_waiting(path, waits=False)
+            elif self._is_due(session, now):
+                due.append(session)
+        return due
+
+    def _is_due(self, session: WaitingSession, now: float) -> bool:
+        wait = session.wait.wait
+        until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
+        if until is None or latest is None or not until <= now <= latest:
+            return False
+        tries = self._tries[session.id, until] = self._tries.get((session.id, until), 0) + 1
+        return tries <= TRIES
+
+
+def _waiting_in(log: StoredLog) -> WaitingSession | None:
+    """Return the session of a log, if it waits for the end of a limit."""
+    for pinned in log.pins_of("wait:"):
+        return WaitingSession(
+            id=log.remembered("id"),
+            client=object_of(jsonrpc.loads(log.remembered("client").encode())),
+            wait=msgspec.json.decode(pinned.entry.frame, type=StoredWait),
+        )
+    return None
