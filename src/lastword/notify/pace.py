@@ -1,8 +1,8 @@
 """The pace of notifications: which are sent now, which wait a moment, and which are left out.
 
 Owns three rules as a value without a clock: a question waits a moment, since it is often answered
-at once; what is no longer true before it is sent is not sent; and a session sends a limited number a
-minute, and counts the others in the next one. A turn's first wait for a limit is notified, and a
+at once; what is no longer true before it is sent is not sent; and a session sends a limited number
+a minute, and counts the others in the next one. A turn's first wait for a limit is notified, and a
 second one only after it has gone on.
 """
 
