@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
-_STARTERS = _SHELLS | {"env", "nice", "nohup", "sudo", "timeout", "setsid", "stdbuf", "time"}
+_STARTERS = _SHELLS | {
+    *("env", "nice", "nohup", "sudo", "timeout", "setsid", "stdbuf", "time"),
+    *("bwrap", "firejail", "unshare"),
+}
 _INTERPRETERS = re.compile(r"(?:node|nodejs|bun|deno|python|pypy|ruby|perl|php)[\d.]*")
 _HAVE_COMMANDS = frozenset({
     *("npm", "pnpm", "yarn", "bun", "cargo", "go", "git", "docker", "podman", "pip", "uv"),
@@ -50,8 +53,12 @@ def program_of(words: Sequence[str]) -> str | None:
 
 
 def starts_others(words: Sequence[str]) -> bool:
-    """Return whether a command line is one of a program that starts another, as a shell does."""
-    return bool(words) and _base(words[0]) in _STARTERS
+    """Return whether a command line is one of a program that starts another.
+
+    A shell does, and a sandbox, which many agents have of their own.
+    """
+    program = _base(words[0]) if words else ""
+    return program in _STARTERS or "sandbox" in program
 
 
 def is_server(words: Sequence[str]) -> bool:

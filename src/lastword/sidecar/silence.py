@@ -79,7 +79,12 @@ class SilenceLooks:
         if not self._has_sockets or not processes:
             return []
         try:
-            listed = [each for each in read_tcp_sockets() if each.local_port != port]
+            listed = [
+                each
+                for each in read_tcp_sockets()
+                if port is None
+                or (each.local_port != port and not (each.loopback and each.remote_port == port))
+            ]
         except OSError:
             # A sandbox without this source: the processes are still seen.
             self._has_sockets = False

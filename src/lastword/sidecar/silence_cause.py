@@ -154,8 +154,17 @@ class Judge:
         return self._lasting(Cause.UNREACHABLE, before.at, holds=waits)
 
     def _server(self, look: Look, before: Look) -> SilenceCause | None:
-        """Return a server on this machine that was sent a small request and has not answered."""
+        """Return a server on this machine that was sent a small request and has not answered.
+
+        The agent's own processes are none, but for those that are servers by their names.
+        """
         earlier = {each.tcp.inode for each in before.sockets}
+        servers = {process.pid for process in look.processes if is_server(process.words)}
+        owners = {
+            (each.tcp.local_port, each.tcp.remote_port): each.pid
+            for each in look.sockets
+            if each.tcp.loopback
+        }
         ages = [
             each.tcp.sent_ago
             for each in look.sockets
@@ -166,6 +175,8 @@ class Judge:
             and SMALL_REQUEST_BYTES <= self._sent(each.tcp) < REQUEST_BYTES
             and _is_unanswered(each.tcp)
             and each.tcp.sent_ago >= MIN_SECONDS
+            and (owner := owners.get((each.tcp.remote_port, each.tcp.local_port))) != each.pid
+            and (owner is None or owner in servers)
         ]
         if not ages:
             return None
@@ -254,11 +265,15 @@ class Judge:
         """
         large = self._large(look, connections)
         tools: set[int] = set()
+        own = program_of(look.processes[0].words) if look.processes else None
         for process in look.processes[1:]:
             started = look.at - process.age_seconds
             if process.parent in tools:
                 tools.add(process.pid)
             elif started < self._began_at - CLOCK_SECONDS or process.state == "Z":
+                continue
+            elif own is not None and program_of(process.words) == own:
+                # A worker.
                 continue
             elif not is_server(process.words):
                 below = _subtree(process.pid, look.processes)

@@ -9,7 +9,8 @@ import pytest
 from lastword.core.link.connection import Connection
 from lastword.core.link.silence import WAITS, Cause, SilenceCause, sentence
 from lastword.core.restart.layer import RestartLayer
-from tests.unit.link.test_hints import begun, chunk, hint, payload
+from tests.unit.link.test_hints import begun, chunk, hint, payload, update
+from tests.unit.link.test_resend import linked
 
 LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
 
@@ -24,7 +25,6 @@ def cause(of: Cause = Cause.PROVIDER, **members: Any) -> SilenceCause:
         (Cause.PROVIDER, "timeout", "provider_silent"),
         (Cause.UNREACHABLE, "network", "provider_unreachable"),
         (Cause.TRIES, "agent_stalled", "first_update_timeout"),
-        (Cause.TOOL, "agent_stalled", "first_update_timeout"),
         (Cause.BUSY, "agent_stalled", "first_update_timeout"),
     ],
 )
@@ -128,3 +128,55 @@ def test_a_link_between_two_agents_takes_a_cause() -> None:
     layer = RestartLayer(Connection())
     layer.receive_silence(cause(), 1.0)
     assert layer.idle
+
+
+def tool_call(status: str) -> dict[str, Any]:
+    return update(sessionUpdate="tool_call", toolCallId="t", title="Build", status=status)
+
+
+def notices(wire: Any) -> list[str]:
+    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
+
+
+def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_reported() -> None:
+    wire = begun(**LIMITS, tool_timeout_seconds=600)
+    wire.agent(tool_call("pending"))
+    wire.core.receive_silence(cause(Cause.TOOL, since=wire.now - 5, program="make"), wire.now)
+    wire.time(80)
+    assert wire.answers() == []
+    wire.time(700)
+    assert payload(wire)["reason"] == "tool_timeout"
+
+
+def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
+    wire = begun(**LIMITS, tool_timeout_seconds=600)
+    wire.agent(tool_call("in_progress"))
+    began = wire.now
+    wire.time(began + 10)
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))
+    wire.core.receive_silence(cause(Cause.TOOL, since=began, program="vite"), wire.now)
+    wire.time(wire.now + 80)
+    assert payload(wire)["reason"] == "idle_timeout"
+
+
+def test_a_tool_that_runs_long_is_named_once_its_program_is_seen() -> None:
+    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire.agent(tool_call("in_progress"))
+    began = wire.now
+    wire.time(began + 31)
+    assert notices(wire) == []
+    wire.core.receive_silence(cause(Cause.TOOL, since=began, program="make"), wire.now)
+    wire.time(began + 32)
+    wire.time(began + 90)
+    assert notices(wire) == ['"make" has been running for 31 s.']
+
+
+def test_a_tool_that_shows_a_line_now_and_then_is_named_once_and_another_one_again() -> None:
+    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire.agent(tool_call("in_progress"))
+    began = wire.now
+    for program, since in (("make", began), ("make", began), ("ls", began), ("ls", began + 90)):
+        wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="in_progress"))
+        wire.core.receive_silence(cause(Cause.TOOL, since=since, program=program), wire.now)
+        wire.time(wire.now + 31)
+    assert [title.split()[0] for title in notices(wire)] == ['"make"', '"ls"', '"ls"']

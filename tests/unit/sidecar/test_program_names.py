@@ -38,4 +38,6 @@ def test_servers_and_shells_are_known() -> None:
     assert not is_server(["sh", "-c", "grep mcp"])
     assert not is_server(["npm", "test"])
     assert starts_others(["/bin/sh", "-c", "x"])
+    assert starts_others(["bwrap", "--ro-bind", "/", "/", "--", "make"])
+    assert starts_others(["/opt/agent/agent-linux-sandbox", "--", "make"])
     assert not starts_others([])

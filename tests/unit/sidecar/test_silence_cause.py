@@ -102,6 +102,25 @@ def test_what_a_connection_sent_before_the_prompt_is_not_the_request() -> None:
     assert judge.judge(look(106.0, [pinged]), TURN) is None
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("node", "worker.js"), None),
+        (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0)),
+    ],
+)
+def test_a_small_request_to_the_agents_own_process_waits_for_a_server_if_it_is_one(
+    words: tuple[str, ...], expected: tuple[Cause, float] | None
+) -> None:
+    ends = [
+        {"inode": 7, "local_port": 5, "remote_port": 9, "sent_bytes": 400, "sent": 101.0},
+        {"inode": 8, "local_port": 9, "remote_port": 5, "pid": 2},
+    ]
+    sockets = [end | {"loopback": True} for end in ends]
+    child = {"pid": 2, "words": words, "age_seconds": 500.0}
+    assert judged(look(104.0, sockets, [child]), look(106.0, sockets, [child])) == expected
+
+
 def test_a_connection_to_a_process_of_the_agents_own_is_not_the_providers() -> None:
     ends = [
         REQUEST | {"loopback": True, "local_port": 5, "remote_port": 6},
@@ -161,6 +180,16 @@ SLEEP = {"pid": 2, "started": 102.0, "words": ("sleep", "600")}
         ([], [SLEEP | {"words": ()}], None),
         ([], [SLEEP | {"words": ("node", "/x/mcp-server/index.js")}], None),
         ([ANSWERED | {"pid": 2}], [SLEEP], None),
+        # A worker of the agent's own, and what it runs.
+        ([], [SLEEP | {"words": ("node", "/opt/agent.js", "worker")}], None),
+        (
+            [],
+            [
+                SLEEP | {"words": ("node", "/opt/agent.js", "worker")},
+                {"pid": 3, "parent": 2, "started": 102.1, "words": ("make",)},
+            ],
+            "make",
+        ),
         (
             [],
             [

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
 
 
+STARTED_SECONDS = 0.5
+"""How long before the agent's last message a program may have been started that it runs since."""
+
+
 def horizon_seconds(options: LinkOptions) -> float:
     """Return the shortest limit: no frame that passes untouched sets a nearer deadline."""
     limits = (
@@ -207,7 +211,7 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
     if session.asking or not watched:
         return None, ""
     options = link.options
-    if _tool_running(session):
+    if _tool_running(session) or _runs_program(session):
         limit, reason = options.tool_timeout_seconds, "tool_timeout"
     elif all(turn.state is State.SENT for turn in watched):
         limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
@@ -224,6 +228,18 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
 
 def _tool_running(session: Session) -> bool:
     return session.tools.running or any(turn.facts.own_tools for turn in session.turns)
+
+
+def _runs_program(session: Session) -> bool:
+    """Return whether a program is seen to run that the agent has not reported as a running tool.
+
+    It is one that was started since the agent's last message, or while a call is open; not a server
+    that was left to run.
+    """
+    cause = _silence_of(session)
+    if cause is None or cause.cause is not late.silence.Cause.TOOL:
+        return False
+    return bool(session.tools) or cause.since >= session.progress_at - STARTED_SECONDS
 
 
 def _watchdog_due(link: Link, session: Session) -> list[Effect]:
@@ -275,8 +291,13 @@ def _silence_of(session: Session) -> SilenceCause | None:
 def _warning(link: Link, session: Session) -> float | None:
     """Return when the silence is reported: in the record, and to a client that can show it."""
     after = link.options.warn_after_seconds
-    if after <= 0 or session.asking or _tool_running(session):
+    if after <= 0 or session.asking:
         return None
+    if _tool_running(session):
+        # The client shows that a tool runs; only what is seen of it says more.
+        cause = _silence_of(session)
+        if cause is None or session.was_warned_of(cause):
+            return None
     if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
         return session.progress_at + after
     return None
@@ -286,7 +307,7 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     due = _warning(link, session)
     if due is None or due > link.now:
         return []
-    session.warn()
+    session.warn(_silence_of(session))
     silence = round(link.now - session.progress_at)
     title = _title_of_silence(link, session, silence)
     entry = entries.silence(link, session, silence, _silence_of(session))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.account_limits import AccountLimit
+    from lastword.core.link.silence import SilenceCause
     from lastword.core.link.stderr import StderrRecord
     from lastword.core.protocol.jsonrpc import Frame, Update
 
@@ -39,6 +40,9 @@ _OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
 FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
 
+
+SAME_SECONDS = 1.0
+"""How much two looks at one program may differ about when it was started."""
 
 RECENT_PROMPTS = 8
 MAX_PROMPT_BYTES = 16 * 1024
@@ -387,6 +391,7 @@ class Session:
 
     __slots__ = (
         "_before",
+        "_warned_of",
         "_was_warned",
         "account_limit",
         "announced_wait",
@@ -427,6 +432,7 @@ class Session:
         """How long the agent has said since then that it waits: no limit counts that."""
         self._before = 0.0, 0.0
         self._was_warned = False
+        self._warned_of: SilenceCause | None = None
         """Both as they were before the last frame, which may have been about a retry."""
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
@@ -530,10 +536,23 @@ class Session:
         for turn in self.turns:
             turn.warned = self._was_warned
 
-    def warn(self) -> None:
-        """Note that the silence has been reported."""
+    def warn(self, cause: SilenceCause | None = None) -> None:
+        """Note that the silence has been reported, and why it is silent."""
+        self._warned_of = cause
         for turn in self.turns:
             turn.warned = True
+
+    def was_warned_of(self, cause: SilenceCause) -> bool:
+        """Return whether the last report was about this, however often something was shown since.
+
+        A build that shows a line now and then is one program that runs long.
+        """
+        last = self._warned_of
+        return (
+            last is not None
+            and (last.cause, last.program) == (cause.cause, cause.program)
+            and abs(last.since - cause.since) < SAME_SECONDS
+        )
 
     def open_question(self, request_id: bytes, now: float) -> None:
         """Note a question from the agent to the user."""

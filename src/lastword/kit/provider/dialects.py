@@ -44,16 +44,16 @@ class _OpenAI:
         yield self._chunk(model, {}, reason)
         yield b"data: [DONE]\n\n"
 
-    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+    def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool))}
+        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, command))}
         call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
         yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
         yield from self.end(model, "tool_calls")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool))[:8]}
+        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]}
         call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
         yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
 
@@ -99,12 +99,12 @@ class _Anthropic:
         yield self._event("message_delta", {"delta": delta, "usage": {"output_tokens": 9}})
         yield self._event("message_stop", {})
 
-    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+    def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
         yield self._delta(
-            {"type": "input_json_delta", "partial_json": json.dumps(_tool_input(tool))}
+            {"type": "input_json_delta", "partial_json": json.dumps(_tool_input(tool, command))}
         )
         yield from self.end(model, "tool_use")
 
@@ -112,7 +112,7 @@ class _Anthropic:
         """Yield the beginning of such an answer: the command is not whole."""
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        begun = json.dumps(_tool_input(tool))[:8]
+        begun = json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]
         yield self._delta({"type": "input_json_delta", "partial_json": begun})
 
     def whole(self, model: str) -> Json:
@@ -164,10 +164,12 @@ class _Responses:
         message = self._message("".join(TEXT))
         yield from self._done(model, message)
 
-    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+    def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
         yield from self.half_tool_call(model, tool)
-        given = _AS_A_LIST if tool == "shell" else _tool_input(tool)
+        given = _tool_input(tool, command)
+        if tool == "shell":
+            given = {"command": ["bash", "-lc", command]}
         yield from self._done(model, self._call(tool, json.dumps(given)))
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
@@ -218,9 +220,9 @@ class _Gemini:
         """Yield what closes a stream."""
         yield self._event(self._response(model, [{"text": ""}], reason))
 
-    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+    def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
-        call = {"functionCall": {"name": tool, "args": _tool_input(tool)}}
+        call = {"functionCall": {"name": tool, "args": _tool_input(tool, command)}}
         yield self._event(self._response(model, [call], "STOP"))
 
     def half_tool_call(self, model: str, _tool: str) -> Iterator[bytes]:
@@ -251,23 +253,22 @@ ENCODERS: dict[ProviderDialect, _OpenAI | _Responses | _Anthropic | _Gemini] = {
 }
 
 
-_DESCRIBED: Json = {"command": TOOL_COMMAND, "description": "Print a line"}
 _SHELLS: dict[str, Json] = {
-    "bash": _DESCRIBED,
-    "shell": _DESCRIBED,
-    "exec_command": {"cmd": TOOL_COMMAND},
-    "shell_command": {"command": TOOL_COMMAND},
-    "run_shell_command": {**_DESCRIBED, "is_background": False},
-    "run_commands": {"commands": [TOOL_COMMAND]},
+    "bash": {"command": None},
+    "shell": {"command": None},
+    "exec_command": {"cmd": None, "yield_time_ms": 30_000},
+    "shell_command": {"command": None},
+    "run_shell_command": {"command": None, "is_background": False},
+    "run_commands": {"commands": [None]},
 }
-"""The names of agents' shell tools, in lower case, with the input of each."""
-
-_AS_A_LIST: Json = {"command": ["bash", "-lc", TOOL_COMMAND]}
-"""The input of `shell` in the responses dialect."""
+"""The names of agents' shell tools, in lower case, with the input of each; the command is null."""
 
 
-def _tool_input(tool: str) -> Json:
-    return _SHELLS[tool.lower()]
+def _tool_input(tool: str, command: str) -> Json:
+    places: Json = {}
+    for name, value in _SHELLS[tool.lower()].items():
+        places[name] = [command] if value == [None] else command if value is None else value
+    return places
 
 
 def offered_tools(body: Json) -> list[str]:

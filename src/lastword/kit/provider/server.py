@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Self
 
 from lastword.kit.provider.dialects import (
     ENCODERS,
+    TOOL_COMMAND,
     Json,
     ProviderDialect,
     has_tool_result,
@@ -105,6 +106,7 @@ class Provider:
         failure: What every model call gets, in place of the scenario's.
         marked: What a call gets instead, by a text that stands somewhere in its request: of two
             sessions one may fail.
+        command: The shell command that the model asks for; may be set at any time.
         slow_seconds: The pause of an answer that is slow; may be set at any time.
     """
 
@@ -120,6 +122,7 @@ class Provider:
         self.scenario: ProviderScenario = ProviderScenario(scenario)
         self.failure = failure
         self.marked: dict[str, ProviderScenario] = dict(marked or {})
+        self.command = TOOL_COMMAND
         self.slow_seconds = SLOW_SECONDS
         self.retry_after_seconds = retry_after_seconds
         self.echo_key = echo_key
@@ -295,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._start_stream()
         tool = shell_tool(body)
         if tool and call.scenario in _TOOL_SCENARIOS and not call.has_tool_result:
-            self._write_events(encoder.tool_call(call.model, tool))
+            self._write_events(encoder.tool_call(call.model, tool, self._provider.command))
             self._end_stream()
             return
         if tool and call.scenario is ProviderScenario.CUT_IN_TOOL:
