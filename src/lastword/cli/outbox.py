@@ -21,12 +21,13 @@ from lastword.cli.record_access import add_record_option, path_of
 from lastword.core.failure.durations import counted, duration
 from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
+from lastword.notify.http import NotificationOutbox
 from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import ALL, Outbox, now_ms
-from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
+from lastword.outbox.tables import COUNTS, DROPPED, SENT, WITHDRAWN, Pace, Status
 from lastword.outbox.target import OTLP, ReportTarget, TargetError, TargetOptions, target_of
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from lastword.notify.notification import Notification
     from lastword.outbox.report import FailureReport
 
 SEND_SECONDS = 60.0
@@ -191,8 +193,11 @@ def _clear(outbox: Outbox) -> int:
 def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
     status = outbox.status() if os.path.exists(outbox.path) else None
     aside = set_aside_before(outbox.path)
+    box = NotificationOutbox(outbox.folder)
+    notifications = box.status() if os.path.exists(box.path) else None
     if as_json:
-        envelope.write(_document(status, aside, current))
+        of_notifications = {"notifications": _notification_document(notifications)}
+        envelope.write(_document(status, aside, current) | of_notifications)
         return 0
     page = Page()
     if status is None:
@@ -201,6 +206,7 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
         )
     else:
         _lines(page, status, current)
+    _notification_lines(page, notifications)
     for path in aside:
         page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
     sys.stdout.write(page.drain())
@@ -212,13 +218,7 @@ def _lines(page: Page, status: Status[FailureReport], current: str) -> None:
     counts = status.counts
     page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
     for pace in status.targets:
-        age = duration(max(0, now - pace.oldest_epoch_ms) / 1000)
-        line = f"to {pace.place}: {counted(pace.waiting, 'report')}, the oldest {age} old"
-        page.line(line, indent=2)
-        if pace.failures:
-            wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
-            tries = counted(pace.failures, "try")
-            page.line(f"{pace.reason}, after {tries}; next try in {wait}", "yellow", indent=4)
+        _target_lines(page, pace, "report", now)
         if current and pace.target != current:
             page.line("Reports now go to another address, so these are not sent.", indent=4)
             page.line(f"To send them there: lastword outbox --redirect {pace.place}", indent=4)
@@ -235,6 +235,48 @@ def _lines(page: Page, status: Status[FailureReport], current: str) -> None:
     for place, reason, report in status.dead_letters:
         what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
         page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {reason} at {place}", indent=2)
+
+
+def _target_lines(page: Page, pace: Pace, what: str, now: int) -> None:
+    age = duration(max(0, now - pace.oldest_epoch_ms) / 1000)
+    line = f"to {pace.place}: {counted(pace.waiting, what)}, the oldest {age} old"
+    page.line(line, indent=2)
+    if pace.failures:
+        wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
+        tries = counted(pace.failures, "try")
+        page.line(f"{pace.reason}, after {tries}; next try in {wait}", "yellow", indent=4)
+
+
+def _notification_lines(page: Page, status: Status[Notification] | None) -> None:
+    """Show the notifications, if there have been any."""
+    if status is None:
+        return
+    counts = status.counts
+    page.line(
+        f"notifications: {status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent, "
+        f"{counts.get(WITHDRAWN, 0)} withdrawn"
+    )
+    for pace in status.targets:
+        _target_lines(page, pace, "notification", now_ms())
+    why = _WHY | {"dropped_old": "they were over 6 hours old"}
+    for name in DROPPED:
+        if counts[name]:
+            page.line(f"{counts[name]} dropped: {why[name]}", "red")
+    for place, reason, letter in status.dead_letters:
+        at = day_and_time(letter.at_epoch_ms)
+        page.line(f"{at}  {letter.event.value}: {reason} at {place}", indent=2)
+
+
+def _notification_document(status: Status[Notification] | None) -> dict[str, Any] | None:
+    if status is None:
+        return None
+    return msgspec.structs.asdict(status) | {
+        "targets": [msgspec.to_builtins(pace) for pace in status.targets],
+        "dead_letters": [
+            {"place": place, "said": reason, "event": letter.event.value}
+            for place, reason, letter in status.dead_letters
+        ],
+    }
 
 
 def _document(

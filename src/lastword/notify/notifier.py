@@ -17,6 +17,7 @@ from lastword.notify.pace import NotificationPace
 from lastword.notify.senders import started
 from lastword.notify.settings import PER_MINUTE
 from lastword.notify.writer import NotificationWriter, Withdrawal
+from lastword.record.bounds import NOTIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,16 +30,13 @@ if TYPE_CHECKING:
 
 NOTED = frozenset(
     {
-        *(Kind.AGENT_READY, Kind.ASKED, Kind.USER_ANSWERED, Kind.QUESTION_DECIDED),
-        *(Kind.LIMIT_WAIT, Kind.CONTINUED, Kind.ERROR, Kind.ANSWER),
+        *NOTIFIED,
+        *(Kind.AGENT_READY, Kind.QUESTION_DECIDED, Kind.ERROR, Kind.ANSWER),
         *(Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN),
         *(Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED),
     }
 )
 """The kinds of rows that matter here."""
-
-AT_ONCE = frozenset({Kind.ASKED, Kind.USER_ANSWERED, Kind.LIMIT_WAIT, Kind.CONTINUED})
-"""The kinds that a record's bounds may not hold back until the turn's end."""
 
 CLOSE_SECONDS = 4.0
 

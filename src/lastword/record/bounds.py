@@ -28,15 +28,20 @@ MAX_HOURLY = 240
 
 HOUR_SECONDS = 3600.0
 
+NOTIFIED = frozenset({Kind.ASKED, Kind.USER_ANSWERED, Kind.LIMIT_WAIT, Kind.CONTINUED})
+"""Kinds of which notifications are sent, and that do not end a turn."""
+
 _Key: TypeAlias = tuple[str | None, int | None]
 
 
 class Bounds:
     """Lets entries through, turn by turn, as long as there is room."""
 
-    __slots__ = ("_stretches",)
+    __slots__ = ("_always", "_stretches")
 
-    def __init__(self) -> None:
+    def __init__(self, always: frozenset[Kind] = frozenset()) -> None:
+        """Let entries of the kinds in `always` through as they come."""
+        self._always = always
         self._stretches: dict[_Key, _Stretch] = {}
 
     def admit(self, entry: Entry) -> list[Entry]:
@@ -52,7 +57,8 @@ class Bounds:
             early = self._make_room()
             self._stretches[key] = _Stretch()
             return [*early, entry]
-        return [entry] if stretch.has_room(entry) else []
+        has_room = entry.kind in self._always or stretch.has_room(entry)
+        return [entry] if has_room else []
 
     def rest(self) -> list[Entry]:
         """Return what was held back of turns that have not ended."""

@@ -51,6 +51,33 @@ StartReportSink: TypeAlias = "Callable[[Run], ReportSink | None]"
 """Begins what sends reports."""
 
 
+class ReportSinks:
+    """Several sinks as one: reports, and notifications."""
+
+    def __init__(self, sinks: list[ReportSink]) -> None:
+        self._sinks = sinks
+
+    def send(self, rows: list[Row]) -> None:
+        """Take rows."""
+        for sink in self._sinks:
+            sink.send(rows)
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether all of them are on disk."""
+        return all(sink.is_stored for sink in self._sinks)
+
+    def wake(self) -> None:
+        """Send what was received."""
+        for sink in self._sinks:
+            sink.wake()
+
+    def close(self) -> None:
+        """Finish each of them."""
+        for sink in self._sinks:
+            sink.close()
+
+
 class StoreSink:
     """Takes the rows of one run."""
 

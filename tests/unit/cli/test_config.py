@@ -49,6 +49,7 @@ VALUES: dict[str, Any] = {
     "days": "4w",
     "folder": "there",
     "file": "there",
+    "url-or-topic": "http://127.0.0.1:8080",
     "url": "http://127.0.0.1:4318",
     "names": ["a.example"],
     "text": "text",

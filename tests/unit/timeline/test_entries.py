@@ -225,3 +225,47 @@ def test_what_the_client_does_for_the_agent_is_told_without_saying_what() -> Non
         {"what": "file"},
         {"what": "command"},
     ]
+
+
+def test_a_question_and_its_answer_have_the_requests_id() -> None:
+    link = Recorded()
+    link.prompt()
+    params = {"sessionId": "s", "toolCall": {"title": SECRET_WORDS}, "options": []}
+    link.agent(id="q", method="session/request_permission", params=params)
+    link.client(id="q", result={"outcome": {"outcome": "cancelled"}})
+    (asks, answers) = link.of(Kind.ASKED) + link.of(Kind.USER_ANSWERED)
+    assert (asks.request_id, answers.request_id) == ('"q"', '"q"')
+    assert asks.content == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "content"),
+    [
+        ("session/request_permission", {"toolCall": {"title": "Edit"}}, {"title": "Edit"}),
+        ("session/request_permission", {"toolCall": {"title": 7}}, {}),
+        ("session/request_permission", {"toolCall": None}, {}),
+        ("elicitation/create", {"message": "Which?"}, {"title": "Which?"}),
+        ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
+    ],
+)
+def test_a_questions_title_is_content_where_content_is_sent(
+    method: str, params: dict[str, Any], content: dict[str, str]
+) -> None:
+    link = Recorded(notify_content=True)
+    link.prompt()
+    link.agent(id=5, method=method, params={"sessionId": "s", **params})
+    (entry,) = link.of(Kind.ASKED)
+    assert entry.content == content
+    assert entry.facts.keys() == {"what"}
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_failures_texts_are_content_where_content_is_sent(is_sent: bool) -> None:
+    link = Recorded(notify_content=is_sent)
+    link.prompt()
+    link.agent(id=2, error={"code": -32603, "message": f"429 Too Many Requests {KEY}"})
+    (entry,) = link.of(Kind.ERROR)
+    assert entry.content.keys() == ({"message", "detail"} if is_sent else set())
+    assert "429 Too Many Requests" in entry.content.get("detail", "429 Too Many Requests")
+    assert KEY not in json.dumps(entry.content)
+    assert "detail" not in entry.facts

@@ -61,7 +61,7 @@ def texts_of(option: Option, value: object, folder: str) -> list[str]:
         raise ValueError(f"{option.name} takes {_expected(option)}")
     for text in texts:
         if _read(option, text) is None:
-            shown = "" if option.kind == "url" else f" {text!r}"
+            shown = "" if option.kind in {"url", "url-or-topic"} else f" {text!r}"
             raise ValueError(
                 f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
             )

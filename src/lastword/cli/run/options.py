@@ -90,6 +90,8 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     secret = str(values["report_secret_file"])
     if secret and not os.access(os.path.expanduser(secret), os.R_OK):
         raise UsageError(f"--report-secret-file cannot be {secret!r}: it cannot be read")
+    if values["notify"]:
+        _check_notifications(values)
     command = _command(rest)
     if command[0].partition("=")[0] in _BY_FLAG:
         raise UsageError(_behind_dashes(arguments))
@@ -138,7 +140,7 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
 
 def _value(option: Option, text: str, where: str) -> float | str:
     value = option.read(text)
-    if value is None and option.kind == "url":
+    if value is None and option.kind in {"url", "url-or-topic"}:
         # The text may contain a password.
         raise UsageError(f"{where} is not an address that can be used: it takes {option.expects}")
     if value is None and option.words:
@@ -146,6 +148,17 @@ def _value(option: Option, text: str, where: str) -> float | str:
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {option.expects}")
     return value
+
+
+def _check_notifications(values: Mapping[str, float | str]) -> None:
+    # Loaded where notifications are asked for.
+    from lastword.notify.http import target_of  # noqa: PLC0415
+    from lastword.notify.settings import NotifyError, settings_of  # noqa: PLC0415
+
+    try:
+        target_of(settings_of(values))
+    except NotifyError as error:
+        raise UsageError(str(error)) from error
 
 
 def _files(places: Places) -> FileSettings:

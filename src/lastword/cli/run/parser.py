@@ -51,6 +51,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
     "reports of failures": ("report_to", "report_format", "report_secret_file"),
+    "notifications": (
+        *("notify", "notify_events", "notify_format", "notify_template", "notify_secret_file"),
+        *("notify_content", "notify_question_after"),
+    ),
     "configuration files": ("config", "no_config"),
     "troubleshooting lastword": ("passthrough", "verbose"),
 }
@@ -63,6 +67,7 @@ METAVARS = {
     "folder": "DIR",
     "file": "FILE",
     "url": "URL",
+    "url-or-topic": "URL",
     "text": "TEXT",
 }
 
@@ -110,7 +115,7 @@ def _default(option: Option) -> str:
         return "(default: ~/.local/state/lastword)"
     if option.key == "config":
         return "(default: ~/.config/lastword/config.toml)"
-    if option.kind in {"file", "url"}:
+    if option.kind in {"file", "url", "url-or-topic"}:
         return "(default: none)"
     if option.kind == "text":
         return f"(default: {option.default})"

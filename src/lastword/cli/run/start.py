@@ -13,16 +13,20 @@ from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
 from lastword.posix.process import write_message
+from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from lastword.cli.config.rows import OwnRows
     from lastword.cli.run.options import RunOptions
+    from lastword.notify.settings import NotifySettings
     from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
-    from lastword.record.sink import ReportSink, Sink
+    from lastword.record.sink import ReportSink, Sink, StartReportSink
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.signals import SignalInbox
 
@@ -38,7 +42,9 @@ def sidecar_for(
     run = run_id()
     settings, core = settings_of(options, start), core_options(options, run)
     target = report_target(options)
-    recorder = _recorder(options, run, target) if is_recorded(options, target) else None
+    notices = notify_settings(options)
+    needs_recorder = is_recorded(options, target) or notices is not None
+    recorder = _recorder(options, run, target, notices) if needs_recorder else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -122,11 +128,50 @@ def report_target(options: RunOptions) -> ReportTarget | None:
         return None
 
 
+def notify_settings(options: RunOptions) -> NotifySettings | None:
+    """Return what is notified, if anything."""
+    if not options.values["notify"]:
+        return None
+    # Loaded where notifications are asked for; the command line has been checked.
+    from lastword.notify.settings import settings_of  # noqa: PLC0415
+
+    return settings_of(options.values)
+
+
 def _reports(folder: str, target: ReportTarget, run: Run) -> ReportSink:
     # Loaded in the recorder's process, and only where reports are asked for.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
 
     return OutboxSink(folder, target, run)
+
+
+def _notifier(folder: str, notices: NotifySettings, run: Run) -> ReportSink:
+    # Loaded in the recorder's process, and only where notifications are asked for.
+    from lastword.notify.notifier import Notifier  # noqa: PLC0415
+    from lastword.notify.writer import Surroundings  # noqa: PLC0415
+
+    return Notifier(notices, folder, run, surroundings=Surroundings(local_time=local_time))
+
+
+def _outgoing(
+    folder: str, target: ReportTarget | None, notices: NotifySettings | None
+) -> StartReportSink | None:
+    """Return what starts reports and notifications in the recorder's process, if either is on."""
+    starts: list[Callable[[Run], ReportSink]] = []
+    if target is not None:
+        starts.append(partial(_reports, folder, target))
+    if notices is not None:
+        starts.append(partial(_notifier, folder, notices))
+    if not starts:
+        return None
+    return partial(_together, starts)
+
+
+def _together(starts: Sequence[Callable[[Run], ReportSink]], run: Run) -> ReportSink:
+    # Loaded in the recorder's process.
+    from lastword.record.sink import ReportSinks  # noqa: PLC0415
+
+    return ReportSinks([start(run) for start in starts])
 
 
 def record_folder(options: RunOptions) -> str:
@@ -138,7 +183,9 @@ def record_folder(options: RunOptions) -> str:
     return named_folder(str(named)) if named else state_folder(options.environment())
 
 
-def _recorder(options: RunOptions, run: str, target: ReportTarget | None) -> Recorder:
+def _recorder(
+    options: RunOptions, run: str, target: ReportTarget | None, notices: NotifySettings | None
+) -> Recorder:
     def start() -> Sink | None:
         # Loaded as late.
         from lastword.record.paths import store_path  # noqa: PLC0415
@@ -155,9 +202,9 @@ def _recorder(options: RunOptions, run: str, target: ReportTarget | None) -> Rec
                 this,
                 limits_of(options.environment()),
                 telemetry=_telemetry,
-                reports=None if target is None else partial(_reports, folder, target),
+                reports=_outgoing(folder, target, notices),
             )
         except OSError:
             return None  # no process can be started: the session goes on without a record
 
-    return Recorder(start)
+    return Recorder(start, Bounds(NOTIFIED if notices is not None else frozenset()))

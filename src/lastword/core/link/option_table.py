@@ -13,6 +13,7 @@ from lastword.core.failure.rungs import ALIASES, RUNGS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
     from typing import TypeAlias
 
     Value: TypeAlias = float | str
@@ -30,8 +31,8 @@ class Option:
 
     Attributes:
         name: Its name on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `folder`, `file`, `url`, or the allowed
-            words, separated by `|`.
+        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `folder`, `file`, `url`, `url-or-topic`
+            (of ntfy), or the allowed words, separated by `|`.
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
@@ -102,8 +103,9 @@ class Option:
             return text or None
         if self.kind == "text":
             return text if text.strip() else None
-        if self.kind == "url":
-            return text if _is_url(text) else None
+        if self.kind in {"url", "url-or-topic"}:
+            schemes = _SCHEMES if self.kind == "url" else {*_SCHEMES, "ntfy"}
+            return text if _is_url(text, schemes) else None
         text = self.aliases.get(text, text)
         return text if text in self.words else None
 
@@ -116,6 +118,7 @@ _EXPECTED = {
     "folder": "a folder",
     "file": "a file",
     "url": "an http or https address, such as https://collector.example:4318",
+    "url-or-topic": "an https address, such as https://hook.example/x, or ntfy://ntfy.sh/my-topic",
     "count": "a whole number, such as 2; 0 is never",
 }
 
@@ -128,12 +131,15 @@ def _count(text: str) -> int | None:
 _MAX_PORT = 65535
 
 
-def _is_url(text: str) -> bool:
-    """Return whether a text is empty, which disables the option, or an HTTP URL with a host."""
+_SCHEMES = frozenset({"http", "https"})
+
+
+def _is_url(text: str, schemes: AbstractSet[str]) -> bool:
+    """Return whether a text is empty, which disables the option, or a URL with a host."""
     if not text:
         return True
     scheme, mark, rest = text.partition("://")
-    if scheme not in {"http", "https"} or not mark or not text.isprintable() or " " in text:
+    if scheme not in schemes or not mark or not text.isprintable() or " " in text:
         return False
     place = rest.partition("?")[0].partition("/")[0].rpartition("@")[2]
     host, colon, port = place.rpartition(":")
@@ -277,6 +283,47 @@ OPTIONS = (
     ),
     Option(
         "report-secret-file", "file", "the file with the secret that signs reports to a webhook", ""
+    ),
+    Option(
+        "notify",
+        "url-or-topic",
+        "notify somebody who is away: a webhook, or a topic of ntfy, as ntfy://ntfy.sh/my-topic",
+        "",
+    ),
+    Option(
+        "notify-events",
+        "text",
+        "which events to notify: ask, failed, ended, limit, continued, separated by commas",
+        "ask,failed,limit,continued",
+    ),
+    Option(
+        "notify-format",
+        "webhook|ntfy",
+        "what the address of --notify takes; one that begins with ntfy:// is ntfy's",
+        "webhook",
+    ),
+    Option(
+        "notify-template",
+        "file",
+        "the body of a request to the webhook, with fields such as {title} and {sentence}",
+        "",
+    ),
+    Option(
+        "notify-secret-file",
+        "file",
+        "the file with ntfy's access token, or with the secret that signs requests to the webhook",
+        "",
+    ),
+    Option(
+        "notify-content",
+        "flag",
+        "also send what it is about: a question's title, and the text of an error, without secrets",
+    ),
+    Option(
+        "notify-question-after",
+        "seconds",
+        "notify a question once it has been open for this long",
+        10.0,
     ),
     Option(
         "passthrough",

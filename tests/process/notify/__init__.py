@@ -1,0 +1,1 @@
+"""Notifications over real sockets, from real processes."""
