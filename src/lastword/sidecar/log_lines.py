@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.classify import classify, read_lines, writers
+from lastword.core.classify import writer_forms as forms
 from lastword.sidecar.journal_lines import (
     MAX_ATTEMPT,
     MAX_LINE_BYTES,
@@ -54,10 +55,20 @@ _WAIT = re.compile(
 )
 
 
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_OF_RETRIES = frozenset({
+    *("retry", "retrying", "retries", "retried", "trying", "try", "tries", "again", "reconnecting"),
+    *("attempt", "attempts", "will", "failed", "failure", "error", "after", "waiting", "wait"),
+    *("delay", "backoff", "exponential", "with", "the", "for", "max", "maximum", "due", "sec"),
+    *("seconds", "second", "request", "requests", "call", "stream", "turn", "response", "now"),
+    *("model", "llm", "api", "provider", "completion", "inference", "sampling", "transient"),
+})  # fmt: skip
+"""Words of a line about a retry that does not say of what, or that says a model call's."""
+
 _BEGIN = re.compile(rb"\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|\{|[ \t\r]*$")
 """How a line begins that is not a part of the record before it."""
 
-_FRAME = re.compile(r"^\s+(?:at |File \").*$", re.MULTILINE)
+_FRAME = re.compile(r"^[ \t]++(?:at |File \").*$", re.MULTILINE)
 """A line of a stack: its paths and names do not describe the failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
@@ -128,13 +139,12 @@ def _from_text(line: str) -> FailedCall | None:
     if level is None or at is None:
         return None
     text = line[max(level.end(), match.end()) :].lstrip(" \t|:-]")
-    text = _FRAME.sub("", text)
+    text = forms.COLOUR.sub("", _FRAME.sub("", text))
     head = text[:_HEAD_CHARS]
     again = _AGAIN.search(head)
     if writers.is_foreign(text):
         return None
-    # The call that an agent itself tries again is that of its model, if its cause is a provider's.
-    if not writers.has_form(text) and (again is None or "\n" not in text):
+    if not writers.has_form(text) and (again is None or not _retries_no_other(text)):
         return None
     verdict = read_lines(text, source="log")
     if verdict is None or not writers.names_call(verdict):
@@ -149,6 +159,17 @@ def _from_text(line: str) -> FailedCall | None:
         wait_seconds=float(wait[1]) if wait else None,
         goes_on=True if again else None,
     )
+
+
+def _retries_no_other(text: str) -> bool:
+    """Return whether a record says that something is retried, and below, why, but not what.
+
+    An agent need not name the call of its model, if the cause is a provider's. What it does name,
+    such as a download, is something else.
+    """
+    line, _, cause = text.partition("\n")
+    words = map(str.lower, _WORD.findall(line[:_HEAD_CHARS]))
+    return bool(cause) and _OF_RETRIES.issuperset(words)
 
 
 # --- lines that are JSON objects -----------------------------------------------------------------

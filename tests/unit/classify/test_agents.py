@@ -116,6 +116,24 @@ def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("_x/tool_event", {"event": "retry"}),
+        ("_x/mcpStatus", {"status": "retrying"}),
+        ("_x/test_retry", {"error": {"message": "429 Too Many Requests"}}),
+        ("_x/event", {"kind": "web_search_retry"}),
+        ("_x/event", {"type": "retry", "toolName": "web_fetch"}),
+        ("_x/event", {"type": "retry", "server": "github"}),
+        ("_x/event", {"update": {"type": "retry", "command": "npm ci"}}),
+    ],
+)
+def test_a_notification_about_something_else_is_no_retry_of_the_model_call(
+    method: str, said: dict[str, Any]
+) -> None:
+    assert agents.read_notification(method, {"attempt": 1, "reason": "429"} | said) is None
+
+
+@pytest.mark.parametrize(
     ("meta", "failed"),
     [
         ({"x": {"threadStatus": {"type": "systemError"}}}, True),

@@ -200,7 +200,7 @@ def test_what_never_ran_has_said_nothing() -> None:
     told = words_for(classify_spawn_failure(2, "opencode")).message
     assert told.startswith("The agent could not be started: opencode: not found. Check")
     ran = words_for(classify_exit(exit_code=127, stderr_tail="sh: opencode: not found")).message
-    assert 'It said: "sh: opencode: not found".' in ran
+    assert 'On stderr: "sh: opencode: not found".' in ran
 
 
 def test_an_action_that_was_said_decides_button_and_advice() -> None:

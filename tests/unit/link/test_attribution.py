@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import classify
-from lastword.core.classify.writers import attribution_of, read_own, records
+from lastword.core.classify.writers import attribution_of, read_own, records, without_foreign
 from lastword.core.failure.attribution import EFFECTS, Attribution
 from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS
 from tests.kit.turn_signs import payload
@@ -139,6 +139,12 @@ def _update(members: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
 
+def test_colours_hide_no_writer() -> None:
+    text = "\x1b[31mepoch\x1b[0m 3: model call failed: out of memory"
+    assert read_own(text, source="stderr") is None
+    assert without_foreign(text) == ""
+
+
 def test_stderr_of_several_turns_is_nobodys() -> None:
     wire = begun(sessions=("s", "other"))
     wire.stderr(MODEL_CALL)
@@ -174,6 +180,15 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
         ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
         ("curl: (22) The requested URL returned error: 429", FOREIGN),
         ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
+        ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
+        ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
+        ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
+        ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
+        ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
+        ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
+        ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
+        ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
+        ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
     ],
 )
 def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(

@@ -168,6 +168,9 @@ def test_a_retry_of_something_else_is_no_model_call() -> None:
         "Retry attempt of the mcp server failed",
         "an upload failed",
         "Retry of git failed",
+        "Retrying download of ripgrep (attempt 1/3)",
+        "will retry fetching the model list",
+        "Retrying sync of settings",
     ):
         assert read(RETRIED.split("\n", 1)[1].replace("Retry attempt failed", text)) is None
 

@@ -79,6 +79,8 @@ def read_notification(method: str, params: object) -> Sign | None:
     if not isinstance(params, dict):
         return None
     if row is None:
+        if _names_one_of(method, _OTHER_METHODS):
+            return None
         by_name = object_of(params.get("error")) or _without_names(params)
         named = _announced_retry_in(by_name) if "retry" in method.lower() else None
         return named or _retry_by_kind(params)
@@ -117,6 +119,25 @@ _REASONS = ("reason", "message", "error", "detail", "cause", "error_message", "e
 _MOST = ("max_retries", "maxRetries", "max_attempts", "maxAttempts")
 
 
+_OTHER_METHODS = frozenset({
+    *("mcp", "tool", "plugin", "hook", "extension", "command", "test", "spec", "build", "job"),
+    *("background", "subagent", "subtask", "download", "upload", "install", "package", "index"),
+    *("web", "search", "git", "lsp", "terminal", "shell", "bash", "title", "summary", "webhook"),
+    *("telemetry", "embedding", "deploy"),
+})  # fmt: skip
+_OTHER_MEMBERS = frozenset({
+    *("mcp", "tool", "plugin", "hook", "command", "test", "job", "server", "package", "file"),
+})  # fmt: skip
+"""Words of a method, a kind or a member about something else than the turn's model call."""
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def _names_one_of(name: str, words: frozenset[str]) -> bool:
+    """Return whether one of the words of a name is among these."""
+    return any(word.lower().removesuffix("s") in words for word in _WORDS.findall(name[:128]))
+
+
 def _retry_by_kind(params: dict[Any, Any]) -> Sign | None:
     """Read a retry in an object of any notification: its kind says so, and it has an attempt."""
     for _, members in _objects_in(params):
@@ -128,6 +149,10 @@ def _retry_by_kind(params: dict[Any, Any]) -> Sign | None:
         ]
         again = any("retry" in kind for kind in kinds)
         if number is None or not again or any(word in kind for kind in kinds for word in _OVER):
+            continue
+        if any(_names_one_of(kind, _OTHER_METHODS) for kind in kinds):
+            continue
+        if any(_names_one_of(str(key), _OTHER_MEMBERS) for key in members):
             continue
         reason = next((members[key] for key in _REASONS if members.get(key)), "")
         verdict = decide(gather.from_any(reason))
@@ -216,7 +241,7 @@ def read_prose(text: str, *, agent: str | None) -> Verdict | None:
 
 
 _DISCUSSION = re.compile(
-    r"\s*(?:[?,]|codes\b|[:.]?\s*(?:\d{3}\s+)?"
+    r"\s*+(?:[?,]|codes\b|[:.]?\s*+(?:\d{3}\s++)?"
     r"(?:is|are|was|were|means?|that|which|what|how|why|when|happens|occurs|comes)\b)"
 )
 _ANSWERS = re.compile(r"\b(?:i|i've|i'll|let me|here is|here's|your code)\b")

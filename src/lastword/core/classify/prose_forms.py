@@ -93,7 +93,7 @@ REASON = re.compile(
 )
 NO_BODY = re.compile(r"(?: \d{3})? status code \(no body\)")
 FOLLOWS = re.compile(
-    r"[\])]*(?:\s*[.]?\s*$|,? please\b|\s*[({\[\u2013]|\s+-|:?\s+(?:[45]\d\d\b|[A-Z](?![A-Z]\b)"
+    r"[\])]*+(?:\s*+[.]?\s*+$|,? please\b|\s*+[({\[\u2013]|\s+-|:?\s+(?:[45]\d\d\b|[A-Z](?![A-Z]\b)"
     r"|[\"'{\[<]|[a-z_]+[.][a-zA-Z_.]+[: ]|[^\x00-\x7f])"
     r"|\s+(?:from(?! the)|while|fetching|calling|error\b|status\b))"
 )

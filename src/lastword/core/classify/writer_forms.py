@@ -53,7 +53,8 @@ _BESIDE = _any(r"""
     notification memory[ -]?(?:extract|sav|writ)\w*
     metadata crash[ ]report(?:er)?
     feedback changelog release[ ]notes side[ -]?chain sub-?agents?(?![ ]id=(?:-|none)) sub-?tasks?
-    tests? testing test_\w+ spec fixtures? assertion\w*
+    tests? testing test_\w+ spec fixtures? assertion\w* epochs? training
+    embeddings? embedder rerank(?:er|ing)? vector[ ](?:store|index|database)
     npm pip git github gitlab bitbucket slack jira linear notion discord figma stripe twilio
     sendgrid
     shopify salesforce kubernetes k8s kubelet terraform saml sso ldap database postgres
@@ -78,13 +79,25 @@ LOGGER = re.compile(
 )
 """The writer that a JSON log line names."""
 
-LOGGED = re.compile(r"[\"'](?:msg|message|event|text)[\"']\s*:\s*[\"']([^\"'{<]{1,200})")
+LOGGED = re.compile(
+    r"[\"'](?:msg|message|event|text|error|err)[\"']\s*:\s*"
+    r"(?:\"((?:[^\"{<\\]|\\.){1,200})|'([^'{<]{1,200}))"
+)
 """What a JSON log line says."""
 
 TEST_REPORT = re.compile(
     r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
     r"|std(?:err|out) \||Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
 )
+
+SERVED = re.compile(
+    r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /\S{0,200}"
+    r"(?: HTTP/\d(?:\.\d)?\\?[\"'] \d{3}\b| [1-5]\d\d\b[^\n]{0,40}?\b\d+(?:\.\d+)? ?ms\b)"
+)
+"""The line of a server about a request that it has answered, such as a test's mock provider."""
+
+OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/generations\b")
+"""What names a model call outside any turn: one for an index."""
 
 # --- the form of a failed model call -------------------------------------------------------------
 
@@ -163,6 +176,11 @@ _MODEL_HOSTS = _any(r"""
     cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com)
     baseten\.co cursor\.(?:sh|com) augmentcode\.com
 """)
+BESIDE_HOST = re.compile(
+    r"^(?:docs?|status|help|support|blog|community|cdn|assets|cookbook|learn)\.", re.IGNORECASE
+)
+"""Hosts of a provider's that serve no model: an error may name one of them, and so may a tool."""
+
 MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
 LOOPBACK = re.compile(
     r"^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)$"
@@ -229,6 +247,8 @@ OWN_SENTENCES = re.compile(
 """Sentences that only a model provider writes, or its client where a stream breaks."""
 
 # --- lines that belong together ------------------------------------------------------------------
+
+COLOUR = re.compile(r"\x1b\[[\d;]{0,32}m")
 
 CONTINUES = re.compile(
     r"[ \t}\])]|Caused by\b|\[cause\]|The above exception|During handling|\.\.\. \d+ more|\+-|\|"

@@ -32,6 +32,7 @@ _HEAD_CHARS = 240
 """How much of a record's first line says who wrote it; the rest may quote anything."""
 
 _RECORD_CHARS = 4096
+_MODULE_CHARS = 80
 _GUESSES = ("text:", "concept:", "word:", "guess:")
 _OWN_WORDS = ("word:responsestreamdisconnected", "word:responsestreamconnectionfailed")
 """Names that codex alone gives to a stream that breaks."""
@@ -56,9 +57,11 @@ def is_foreign(record: str) -> bool:
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
     if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
         return True
+    if forms.SERVED.search(first) or forms.OTHER_CALL.search(record):
+        return True
     if first[:1] == "{":
         matches = (*forms.LOGGER.finditer(first), *forms.LOGGED.finditer(first))
-        about = " ".join(match[1] for match in matches)
+        about = " ".join(filter(None, (part for match in matches for part in match.groups())))
     else:
         # What a body or a URL holds is somebody's own text.
         about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]
@@ -69,19 +72,36 @@ def is_foreign(record: str) -> bool:
 
 def _names_other_host(record: str) -> bool:
     """Return whether a record names hosts, none of which is a model's."""
-    if forms.MODEL_PATH.search(record) or forms.SDK_ERROR.search(record):
+    if forms.MODEL_PATH.search(record) or _names_sdk_error(record):
         return False
     hosts = [next(filter(None, match.groups())) for match in forms.HOST.finditer(record)]
     others = [host for host in hosts if not forms.LOOPBACK.match(host)]
     return bool(others) and not any(forms.MODEL_HOST.match(host) for host in others)
 
 
+def _names_sdk_error(record: str) -> bool:
+    """Return whether a record has the name of a model SDK's error, or a frame of its stack.
+
+    Another package may have an error of the same name: `stripe.error.APIConnectionError`.
+    """
+    for match in forms.SDK_ERROR.finditer(record):
+        before = record[max(match.start() - _MODULE_CHARS, 0) : match.start()]
+        module = re.split(r"[^\w.]", before)[-1]
+        if not forms.BESIDE.search(module.replace(".", " ")):
+            return True
+    return False
+
+
 def quotes_program(words: str) -> bool:
     """Return whether an error's own words are those of a command that failed, and no model call's.
 
-    An agent may raise what its tool has printed.
+    An agent may raise what its tool has printed, and may have run another agent.
     """
-    return forms.COMMAND_FAILED.search(words[:_RECORD_CHARS]) is not None
+    match = forms.COMMAND_FAILED.search(words[:_RECORD_CHARS])
+    if match is None:
+        return False
+    printed = words[match.end() : _RECORD_CHARS].lstrip(" :\n")
+    return all(attribution_of(each) is not Attribution.STRONG for each in records(printed))
 
 
 def has_form(record: str) -> bool:
@@ -90,7 +110,7 @@ def has_form(record: str) -> bool:
     That is the full name of a model SDK's error, the body of a provider's error, a failure beside
     a model's host or path, or a sentence that says that the failure is the model call's.
     """
-    if forms.SDK_ERROR.search(record) or forms.BODY.search(record):
+    if _names_sdk_error(record) or forms.BODY.search(record):
         return True
     if forms.GOOGLE_STATUS.search(record) and forms.GOOGLE_MODEL.search(record):
         return True
@@ -99,7 +119,7 @@ def has_form(record: str) -> bool:
     if forms.MODEL_PATH.search(record) or forms.OWN_SENTENCES.search(record):
         return True
     hosts = (next(filter(None, match.groups())) for match in forms.HOST.finditer(record))
-    if any(forms.MODEL_HOST.match(host) for host in hosts):
+    if any(forms.MODEL_HOST.match(host) and not forms.BESIDE_HOST.match(host) for host in hosts):
         return True
     head = record[:_HEAD_CHARS]
     return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
@@ -150,7 +170,7 @@ def records(text: str) -> Iterator[str]:
     record: list[str] = []
     last: list[str] = []
     in_traceback = False
-    for line in text[-MAX_TEXT_CHARS:].splitlines():
+    for line in forms.COLOUR.sub("", text[-MAX_TEXT_CHARS:]).splitlines():
         continues = not line.strip() or forms.CONTINUES.match(line) is not None
         continues = continues or (bool(record) and forms.HEADS.match(record[-1]) is not None)
         begins_traceback = forms.TRACEBACK in line

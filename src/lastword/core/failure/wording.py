@@ -427,7 +427,9 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]
     elif quote:
-        parts.append(f'It said: "{quote}".')
+        # Of a process that ended, only its stderr is left, and others may have written there.
+        who = "On stderr" if verdict.rule.startswith("process:") else "It said"
+        parts.append(f'{who}: "{quote}".')
     if attempts is not None and attempts > 1:
         parts.append(f"It was tried {min(attempts, 9999)} times.")
     parts.append(advice)

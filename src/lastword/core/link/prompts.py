@@ -332,8 +332,7 @@ def _verdict_on(link: Link, error: object) -> Verdict:
     words = (members.get("message"), object_of(members.get("data")).get("details"))
     quoted = "\n".join(each for each in words if isinstance(each, str))
     is_other = verdict.type in {*late.prose.MODEL_CALL_ERRORS, ErrorType.AGENT_CRASH}
-    is_quoted = late.writers.quotes_program(quoted) and not late.writers.has_form(quoted)
-    if not (is_other and is_quoted):
+    if not (is_other and late.writers.quotes_program(quoted)):
         return verdict
     return late.classify.Verdict(
         type=ErrorType.INTERNAL,
