@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from lastword.notify import http
+from lastword.notify import http, web_push
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class NotificationSender(Protocol):
 StartSender: TypeAlias = "Callable[[NotifySettings, str], NotificationSender | None]"
 """Takes the settings, and the folder in which a sender may keep what waits."""
 
-SENDERS: tuple[StartSender, ...] = (http.start,)
+SENDERS: tuple[StartSender, ...] = (http.start, web_push.start)
 """Every sender that there is."""
 
 

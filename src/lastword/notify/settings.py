@@ -33,6 +33,8 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
         events: the events that are notified.
         content: say what a session is about, too.
         question_seconds: how long a question waits for its answer before it is notified.
+        push_folder: the state folder of a gateway, whose page's users subscribe to notifications;
+            empty without one.
     """
 
     url: str = ""
@@ -42,6 +44,7 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[NotifiedEvent, ...] = USUAL
     content: bool = False
     question_seconds: float = 0.0
+    push_folder: str = ""
 
 
 def settings_of(values: Mapping[str, object]) -> NotifySettings:

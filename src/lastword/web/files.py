@@ -31,6 +31,9 @@ SHARED = WEB / "shared"
 LIBRARY = WEB / "library"
 """A library, unchanged, with its licences; the gateway's page loads it when it needs it."""
 
+LATER = ("health.js", "push.js", "push_worker.js")
+"""Scripts of the gateway's page that it loads when it needs them; the last is a worker's."""
+
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -81,9 +84,11 @@ _EXPORT = re.compile(
 
 @cache
 def gateway_files() -> dict[str, PageFile]:
-    """Return the files of the gateway's page, by name, with the library that it may ask for."""
+    """Return the files of the gateway's page, by name, with the scripts that it may ask for."""
     library = {path.name: _file(path.read_bytes()) for path in LIBRARY.glob("*.js")}
-    return _served(GATEWAY, "main.js") | library
+    files = _files_of(GATEWAY)
+    later = {name: _file(_alone(files, name).encode()) for name in LATER}
+    return _served(GATEWAY, "main.js", shares=True) | later | library
 
 
 @cache
@@ -98,17 +103,40 @@ def record_script(name: str) -> str:
     return _joined(_files_of(RECORD), name)
 
 
-def _served(page: Path, script: str) -> dict[str, PageFile]:
-    """Return a page's files with one script in place of all: this module with all it needs."""
+def _served(page: Path, script: str, *, shares: bool = False) -> dict[str, PageFile]:
+    """Return a page's files with one script in place of all: this module with all it needs.
+
+    If it `shares`, scripts that are loaded later get its modules from it.
+    """
     files = _files_of(page)
     others = {name: file for name, file in files.items() if not name.endswith(".js")}
-    return others | {script: _file(_joined(files, script).encode())}
+    text = _joined(files, script)
+    if shares:
+        names = ", ".join(_module(each) for each in _order(files, script)[:-1])
+        text += f"export {{ {names} }};\n"
+    return others | {script: _file(text.encode())}
+
+
+def _alone(files: Mapping[str, PageFile], name: str) -> str:
+    """Return a script that is loaded later, with imports from the one that was loaded first."""
+
+    def imported(match: re.Match[str]) -> str:
+        module = _module(match[2])
+        return f'import {{ {module} }} from "./main.js";{_destructured(match)}'
+
+    return _IMPORT.sub(imported, _text(files, name))
 
 
 def _joined(files: Mapping[str, PageFile], name: str) -> str:
+    order = _order(files, name)
+    return "".join(_wrapped(files, each, is_last=each == name) for each in order)
+
+
+def _order(files: Mapping[str, PageFile], name: str) -> list[str]:
+    """Return the modules that a script needs, and itself at last, each behind what it needs."""
     order: list[str] = []
     _add(files, name, order)
-    return "".join(_wrapped(files, each, is_last=each == name) for each in order)
+    return order
 
 
 def _add(files: Mapping[str, PageFile], name: str, order: list[str]) -> None:

@@ -27,6 +27,8 @@ from lastword.gateway.api.shapes import (
     EventKind,
     EventsPage,
     Healthy,
+    PushRequest,
+    PushView,
     SessionList,
     SessionOne,
     StatsView,
@@ -44,7 +46,7 @@ _PROBLEMS = {
     413: "The body is too large.",
     415: "The body is not of the type that this path takes.",
     429: "Too many requests came from this address; see Retry-After.",
-    503: "The session's log cannot be read.",
+    503: "A file that this needs cannot be used.",
 }
 
 
@@ -61,7 +63,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path.
 
     Attributes:
-        handler: the method of `EventsApi` that answers; without a token, the front's own.
+        handler: the method of `EventsApi` or `PushApi` that answers; without a token, the front's
+            own.
         method: the HTTP method.
         path: as OpenAPI writes it.
         summary: its purpose.
@@ -98,6 +101,9 @@ _CONTENT = Parameter(
     "content", "query", _FLAG, "1 to include content, which needs a controller's token."
 )
 _SESSION = Parameter("session_id", "path", {"type": "string", "minLength": 1}, "The session's id.")
+_SUBSCRIPTION = Parameter(
+    "subscription_id", "path", {"type": "string", "minLength": 1}, "The subscription's id."
+)
 _CURSOR = {
     "type": "string",
     "pattern": CURSOR,
@@ -174,6 +180,33 @@ OPERATIONS = (
         status=202,
         body=ClientEvent,
         problems=(400, 401, 403, 404, 406, 413, 415, 429),
+    ),
+    Operation(
+        handler="push",
+        method="GET",
+        path="/v1/push",
+        summary="The browsers that get notifications, and the key by which one subscribes.",
+        answer=PushView,
+        problems=(401, 403, 406, 429, 503),
+    ),
+    Operation(
+        handler="subscribe",
+        method="POST",
+        path="/v1/push",
+        summary="Send notifications to a browser, until the token expires by which it asks.",
+        answer=PushView,
+        status=201,
+        body=PushRequest,
+        problems=(400, 401, 403, 404, 406, 413, 415, 429, 503),
+    ),
+    Operation(
+        handler="unsubscribe",
+        method="DELETE",
+        path="/v1/push/{subscription_id}",
+        summary="Send no more notifications to a browser.",
+        answer=PushView,
+        parameters=(_SUBSCRIPTION,),
+        problems=(401, 403, 404, 406, 429, 503),
     ),
     Operation(
         handler="openapi",

@@ -98,6 +98,16 @@ def _accepted_types(header: str) -> set[str]:
     return types
 
 
+async def body_of(request: Request, limit_bytes: int) -> bytes:
+    """Return the body of a request; of one over the limit, a part that is over it, too."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > limit_bytes:
+            break
+    return bytes(body)
+
+
 def number(request: Request, name: str, default: int, most: int) -> int:
     """Return a number of the query, from 1 up.
 

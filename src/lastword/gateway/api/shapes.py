@@ -345,6 +345,65 @@ class ClientEventTaken(Struct, frozen=True, kw_only=True):
     seq: Annotated[int, Meta(ge=1)] | None
 
 
+class PushKeys(Struct, frozen=True):
+    """A browser's keys, in base64url (RFC 8291).
+
+    Attributes:
+        p256dh: its public key.
+        auth: its secret.
+    """
+
+    p256dh: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{87}=?$")]
+    auth: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{22}={0,2}$")]
+
+
+class PushRequest(Struct, frozen=True, kw_only=True):
+    """A browser's request for notifications, as its `PushSubscription` has it in JSON.
+
+    Attributes:
+        endpoint: the push service's address for the browser.
+        keys: the browser's keys.
+        session_id: the only session that they are to be about; absent for all.
+    """
+
+    endpoint: Annotated[str, Meta(pattern=r"^https?://", max_length=2048)]
+    keys: PushKeys
+    session_id: Annotated[str, Meta(min_length=1, max_length=1024)] | UnsetType = UNSET
+
+
+class PushRow(Struct, frozen=True, kw_only=True):
+    """A browser that gets notifications.
+
+    Attributes:
+        id: by which its subscription is ended.
+        place: scheme, host and port of its push service.
+        session_id: the only session that they are about; empty for all.
+        expires: when they end, in seconds since 1970 UTC; 0 for never.
+    """
+
+    id: str
+    place: str
+    session_id: str
+    expires: int
+
+
+class PushView(Struct, frozen=True, kw_only=True):
+    """Notifications to browsers.
+
+    Attributes:
+        version: of this shape.
+        key: the gateway's public key, in base64url, as browsers take it to subscribe; empty if the
+            packages that push needs are not installed.
+        id: the subscription that this request made; empty for none.
+        subscriptions: who gets notifications, the oldest first.
+    """
+
+    version: int
+    key: str
+    id: str = ""
+    subscriptions: list[PushRow]
+
+
 class ApiProblem(Struct, frozen=True):
     """Why a request was refused.
 

@@ -30,9 +30,11 @@ from lastword.gateway.front.doorkeeper import (
     too_many,
 )
 from lastword.gateway.front.events_api import EventsApi
+from lastword.gateway.front.folders import folder_of
 from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Slots, socket_shares
+from lastword.gateway.front.push_api import PushApi
 from lastword.gateway.front.services import FrontServices
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
@@ -83,6 +85,7 @@ class Front:
         self._slots = Slots(socket_shares(settings.holder.viewers))
         record = settings.holder.record_folder and store_path(settings.holder.record_folder)
         self._events = EventsApi(holders, doorkeeper, self.quality.measured, record)
+        self._push = PushApi(folder_of(settings.holder.state_folder))
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,
@@ -184,7 +187,8 @@ class Front:
         path = operation.path.replace("{session_id}", "{session_id:path}")
         if not operation.needs_token:
             return Route(path, self._openly(operation.handler), methods=[operation.method])
-        handler = getattr(self._events, operation.handler)
+        api = self._push if hasattr(self._push, operation.handler) else self._events
+        handler = getattr(api, operation.handler)
 
         async def answered(request: Request) -> Response:
             try:

@@ -218,7 +218,7 @@ class EventsApi:
             raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
-        event = read_report(await _body(request))
+        event = read_report(await requests.body_of(request, MAX_BODY_BYTES))
         if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
             raise requests.unknown_session()
         self._reports.note(event)
@@ -267,15 +267,6 @@ def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
     """Return the refusal, which names the log's file to the owner alone."""
     message = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
     return ProblemError(503, "log_unreadable", f"{message}. Try again.")
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY_BYTES:
-            break
-    return bytes(body)
 
 
 def _now_ms() -> int:

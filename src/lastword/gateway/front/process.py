@@ -29,7 +29,7 @@ from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.limit_waits import LimitWaits
 from lastword.gateway.front.links import Links, address
 from lastword.gateway.front.signals import FrontSignals, hold
-from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
+from lastword.gateway.front.tokens import KEY_NAME, TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import (
     PidFile,
     TakenError,
@@ -38,6 +38,7 @@ from lastword.gateway.run_folder import (
     make_private,
 )
 from lastword.gateway.viewing.attachment import Role
+from lastword.notify.subscriptions import Subscriptions
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
@@ -106,7 +107,10 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     close_to_others(run_folder)
     hold()
     pid_file = _pid_file(run_folder, inherited)
+    is_revoked = not os.path.exists(os.path.join(folder, KEY_NAME))
     keeper = Keeper.at(folder)
+    if is_revoked:  # the key was deleted, and with it ends what its tokens made
+        Subscriptions(folder).clear()
     links = Links(folder, time.time, keeper)
     origin = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     page = f"http://{origin}"

@@ -24,6 +24,7 @@ from lastword.gateway.viewing.attachment import Role
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+KEY_NAME = "gateway.key"
 KEY_BYTES = 32
 TOKEN_SECONDS = 12 * 3600
 """How long a token or a login lasts by default: a day's work, since its connections end with it."""
@@ -89,7 +90,7 @@ class Keeper:
         Raises:
             StoreError: The key cannot be read or made.
         """
-        path = os.path.join(folder, "gateway.key")
+        path = os.path.join(folder, KEY_NAME)
         try:
             make_private(folder)
             try:

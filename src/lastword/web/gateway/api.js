@@ -108,3 +108,13 @@ export function loginHelp() {
     " on the gateway's machine, and open the link that it prints. Sessions go on meanwhile.",
   );
 }
+
+/**
+ * Offer notifications of this browser's own, if it can show any.
+ * @param {Element} place
+ * @param {string} session the only session that they are about; empty for all
+ */
+export function offerPush(place, session) {
+  if (!isSecureContext || !("PushManager" in window)) return;
+  void import("./push.js").then((push) => push.offer(place, session)).catch(() => undefined);
+}

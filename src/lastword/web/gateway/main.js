@@ -2,9 +2,8 @@
  * The page: the view that the part of its address after `#` names, and errors in the page itself.
  * @module
  */
-import { report } from "./api.js";
+import { problem, report } from "./api.js";
 import { h } from "./dom.js";
-import { healthView } from "./health.js";
 import { logView } from "./log.js";
 import { sessionView } from "./session.js";
 import { sessionsView } from "./sessions.js";
@@ -26,11 +25,42 @@ function viewOf() {
       return each;
     }
   });
-  if (name === "health") return healthView();
+  if (name === "health") return later("Health", async () => (await import("./health.js")).healthView());
   if (name === "session" && id) {
     return part === "log" ? logView(id, new URLSearchParams(query)) : sessionView(id);
   }
   return sessionsView();
+}
+
+/**
+ * A view whose script is loaded now.
+ * @param {string} title
+ * @param {() => Promise<View>} load
+ * @returns {View}
+ */
+function later(title, load) {
+  const element = h("div");
+  /** @type {View | null} */
+  let view = null;
+  let isOver = false;
+  const begin = () =>
+    load().then(
+      (loaded) => {
+        if (isOver) return loaded.close();
+        view = loaded;
+        element.replaceChildren(view.element);
+      },
+      (error) => element.replaceChildren(problem(error, begin)),
+    );
+  void begin();
+  return {
+    element,
+    title,
+    close: () => {
+      isOver = true;
+      view?.close();
+    },
+  };
 }
 
 function show() {

@@ -3,7 +3,7 @@
  * @module
  */
 import { readError } from "./agent_error.js";
-import { controls, get, loginHelp, problem, sessionPath } from "./api.js";
+import { controls, get, loginHelp, offerPush, problem, sessionPath } from "./api.js";
 import { TITLES, failureCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { InForce } from "./in_force.js";
@@ -110,11 +110,13 @@ class SessionPage {
       this.#submit();
     });
     const foot = h("div", { class: "foot" }, this.status, this.questions, h("div", { class: "now" }, this.turn, this.inForce.about), this.form);
+    const push = h("p");
+    void controls().then((may) => may && offerPush(push, id), () => undefined);
     new ResizeObserver(() => this.transcript.keepEnd()).observe(foot);
     this.element = h(
       "div",
       { class: "session" },
-      h("div", { class: "heading" }, this.heading, sessionNav(id, false), this.about),
+      h("div", { class: "heading" }, this.heading, sessionNav(id, false), this.about, push),
       this.transcript.element,
       foot,
     );

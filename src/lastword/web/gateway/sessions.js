@@ -2,7 +2,7 @@
  * The list of sessions, and opening a new one.
  * @module
  */
-import { controls, get, problem, settings } from "./api.js";
+import { controls, get, offerPush, problem, settings } from "./api.js";
 import { TITLES, mark } from "./cards.js";
 import { add, button, h, line, plural, when } from "./dom.js";
 
@@ -43,6 +43,9 @@ export function sessionsView() {
   const wait = () => document.addEventListener("visibilitychange", () => !isOver && look(), { once: true });
 
   void look();
+  const push = h("p", { class: "buttons" });
+  element.append(push);
+  void controls().then((may) => may && offerPush(push, ""), () => undefined);
   void settings().then((config) => config.root && fresh.append(newSession(config)), () => undefined);
   return {
     element,

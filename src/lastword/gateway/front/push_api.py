@@ -1,0 +1,174 @@
+"""Browsers' subscriptions to notifications: who has one, how one is made, and how it ends.
+
+Owns the checks of what a browser sends. A subscription is for those who may steer a session; it
+ends with the token by which it was made, and a token for one session subscribes to that session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.errors import StoreError
+from lastword.gateway.api import requests
+from lastword.gateway.api.client_errors import MAX_BODY_BYTES
+from lastword.gateway.api.requests import JSON_TYPE, ProblemError
+from lastword.gateway.api.shapes import VERSION, PushRequest, PushRow, PushView
+from lastword.gateway.front.doorkeeper import is_loopback
+from lastword.gateway.viewing.attachment import Role
+from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of, is_available
+from lastword.notify.web_push import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from lastword.gateway.front.tokens import Grant
+
+
+class PushApi:
+    """Everything below `/v1/push`."""
+
+    def __init__(self, folder: str) -> None:
+        """Keep subscriptions in the gateway's state folder."""
+        self._subscriptions = Subscriptions(folder)
+
+    async def push(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/push`."""
+        requests.accepts(request, JSON_TYPE)
+        _check_role(grant)
+        return await self._view(grant)
+
+    async def subscribe(self, request: Request, grant: Grant) -> Response:
+        """`POST /v1/push`."""
+        requests.accepts(request, JSON_TYPE)
+        _check_role(grant)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+            raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
+        browser = read_subscription(await requests.body_of(request, MAX_BODY_BYTES))
+        session = "" if browser.session_id is UNSET else browser.session_id
+        if grant.session and session not in {"", grant.session}:
+            raise requests.unknown_session()
+        session = session or grant.session
+        made = PushSubscription(
+            subscription_id=id_of(browser.endpoint, session),
+            endpoint=browser.endpoint,
+            p256dh=browser.keys.p256dh.rstrip("="),
+            auth=browser.keys.auth.rstrip("="),
+            session=session,
+            origin=request.headers.get("origin", ""),
+            expires=grant.expires,
+        )
+        await _stored(lambda: self._subscriptions.put(made, time.time()), grant)
+        return await self._view(grant, made.subscription_id, status=201)
+
+    async def unsubscribe(self, request: Request, grant: Grant) -> Response:
+        """`DELETE /v1/push/{subscription_id}`."""
+        requests.accepts(request, JSON_TYPE)
+        _check_role(grant)
+        ended = request.path_params["subscription_id"]
+        if all(each.id != ended for each in self._rows(grant)):
+            message = "There is no such subscription. It may have ended already."
+            raise ProblemError(404, "not_found", message)
+        await _stored(lambda: self._subscriptions.remove(ended), grant)
+        return await self._view(grant)
+
+    def _rows(self, grant: Grant) -> list[PushRow]:
+        now = time.time()
+        return [
+            PushRow(
+                id=each.subscription_id,
+                place="{0.scheme}://{0.netloc}".format(urlsplit(each.endpoint)),
+                session_id=each.session,
+                expires=each.expires,
+            )
+            for each in self._subscriptions.all()
+            if each.covers(each.session, now) and grant.session in {"", each.session}
+        ]
+
+    async def _view(self, grant: Grant, made: str = "", status: int = 200) -> Response:
+        try:
+            key = await asyncio.to_thread(self._subscriptions.public_key) if is_available() else ""
+        except StoreError as error:
+            raise _unusable(error, grant) from None
+        rows = self._rows(grant)
+        view = PushView(version=VERSION, key=key, id=made, subscriptions=rows)
+        return requests.answer(view, status)
+
+
+async def _stored(change: Callable[[], None], grant: Grant) -> None:
+    """Change the file, in a thread since that waits for the disk.
+
+    Raises:
+        ProblemError: It cannot be written.
+    """
+    try:
+        await asyncio.to_thread(change)
+    except StoreError as error:
+        raise _unusable(error, grant) from None
+
+
+def _unusable(error: StoreError, grant: Grant) -> ProblemError:
+    """Return the refusal, which names the file to the owner alone."""
+    message = str(error).capitalize() if grant.is_owners else "The subscriptions cannot be stored"
+    return ProblemError(503, "unavailable", f"{message}. Try again.")
+
+
+def read_subscription(body: bytes) -> PushRequest:
+    """Return a browser's request.
+
+    Raises:
+        ProblemError: It is not one, or is too large.
+    """
+    if len(body) > MAX_BODY_BYTES:
+        message = f"A subscription has at most {MAX_BODY_BYTES} bytes."
+        raise ProblemError(413, "too_large", message)
+    try:
+        browser = msgspec.json.decode(body, type=PushRequest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _bad(f"This is not a push subscription: {str(error)[:200]}") from None
+    if not _is_address(browser.endpoint):
+        raise _bad("The endpoint of a push service is an https address")
+    if not _is_key(browser.keys.p256dh):
+        raise _bad("The key p256dh is not a point on the curve P-256")
+    return browser
+
+
+def _bad(message: str) -> ProblemError:
+    return ProblemError(400, "bad_request", f"{message}.")
+
+
+def _is_address(endpoint: str) -> bool:
+    """Return whether a push service can be at this address: over TLS, or on this machine."""
+    try:
+        parts = urlsplit(endpoint)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if not (endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and host):
+        return False
+    return "@" not in parts.netloc and (parts.scheme == "https" or is_loopback(host))
+
+
+def _is_key(text: str) -> bool:
+    """Return whether this is a public key on the curve that Web Push uses."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - of the extra
+
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decoded(text))
+    except (ImportError, ValueError):
+        return False
+    return True
+
+
+def _check_role(grant: Grant) -> None:
+    if grant.role is not Role.CONTROLLER:
+        message = "Notifications need a controller's token; this is an observer's."
+        raise ProblemError(403, "forbidden", message)

@@ -1,0 +1,187 @@
+"""Subscriptions of browsers to notifications (Web Push), in a file that processes share.
+
+Owns the file, its bounds, and the key by which push services know the gateway (VAPID, RFC 8292).
+The front writes both; holders read the file before they send.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from py_vapid import Vapid02
+
+NAME, KEY_NAME = "push.json", "push.key"
+MAX_SUBSCRIPTIONS = 32
+"""More browsers than one person has; the oldest gives way."""
+
+MAX_BYTES = 256 * 1024
+
+
+class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A browser that wants notifications.
+
+    Attributes:
+        subscription_id: a hash of the endpoint, by which it may be shown.
+        endpoint: the push service's address for this browser, which is a secret.
+        p256dh: the browser's public key (RFC 8291), in base64url.
+        auth: the browser's secret for it, in base64url.
+        session: the only session that it is about; empty for all.
+        origin: the page's origin, which tells the push service who sends.
+        expires: when it ends, in seconds since 1970 UTC; 0 for never.
+    """
+
+    subscription_id: str
+    endpoint: str
+    p256dh: str
+    auth: str
+    session: str = ""
+    origin: str = ""
+    expires: int = 0
+
+    def covers(self, session: str, now_seconds: float) -> bool:
+        """Return whether it is about a session, and has not ended."""
+        return self.session in {"", session} and not (self.expires and self.expires <= now_seconds)
+
+
+def is_available() -> bool:
+    """Return whether the packages of the extra `gateway` that push needs are installed."""
+    return all(importlib.util.find_spec(name) for name in ("http_ece", "py_vapid"))
+
+
+def id_of(endpoint: str, session: str) -> str:
+    """Return the id of a subscription: a browser may have one for each session, and one for all."""
+    return hashlib.sha256(f"{endpoint}\n{session}".encode()).hexdigest()[:16]
+
+
+class Subscriptions:
+    """The subscriptions of one gateway's state folder."""
+
+    def __init__(self, folder: str) -> None:
+        """Use this folder, which exists and is its user's alone."""
+        self._folder = folder
+        self.path: str = os.path.join(folder, NAME)
+        self._key_path = os.path.join(folder, KEY_NAME)
+
+    def all(self) -> list[PushSubscription]:
+        """Return the subscriptions, the oldest first; none of a file that cannot be read."""
+        try:
+            with open(self.path, "rb") as file:
+                return msgspec.json.decode(file.read(MAX_BYTES), type=list[PushSubscription])
+        except (OSError, msgspec.MsgspecError):
+            return []
+
+    def put(self, subscription: PushSubscription, now_seconds: float) -> None:
+        """Add a subscription, or renew the one of its id.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+
+        def changed(each: PushSubscription) -> bool:
+            return each.covers(each.session, now_seconds) and (
+                each.subscription_id != subscription.subscription_id
+            )
+
+        self._rewrite(
+            lambda current: [*filter(changed, current), subscription][-MAX_SUBSCRIPTIONS:]
+        )
+
+    def remove(self, subscription_id: str) -> None:
+        """Remove a subscription, if it is there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        self._rewrite(
+            lambda current: [each for each in current if each.subscription_id != subscription_id]
+        )
+
+    def clear(self) -> None:
+        """Remove every subscription.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        if os.path.exists(self.path):
+            self._rewrite(lambda _: [])
+
+    def key(self) -> Vapid02:
+        """Return the gateway's key, which is made when it is first needed.
+
+        Raises:
+            StoreError: It cannot be read or made.
+        """
+        from py_vapid import Vapid02  # noqa: PLC0415 - of the extra `gateway`
+
+        try:
+            with self._locked(), contextlib.suppress(FileExistsError):
+                made = os.open(self._key_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                fresh = Vapid02()
+                fresh.generate_keys()
+                with os.fdopen(made, "wb") as file:
+                    file.write(fresh.private_pem())
+            with open(self._key_path, "rb") as file:
+                return Vapid02.from_pem(file.read())
+        except OSError as error:
+            raise _unusable(self._key_path, error) from error
+        except ValueError as error:
+            message = f"{self._key_path} does not contain a key; delete it to get a new one"
+            raise StoreError(message) from error
+
+    def public_key(self) -> str:
+        """Return the public key as browsers take it, in base64url.
+
+        Raises:
+            StoreError: It cannot be read or made.
+        """
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - of the extra
+            Encoding,
+            PublicFormat,
+        )
+
+        public: Any = self.key().public_key
+        point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
+
+    def _rewrite(self, change: Callable[[list[PushSubscription]], list[PushSubscription]]) -> None:
+        draft = f"{self.path}.new"
+        try:
+            with self._locked():
+                current = self.all()
+                rest = change(current)
+                if rest == current:
+                    return
+                number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with os.fdopen(number, "wb") as file:
+                    file.write(msgspec.json.encode(rest))
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, self.path)
+        except OSError as error:
+            raise _unusable(self.path, error) from error
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        number = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(number)
+
+
+def _unusable(path: str, error: OSError) -> StoreError:
+    return StoreError(f"{path} cannot be used ({(error.strerror or 'failed').lower()})")

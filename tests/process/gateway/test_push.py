@@ -1,0 +1,119 @@
+"""Subscriptions of browsers to notifications, over the gateway's API."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.gateway.viewing.attachment import Role
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import until
+from tests.kit.push_service import PushBrowser, PushService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.kit.gateway.api import ApiAnswer
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+
+@pytest.fixture
+def service() -> Iterator[PushService]:
+    with PushService() as made:
+        yield made
+
+
+def subscribe(client: ApiClient, asked: Any, **headers: str) -> ApiAnswer:
+    kind = headers.pop("content_type", "application/json")
+    body = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+    return client.ask("/v1/push", method="POST", body=body, content_type=kind, **headers)
+
+
+def test_a_browser_subscribes_is_listed_and_ends_it(serve: Serve, service: PushService) -> None:
+    gateway = serve("healthy")
+    client = ApiClient(gateway)
+    first = client.json("/v1/push")
+    assert (len(first["key"]), first["subscriptions"]) == (87, [])
+    made = subscribe(client, PushBrowser(service, "one").request)
+    assert made.status == 201
+    view = made.json
+    expected = {"id": view["id"], "place": service.place, "session_id": "", "expires": 0}
+    assert view["subscriptions"] == [expected]
+    assert "/push/one" not in made.body.decode()
+    assert client.json("/v1/push")["key"] == first["key"]
+    ended = client.ask(f"/v1/push/{view['id']}", method="DELETE")
+    assert (ended.status, ended.json["subscriptions"]) == (200, [])
+    assert client.ask(f"/v1/push/{view['id']}", method="DELETE").status == 404
+
+
+def test_a_token_subscribes_to_what_it_may_see_and_for_as_long(
+    serve: Serve, service: PushService
+) -> None:
+    gateway = serve("healthy")
+    owner = ApiClient(gateway)
+    subscribe(owner, PushBrowser(service, "owner").request)
+    for_one = ApiClient(gateway, gateway.token(session="s1", expires=4_000_000_000))
+    browser = PushBrowser(service, "one")
+    view = subscribe(for_one, browser.request).json
+    (row,) = view["subscriptions"]
+    assert (row["session_id"], row["expires"]) == ("s1", 4_000_000_000)
+    other = subscribe(for_one, browser.request | {"session_id": "s2"})
+    assert (other.status, other.json["reason"]) == (404, "session_unknown")
+    (owners,) = (each for each in owner.json("/v1/push")["subscriptions"] if not each["session_id"])
+    assert for_one.ask(f"/v1/push/{owners['id']}", method="DELETE").status == 404
+
+
+def test_an_observer_gets_no_notifications(serve: Serve, service: PushService) -> None:
+    gateway = serve("healthy")
+    watching = ApiClient(gateway, gateway.token(role=Role.OBSERVER))
+    assert watching.refusal("/v1/push") == (403, "forbidden")
+    refused = subscribe(watching, PushBrowser(service, "one").request)
+    assert (refused.status, refused.json["reason"]) == (403, "forbidden")
+
+
+def test_what_is_not_a_subscription_is_refused_with_what_is_wrong(
+    serve: Serve, service: PushService
+) -> None:
+    client = ApiClient(serve("healthy"))
+    good = PushBrowser(service, "one").request
+    point = "B" + "A" * 86
+    bad: list[Any] = [
+        (good | {"endpoint": "http://push.example/1"}, "https"),
+        (good | {"endpoint": "https://user@push.example/1"}, "https"),
+        (good | {"endpoint": "https:///1"}, "https"),
+        (good | {"endpoint": "https://[::1/1"}, "https"),
+        (good | {"endpoint": "https://push.example/a b"}, "https"),
+        (good | {"keys": good["keys"] | {"p256dh": point}}, "P-256"),
+        (good | {"keys": good["keys"] | {"auth": "short"}}, "auth"),
+        ({"endpoint": good["endpoint"]}, "keys"),
+        (b"{", "push subscription"),
+        (b"\xff", "push subscription"),
+    ]
+    for asked, word in bad:
+        refused = subscribe(client, asked)
+        assert (refused.status, refused.json["reason"]) == (400, "bad_request"), asked
+        assert word in refused.json["error"], refused.json
+    assert subscribe(client, good, content_type="text/plain").status == 415
+    assert subscribe(client, b"x" * 100_000).status == 413
+    assert client.json("/v1/push")["subscriptions"] == []
+
+
+def test_a_page_of_another_site_subscribes_nobody(serve: Serve, service: PushService) -> None:
+    client = ApiClient(serve("healthy"))
+    refused = subscribe(client, PushBrowser(service, "one").request, origin="https://evil.example")
+    assert (refused.status, refused.json["reason"]) == (403, "origin")
+
+
+def test_a_deleted_key_ends_subscriptions_too(serve: Serve, service: PushService) -> None:
+    gateway = serve("healthy")
+    assert subscribe(ApiClient(gateway), PushBrowser(service, "one").request).status == 201
+    assert len(ApiClient(gateway).json("/v1/push")["subscriptions"]) == 1
+    (gateway.state / "gateway" / "gateway.key").unlink()
+    starts = gateway.stderr().count("serving at ")
+    gateway.tell("reload")
+    until("it runs anew", lambda: gateway.stderr().count("serving at ") > starts)
+    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []

@@ -1,0 +1,160 @@
+"""Notifications to browsers, by way of a push service on loopback."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
+from lastword.notify.settings import NotifySettings
+from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of
+from lastword.notify.web_push import MAX_PLAIN_BYTES, message_of, start
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.push_service import PushBrowser, PushService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOW_MS = time.time_ns() // 1_000_000
+ASK = Notification(
+    notification_id="n1",
+    at_epoch_ms=NOW_MS,
+    event=NotifiedEvent.ASK,
+    session="s1",
+    title="opencode asks",
+    sentence="The agent waits for your answer.",
+    actions=(NotificationAction("Allow", "http://127.0.0.1:1/answer#code"),),
+    urgency=Urgency.HIGH,
+)
+
+
+@pytest.fixture
+def service() -> Iterator[PushService]:
+    with PushService() as made:
+        yield made
+
+
+def subscribed(
+    folder: Path, browser: PushBrowser, *, session: str = "", expires: int = 0
+) -> Subscriptions:
+    kept = Subscriptions(str(folder))
+    asked = browser.request
+    kept.put(
+        PushSubscription(
+            subscription_id=id_of(browser.endpoint, session),
+            endpoint=browser.endpoint,
+            p256dh=asked["keys"]["p256dh"],
+            auth=asked["keys"]["auth"],
+            session=session,
+            expires=expires,
+        ),
+        0.0,
+    )
+    return kept
+
+
+def until(holds: Callable[[], object]) -> None:
+    burns = time.monotonic() + FUSE_SECONDS
+    while not holds():
+        assert time.monotonic() < burns, "the fuse burned"
+        time.sleep(0.02)
+
+
+def settings(folder: Path) -> NotifySettings:
+    return NotifySettings(push_folder=str(folder))
+
+
+def test_a_browser_that_subscribed_can_read_what_it_is_sent(
+    service: PushService, tmp_path: Path
+) -> None:
+    browser = PushBrowser(service, "one")
+    kept = subscribed(tmp_path, browser)
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    sender.send(ASK)
+    until(lambda: service.messages or service.refusals)
+    sender.close()
+    assert service.refusals == []
+    (message,) = service.messages
+    assert message.path == "/push/one"
+    assert message.headers["urgency"] == "high"
+    assert service.key_of(message) == kept.public_key()
+    assert ASK.sentence.encode() not in message.body
+    assert browser.decrypted(message.body) == {
+        "title": "opencode asks",
+        "body": "The agent waits for your answer.",
+        "event": "ask",
+        "session": "s1",
+        "link": "",
+        "actions": [["Allow", "http://127.0.0.1:1/answer#code"]],
+        "at_epoch_ms": NOW_MS,
+    }
+
+
+def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ended(
+    service: PushService, tmp_path: Path
+) -> None:
+    subscribed(tmp_path, PushBrowser(service, "all"))
+    subscribed(tmp_path, PushBrowser(service, "own"), session="s1")
+    subscribed(tmp_path, PushBrowser(service, "other"), session="s2")
+    subscribed(tmp_path, PushBrowser(service, "over"), expires=int(time.time()) - 1)
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    sender.send(ASK)
+    until(lambda: len(service.messages) >= 2)
+    sender.close()
+    assert sorted(message.path for message in service.messages) == ["/push/all", "/push/own"]
+
+
+def test_a_subscription_that_the_service_has_forgotten_is_removed(
+    service: PushService, tmp_path: Path
+) -> None:
+    kept = subscribed(tmp_path, PushBrowser(service, "gone"))
+    service.statuses = [410]
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    sender.send(ASK)
+    until(lambda: kept.all() == [])
+    sender.close()
+    assert service.messages == []
+
+
+def test_a_service_that_is_overloaded_gets_it_once_later(
+    service: PushService, tmp_path: Path
+) -> None:
+    subscribed(tmp_path, PushBrowser(service, "one"))
+    service.statuses = [503]
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    sender.send(ASK)
+    until(lambda: service.messages)
+    sender.close()
+    assert len(service.messages) == 1
+
+
+def test_a_question_that_is_answered_before_it_is_sent_is_not_sent(
+    service: PushService, tmp_path: Path
+) -> None:
+    subscribed(tmp_path, PushBrowser(service, "one"))
+    service.statuses = [503]
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    sender.send(ASK)
+    until(lambda: not service.statuses)
+    sender.withdraw("n1")
+    sender.close()
+    assert service.messages == []
+
+
+@pytest.mark.parametrize("text", ["x" * 9000, "ü" * 9000, "😀" * 9000, '"' * 9000])
+def test_a_long_sentence_is_cut_to_what_a_service_takes(text: str) -> None:
+    long = msgspec.structs.replace(ASK, sentence=text)
+    assert len(message_of(long)) <= MAX_PLAIN_BYTES
+
+
+def test_without_a_folder_of_subscriptions_there_is_no_sender(tmp_path: Path) -> None:
+    assert start(NotifySettings(), str(tmp_path)) is None

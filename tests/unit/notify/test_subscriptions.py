@@ -1,0 +1,97 @@
+"""The file of browsers' subscriptions: bounded, private, whole, and read by everybody alike."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from lastword.notify.subscriptions import (
+    MAX_SUBSCRIPTIONS,
+    PushSubscription,
+    Subscriptions,
+    id_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = 1000.0
+
+
+def made(number: int, *, session: str = "", expires: int = 0) -> PushSubscription:
+    endpoint = f"https://push.example/{number}"
+    return PushSubscription(
+        subscription_id=id_of(endpoint, session),
+        endpoint=endpoint,
+        p256dh="B",
+        auth="a",
+        session=session,
+        expires=expires,
+    )
+
+
+def test_a_subscription_is_found_again_by_another_process(tmp_path: Path) -> None:
+    Subscriptions(str(tmp_path)).put(made(1), NOW)
+    assert Subscriptions(str(tmp_path)).all() == [made(1)]
+    assert os.stat(tmp_path / "push.json").st_mode & 0o777 == 0o600
+
+
+def test_the_same_browser_is_there_once_for_each_session(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    for expires in (1, 2):
+        kept.put(made(1, expires=2000 + expires), NOW)
+        kept.put(made(1, session="s", expires=2000 + expires), NOW)
+    assert [(each.session, each.expires) for each in kept.all()] == [("", 2002), ("s", 2002)]
+
+
+def test_what_has_ended_leaves_with_the_next_one_and_the_oldest_gives_way(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    kept.put(made(0, expires=1001), NOW)
+    for number in range(1, MAX_SUBSCRIPTIONS + 2):
+        kept.put(made(number), NOW + 1)
+    assert kept.all() == [made(number) for number in range(2, MAX_SUBSCRIPTIONS + 2)]
+
+
+def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:
+    assert made(1).covers("s", NOW)
+    assert made(1, session="s").covers("s", NOW)
+    assert not made(1, session="s").covers("t", NOW)
+    assert not made(1, expires=1000).covers("s", NOW)
+
+
+def test_a_damaged_file_is_no_subscription_and_is_written_anew(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    (tmp_path / "push.json").write_text('[{"endpoint": 1}]')
+    assert kept.all() == []
+    kept.put(made(1), NOW)
+    assert kept.all() == [made(1)]
+
+
+def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    threads = [
+        threading.Thread(target=Subscriptions(str(tmp_path)).put, args=(made(number), NOW))
+        for number in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = sorted(Subscriptions(str(tmp_path)).all(), key=lambda each: each.endpoint)
+    assert found == sorted(map(made, range(12)), key=lambda each: each.endpoint)
+
+
+def test_a_subscription_that_is_removed_is_gone(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    kept.put(made(1), NOW)
+    kept.put(made(2), NOW)
+    kept.remove(made(1).subscription_id)
+    kept.remove("unknown")
+    assert kept.all() == [made(2)]
+
+
+def test_the_key_is_made_once_and_is_its_users_alone(tmp_path: Path) -> None:
+    first = Subscriptions(str(tmp_path)).public_key()
+    assert Subscriptions(str(tmp_path)).public_key() == first
+    assert len(first) == 87
+    assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
