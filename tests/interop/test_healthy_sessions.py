@@ -32,7 +32,10 @@ PATIENT = [sys.executable, str(TESTS / "kit" / "hurried.py")]
 PATIENT += [f"sidecar.session.CLOSED_GRACE_SECONDS={FUSE_SECONDS}"]
 """In front of `lastword run`: the agent may take its time to end by itself."""
 INITIALIZE_ID = 70
-WISH = b',"_meta":{"claudeCode":{"emitRawSDKMessages":[{"type":"system","subtype":"api_retry"}]}}'
+WISH = (
+    b',"_meta":{"claudeCode":{"emitRawSDKMessages":'
+    b'[{"type":"system","subtype":"api_retry"},{"type":"rate_limit_event"}]}}'
+)
 
 OWN_TO_A_RUN = [
     (rb"ses_[0-9A-Za-z]+", b"<session>"),

@@ -13,6 +13,7 @@ import msgspec
 from lastword.core.failure import wording
 from lastword.core.failure.durations import short_duration
 from lastword.core.failure.taxonomy import (
+    LIMITS,
     MAX_AUTO_WAIT_SECONDS,
     MAX_MESSAGE_CHARS,
     Action,
@@ -58,8 +59,6 @@ BUTTONS: dict[Action, str] = {
     Action.REPORT: "Show the details",
 }
 """What the one button says that leads to the action."""
-
-_LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
 
 
 class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +121,7 @@ def describe(
     is_harmful = error.retry_safety is RetrySafety.NEVER
     by_word = error.retryable and not is_harmful
     # After its reset, a limit no longer forbids a retry; whether that is safe was never said.
-    can_retry = by_word or (wait == 0 and error.type in _LIMITS)
+    can_retry = by_word or (wait == 0 and error.type in LIMITS)
     is_harmless = error.retry_safety in {RetrySafety.AUTO, RetrySafety.OFFER_CONTINUE}
     action = error.action or wording.usual_action(
         error.type, error.retry_safety, retryable=error.retryable

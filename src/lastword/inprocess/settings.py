@@ -15,7 +15,7 @@ from lastword.core.link.options import LinkOptions
 from lastword.core.link.user_options import Options
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.errors import MisuseError
-from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
+from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id, zone_of
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def complete(options: Options | None) -> LinkOptions:
             "incident_prefix": chosen.incident_prefix or f"{run_id()}-",
             "secrets": (*chosen.secrets, *secrets_of(os.environ)),
             "wall_clock": chosen.wall_clock or local_time,
+            "zone_of": zone_of,
         }
     )
 

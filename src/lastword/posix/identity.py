@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lastword._version import __version__
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -28,6 +28,17 @@ def local_time() -> datetime:
     from datetime import datetime  # noqa: PLC0415
 
     return datetime.now().astimezone()
+
+
+def zone_of(name: str) -> tzinfo | None:
+    """Return the time zone of this name, or `None` if this machine does not know it."""
+    # As above, and only where a limit's end is stated with a zone.
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return None
 
 
 def roll() -> float:

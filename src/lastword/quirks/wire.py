@@ -101,6 +101,10 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
         attempt: the member that counts the retries.
         max_retries: the member with the most retries that there will be.
         wait_ms: the member with the wait until the next one.
+        no_response: the member that is there only if the provider had not answered at all.
+        silence: the type and the reason of such a failure.
+        limit_event: the members of its `message` that identify a statement of the account's limit.
+        limit: the member of that with the limit.
     """
 
     agent: str
@@ -113,6 +117,10 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
     attempt: str
     max_retries: str
     wait_ms: str
+    no_response: str
+    silence: tuple[str, str]
+    limit_event: dict[str, str]
+    limit: str
 
 
 class FailureConvention(Quirk, frozen=True, kw_only=True):
@@ -247,17 +255,24 @@ OPT_IN_EVENTS = (
         agent="claude",
         method="_claude/sdkMessage",
         path=("claudeCode", "emitRawSDKMessages"),
-        request=({"type": "system", "subtype": "api_retry"},),
+        request=({"type": "system", "subtype": "api_retry"}, {"type": "rate_limit_event"}),
         event={"type": "system", "subtype": "api_retry"},
         status="error_status",
         code="error",
         attempt="attempt",
         max_retries="max_retries",
         wait_ms="retry_delay_ms",
+        no_response="no_response",
+        silence=("timeout", "provider_silent"),
+        limit_event={"type": "rate_limit_event"},
+        limit="rate_limit_info",
         evidence=(
             "`shouldEmitRawMessage` in its acp-agent.js takes a list of types and subtypes; runs: "
-            "0.3 s after a 429 or 502, 0.7 s after a 401, 1.1 s after a cut (status null); none at "
-            "all for a hang. Without a body, so that a used-up quota reads as a rate limit"
+            "0.3 s after a 429 or 502, 0.7 s after a 401, 1.1 s after a cut (status null). Without "
+            "a body, so that a used-up quota reads as a rate limit. `no_response {waited_ms, "
+            "retry_wait_ms}` is in the SDK's types since 0.3.261. A limit of a subscription is in "
+            "a `rate_limit_event` 0.3 to 1.6 s before the error; `_claude/rateLimit` is missing "
+            "in a session's first turn"
         ),
         version="claude-agent-acp 0.100.0",
     ),

@@ -47,7 +47,10 @@ _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
 
 WISHED = frozenset({"session/new", "session/load", "session/resume"})
-WISH = b',"_meta":{"claudeCode":{"emitRawSDKMessages":[{"type":"system","subtype":"api_retry"}]}}'
+WISH = (
+    b',"_meta":{"claudeCode":{"emitRawSDKMessages":'
+    b'[{"type":"system","subtype":"api_retry"},{"type":"rate_limit_event"}]}}'
+)
 """What claude is asked for where the client opens a session."""
 
 

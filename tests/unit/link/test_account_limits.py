@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from lastword.core.link import account_limits
 from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, error, prompt, result, update
 
+CET = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 RESETS_AT = int(NOW.timestamp()) + 7200
 FAILS = error(message="Internal error") | {
@@ -25,6 +26,20 @@ def usage(**info: Any) -> dict[str, Any]:
     """An update with what Anthropic's SDK knows of the plan's windows."""
     stated = {"status": "rejected", "resetsAt": RESETS_AT, "rateLimitType": "five_hour"} | info
     meta = {"_claude/rateLimit": stated}
+    return update(sessionUpdate="usage_update", used=1, size=2, _meta=meta)
+
+
+def window(
+    used: object = 100, resets_at: object = RESETS_AT, minutes: object = 300
+) -> dict[str, Any]:
+    """A window of a plan, as Codex states it."""
+    return {"usedPercent": used, "windowDurationMins": minutes, "resetsAt": resets_at}
+
+
+def codex(*others: dict[str, Any], **windows: Any) -> dict[str, Any]:
+    """An update with what Codex knows of the plan's windows."""
+    limits = [{"limitId": "codex", "limitName": None} | windows, *others]
+    meta = {"_codex/rateLimits": limits}
     return update(sessionUpdate="usage_update", used=1, size=2, _meta=meta)
 
 
@@ -79,6 +94,10 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
         [usage(resetsAt=None)],
         [usage(resetsAt=True)],
         [usage(resetsAt="soon")],
+        [codex(primary=window(used=99.9))],
+        [codex(primary=window(used="100"))],
+        [codex(primary=window(resets_at=None), secondary=None)],
+        [codex(primary=window()), codex(primary=window(used=0))],
         [usage(resetsAt=5)],
         [usage(resetsAt=1e300)],
     ],
@@ -86,6 +105,101 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
 def test_what_is_not_used_up_or_has_no_end_adds_nothing(updates: list[dict[str, Any]]) -> None:
     fails = failed(*updates)
     assert not {"retry_after_seconds", "reset_at_epoch_ms"} & fails.keys()
+
+
+DAY = 86_400
+
+
+def test_of_the_windows_that_codex_has_used_up_the_last_to_open_counts() -> None:
+    week = window(resets_at=RESETS_AT + 3600, minutes=10_080)
+    fails = failed(codex(primary=window(), secondary=week))
+    assert fails["retry_after_seconds"] == 10_800
+    other = {"limitId": "codex_other", "primary": week}
+    assert failed(codex(other, primary=window()))["retry_after_seconds"] == 7200
+    assert failed(codex(other, primary=window(used=5)))["retry_after_seconds"] == 10_800
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        (usage(resetsAt=RESETS_AT - 7200 + DAY - 1), "rate_limit"),
+        (usage(resetsAt=RESETS_AT - 7200 + DAY), "budget"),
+        (usage(rateLimitType="seven_day"), "rate_limit"),
+        (codex(secondary=window(resets_at=RESETS_AT + 3 * DAY, minutes=10_080)), "budget"),
+    ],
+)
+def test_the_type_follows_from_when_the_window_opens(stated: dict[str, Any], kind: str) -> None:
+    fails = failed(stated)
+    assert (fails["type"], fails["reason"]) == (kind, "usage_window")
+    assert fails["retryable"] is False
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        (usage(), "rate_limit"),
+        (usage(rateLimitType="seven_day"), "budget"),
+        (codex(primary=window()), "rate_limit"),
+        (codex(primary=window(minutes=None)), "budget"),
+    ],
+)
+def test_without_a_clock_it_follows_from_the_length_of_the_window(
+    stated: dict[str, Any], kind: str
+) -> None:
+    assert failed(stated, wall_clock=None)["type"] == kind
+
+
+def said(text: str, **options: Any) -> dict[str, Any]:
+    """The payload of a turn that fails with these words."""
+    wire = linked(**options)
+    wire.agent(
+        {"id": 1, "error": {"code": -32603, "message": text, "data": {"errorKind": "rate_limit"}}}
+    )
+    (answer,) = wire.answers()
+    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return payload
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "seconds"),
+    [
+        ("resets in 2s", "rate_limit", 2),
+        ("resets in 2h 14m", "rate_limit", 8040),
+        ("resets in 26h", "budget", 93_600),
+        ("resets 3pm (Europe/Berlin)", "rate_limit", 7200),
+        ("resets 3pm", "rate_limit", 10_800),
+        ("resets 12:04pm (UTC)", "rate_limit", 240),
+        ("resets Mar 4, 3pm (UTC)", "budget", 270_000),
+        ("", "budget", None),
+        ("resets 3pm (Nowhere/Land)", "budget", None),
+    ],
+)
+def test_the_end_of_a_limit_is_read_from_its_words(
+    words: str, kind: str, seconds: int | None
+) -> None:
+    fails = said(f"You've hit your limit · {words}", zone_of={"Europe/Berlin": CET}.get)
+    assert (fails["type"], fails.get("retry_after_seconds")) == (kind, seconds)
+    near = kind == "rate_limit" and seconds is not None and seconds <= 300
+    assert fails["retryable"] is near
+    assert fails["retry_safety"] == ("auto" if near else "never")
+
+
+def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
+    assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
+
+
+def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
+    wire = linked()
+    wire.agent(usage())
+    wire.agent(error(message="Your credit balance is too low"))
+    (answer,) = wire.answers()
+    fails = answer["error"]["data"]["agent_error"]
+    assert (fails["type"], "retry_after_seconds" in fails) == ("budget", False)
+
+
+def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
+    fails = said("Your credit balance is too low, it resets 3pm")
+    assert (fails["type"], fails["retry_after_seconds"]) == ("budget", 10_800)
 
 
 def test_another_failure_has_nothing_to_do_with_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,7 +13,14 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, result
 from tests.unit.restart.crashing import LOADING, Link, request
 
 CLAUDE = "@agentclientprotocol/claude-agent-acp"
-WISH = {"claudeCode": {"emitRawSDKMessages": [{"type": "system", "subtype": "api_retry"}]}}
+WISH = {
+    "claudeCode": {
+        "emitRawSDKMessages": [
+            {"type": "system", "subtype": "api_retry"},
+            {"type": "rate_limit_event"},
+        ]
+    }
+}
 METHOD = "_claude/sdkMessage"
 RETRY = {
     "type": "system",
@@ -103,6 +111,50 @@ def test_a_retry_is_told_and_its_event_kept_back() -> None:
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 11, 3)
     assert told["error"]["type"] == "rate_limit"
     assert not any(b"sdkMessage" in frame for frame in wire.to_client)
+
+
+def test_a_provider_that_has_not_answered_is_reported_as_a_retry_of_that_cause() -> None:
+    wire = in_turn()
+    silent = {"waited_ms": 60_000, "retry_wait_ms": 120_000}
+    event(wire, error_status=None, error="unknown", no_response=silent, max_retries=1)
+    (told,) = wire.updates()
+    assert (told["attempt"], told["max_attempts"]) == (2, 2)
+    error = told["error"]
+    assert (error["type"], error["reason"]) == ("timeout", "provider_silent")
+    assert (error["retryable"], error["retry_safety"]) == (True, "auto")
+
+
+def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows() -> None:
+    wire = in_turn(wall_clock=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+    reset = int(datetime(2026, 3, 1, 14, tzinfo=UTC).timestamp())
+    info = {"status": "rejected", "resetsAt": reset, "rateLimitType": "five_hour"}
+    message = {"type": "rate_limit_event", "rate_limit_info": info}
+    wire.agent({"method": METHOD, "params": {"sessionId": "s", "message": message}})
+    assert wire.to_client == []
+    text = "Internal error: You've hit your 5-hour limit · resets 2pm (UTC)"
+    failed = {"code": -32603, "message": text, "data": {"errorKind": "rate_limit"}}
+    wire.agent({"id": 1, "error": failed})
+    (answer,) = wire.answers()
+    fails = answer["error"]["data"]["agent_error"]
+    assert (fails["type"], fails["reason"]) == ("rate_limit", "usage_window")
+    assert (fails["retry_after_seconds"], fails["reset_at_epoch_ms"]) == (7200, reset * 1000)
+    assert fails["message"].endswith("Try again at 14:00.")
+
+
+def test_a_limit_that_the_client_asked_for_itself_passes() -> None:
+    own = {"claudeCode": {"emitRawSDKMessages": True}}
+    wire = opened(meta=own)
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire.to_client.clear()
+    event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
+    assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
+
+
+def test_a_limit_in_a_session_that_nobody_opened_counts_for_none() -> None:
+    wire = in_turn()
+    message = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected"}}
+    wire.agent({"method": METHOD, "params": {"sessionId": "other", "message": message}})
+    assert wire.to_client == []
 
 
 def test_the_events_that_a_client_asked_for_itself_pass() -> None:

@@ -399,7 +399,7 @@ def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() ->
     assert failure(wire)["type"] == "budget"
     wire = linked(retry_wait_limit_seconds=1800, wall_clock=lambda: NOW)
     wire.agent(spent(3600))
-    assert failure(wire)["type"] == "budget"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:

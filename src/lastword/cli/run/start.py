@@ -11,7 +11,7 @@ from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_of
-from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
+from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
 from lastword.posix.process import write_message
 from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.recorder import Recorder
@@ -63,6 +63,7 @@ def core_options(options: RunOptions, run: str) -> LinkOptions:
         secrets=secrets_of(os.environ),
         wall_clock=local_time,
         roll=roll,
+        zone_of=zone_of,
         # Of the process, so that a new agent does not begin with a full one.
         retry_bucket=RetryBucket(),
     )

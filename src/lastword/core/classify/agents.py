@@ -334,7 +334,10 @@ def read_event(method: str, params: object) -> Sign | None:
     if row is None or any(message.get(key) != value for key, value in row.event.items()):
         return None
     status, code = as_int(message.get(row.status)), message.get(row.code)
-    if status is None:
+    if message.get(row.no_response):
+        kind, reason = row.silence
+        verdict = conclude(Conclusion(ErrorType(kind), row.name, reason), Evidence())
+    elif status is None:
         # No answer ever arrived, so the connection failed.
         finding = Conclusion(ErrorType.NETWORK, row.name)
         verdict = conclude(finding, Evidence())

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.classify import own_rows, rules
 from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
@@ -23,6 +25,11 @@ from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+PLAN_WINDOW = "usage_window"
+"""The reason of a failure for which a window of the account's plan is used up."""
+
+DAY_SECONDS = 86_400
 
 RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.process,
@@ -78,7 +85,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     code = evidence.raw_code
     if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
         code = str(evidence.rpc_code)
-    return Verdict(
+    verdict = Verdict(
         type=finding.type,
         rule=finding.rule,
         retryable=retryable and not too_long and not refused,
@@ -95,6 +102,21 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
         exit_signal=ending.signal if ending else None,
         detail=_detail(finding, evidence) or None,
     )
+    if verdict.type is ErrorType.BUDGET and verdict.reason == PLAN_WINDOW:
+        return of_plan_window(verdict, waits.retry_after_seconds)
+    return verdict
+
+
+def of_plan_window(verdict: Verdict, left_seconds: int | None) -> Verdict:
+    """Return the verdict on a plan's window that is used up, by when it opens again.
+
+    In less than a day it is a `rate_limit`, which a retry helps once it is over; in a day or later,
+    or nobody knows when, it is a `budget`.
+    """
+    if left_seconds is None or left_seconds >= DAY_SECONDS:
+        return msgspec.structs.replace(verdict, type=ErrorType.BUDGET, retryable=False)
+    near = left_seconds <= MAX_AUTO_WAIT_SECONDS and not verdict.refused
+    return msgspec.structs.replace(verdict, type=ErrorType.RATE_LIMIT, retryable=near)
 
 
 def _detail(finding: Conclusion, evidence: Evidence) -> str:

@@ -12,6 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence
 
+_WINDOWS = ("usage limit", "session limit", "weekly", "monthly", "5-hour", "hit your limit")
 _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ErrorType.RATE_LIMIT: (
         ("tokens_per_minute", ("tokens per min", "(tpm)", "token rate limit", "too many tokens")),
@@ -20,7 +21,7 @@ _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
     ErrorType.BUDGET: (
         ("daily_quota", ("per day", "per-day", "daily", "(tpd)", "(rpd)", "limit_rpd")),
-        ("usage_window", ("usage limit", "session limit", "weekly", "monthly", "5-hour")),
+        ("usage_window", _WINDOWS),
         ("spend_cap", ("spend", "budget", "hard limit")),
         ("credits", ("credit", "balance", "recharge", "arrears", "billing", "payment")),
     ),

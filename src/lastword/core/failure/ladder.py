@@ -135,6 +135,10 @@ def frames_for(
     # On one rung, nothing else informs the user.
     out = [Outgoing(update) for update in updates if rung is Rung.TEXT or is_short(update)]
     result = _result(ending, rung, client)
+    if result is None and rung is Rung.AIR and ending.revision > 1:
+        # No result carries the record that supersedes the warnings of the turn.
+        update = {"sessionUpdate": "session_info_update", "_meta": _air_meta(ending)}
+        out.append(Outgoing(session_update(ending.session_id, update)))
     if result is None:
         return out + _error_answers(ending, client)
     return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
@@ -160,12 +164,15 @@ def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any]
         # Never replace the error that starts the client's login: a result would disable it.
         if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
             return None
-        failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
-        air_meta = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
-        return {"stopReason": acp.END_TURN, "_meta": air_meta | meta}
+        return {"stopReason": acp.END_TURN, "_meta": _air_meta(ending) | meta}
     if rung is Rung.RESULT or client.stop_reason:
         return {"stopReason": acp.STOP_ERROR, "_meta": meta}
     return None
+
+
+def _air_meta(ending: Ending) -> dict[str, Any]:
+    failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
+    return air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
 
 
 def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:

@@ -27,7 +27,7 @@ _RETRY_ADVICE = (
     r"(?:re-?try|try(?:\s\w{1,12}){0,3}\sagain|try\sagain)\b[^.!?]{0,200}[.!?]?"
 )
 
-_CLOCK = r"\d{1,2}(?::\d\d)?\s?[ap]m(?:\s\([A-Za-z_]{2,20}(?:/[A-Za-z_+-]{2,20}){0,2}\))?"
+_CLOCK = r"\d{1,2}(?::\d\d)?\s?[ap]m(?:\s\([\w+-]{2,20}(?:/[\w+-]{2,20}){0,2}\))?"
 _DAY = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s\d{1,2}"
     r"(?:st|nd|rd|th)?(?:,?\s\d{4})?"

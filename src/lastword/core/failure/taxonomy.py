@@ -88,6 +88,9 @@ MAX_TEXT_CHARS = 500
 """The longest that any other text of a payload may be."""
 MAX_DETAIL_BYTES = 4096
 
+LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
+"""The types of which the end may be known: a throttle, and what is used up."""
+
 MAX_AUTO_WAIT_SECONDS = 300
 """A longer wait is shown, but never retried by a machine (`retryable` becomes false)."""
 

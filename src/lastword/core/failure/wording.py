@@ -20,6 +20,7 @@ from lastword.core.failure.quoting import (
 from lastword.core.failure.safety import safety_of
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
+    LIMITS,
     MAX_DETAIL_BYTES,
     MAX_MESSAGE_CHARS,
     MAX_TEXT_CHARS,
@@ -76,6 +77,7 @@ WHAT: dict[ErrorType, str] = {
 WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
     ErrorType.RATE_LIMIT: {
         "concurrency": "The model provider is limiting how many requests run at once.",
+        "usage_window": "The plan's usage limit for this period is used up.",
     },
     ErrorType.BUDGET: {
         "credits": "The account's credits are used up.",
@@ -267,7 +269,6 @@ _QUOTED_TYPES = (
     ErrorType.INVALID_REQUEST,
     ErrorType.AGENT_CRASH,
 )
-_LIMITS = (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
 _MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
 _EMPTY_TEXTS = ("", "internal error", "error", "unknown error", "null", "none")
 _PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
@@ -484,7 +485,7 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
 
 def _stated_reset_words(verdict: Verdict, text: str) -> str:
     """Return when a limit resets, if only the failure's own words say so."""
-    reset = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
+    reset = stated_reset(on_one_line(text)) if verdict.type in LIMITS else ""
     # Only the plain time is used, since the words around it may be anything.
     return f"after {reset}" if reset else ""
 

@@ -1,29 +1,43 @@
-"""Limits of the account, as agents state them beside the conversation: when a window opens again.
+"""Limits of the account: which one an agent states beside the conversation, and when one ends.
 
-Owns the reading of `_claude/rateLimit`, which claude-agent-acp puts into the `_meta` of a
-`usage_update` (the `rate_limit_info` of Anthropic's SDK). Loaded with the first of them.
+Owns the reading of what claude-agent-acp and codex-acp state of the plan's windows (in the `_meta`
+of a `usage_update`, or in an event that was asked for), and what a limit's end means for a failure.
+Loaded with the first of them.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.classify.clock_times import reset_in
+from lastword.core.classify.decide import DAY_SECONDS, PLAN_WINDOW, of_plan_window
+from lastword.core.classify.moments import parse_moment
+from lastword.core.failure.taxonomy import LIMITS
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime, tzinfo
+
     from lastword.core.classify import Verdict
 
-KEY = "_claude/rateLimit"
+CLAUDE_KEY = "_claude/rateLimit"
+CODEX_KEY = "_codex/rateLimits"
 
 _REJECTED = "rejected"
 _UNDER_A_DAY = frozenset({"five_hour"})
-"""The windows of `rateLimitType` that are shorter than a day; the others are `budget`."""
+"""The windows of `rateLimitType` that are shorter than a day."""
 
-_EPOCH_SECONDS = range(1_000_000_000, 100_000_000_000)
-_LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
+_CODEX_ACCOUNT = "codex"
+_CODEX_WINDOWS = ("primary", "secondary")
+_USED_UP_PER_CENT = 100
+_DAY_MINUTES = 1440
+
+_NOT_OF_A_WINDOW = frozenset({"credits", "spend_cap"})
+"""Reasons of a limit that no window's end lifts."""
 
 
 class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,36 +54,85 @@ class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(update: object) -> AccountLimit | None:
     """Return the limit that an update says is used up, or `None` if it says that none is."""
-    info: dict[str, Any] = object_of(object_of(object_of(update).get("_meta")).get(KEY))
-    resets_at = info.get("resetsAt")
-    if info.get("status") != _REJECTED or isinstance(resets_at, bool):
-        return None
-    if not isinstance(resets_at, int | float) or int(resets_at) not in _EPOCH_SECONDS:
-        return None
-    return AccountLimit(
-        reset_at_epoch_ms=int(resets_at * 1000),
-        under_a_day=info.get("rateLimitType") in _UNDER_A_DAY,
-    )
+    meta = object_of(object_of(update).get("_meta"))
+    return of_claude(meta.get(CLAUDE_KEY)) or of_codex(meta.get(CODEX_KEY))
 
 
-def apply(verdict: Verdict, limit: AccountLimit, left_seconds: int | None) -> Verdict:
-    """Return the verdict with the limit's end, where it is about a limit and states no end itself.
+def of_claude(stated: object) -> AccountLimit | None:
+    """Read a `rate_limit_info` of Anthropic's SDK."""
+    info: dict[str, Any] = object_of(stated)
+    reset = parse_moment(info.get("resetsAt"))
+    if info.get("status") != _REJECTED or reset is None:
+        return None
+    under_a_day = info.get("rateLimitType") in _UNDER_A_DAY
+    return AccountLimit(reset_at_epoch_ms=reset, under_a_day=under_a_day)
+
+
+def of_codex(stated: object) -> AccountLimit | None:
+    """Read the rate limits of Codex: of the windows that are used up, the one that ends last.
+
+    The account's own limit comes before those of single models.
+    """
+    limits = [object_of(limit) for limit in stated] if isinstance(stated, list) else []
+    own = [limit for limit in limits if limit.get("limitId", _CODEX_ACCOUNT) == _CODEX_ACCOUNT]
+    used_up = [*_used_up(own)] or [*_used_up(limits)]
+    return max(used_up, key=lambda limit: limit.reset_at_epoch_ms, default=None)
+
+
+def _used_up(limits: list[dict[Any, Any]]) -> Iterator[AccountLimit]:
+    for limit in limits:
+        for name in _CODEX_WINDOWS:
+            window = object_of(limit.get(name))
+            used, minutes = window.get("usedPercent"), window.get("windowDurationMins")
+            reset = parse_moment(window.get("resetsAt"))
+            if reset is None or not isinstance(used, int | float) or used < _USED_UP_PER_CENT:
+                continue
+            under_a_day = isinstance(minutes, int | float) and minutes < _DAY_MINUTES
+            yield AccountLimit(reset_at_epoch_ms=reset, under_a_day=under_a_day)
+
+
+def settle(
+    verdict: Verdict,
+    limit: AccountLimit | None,
+    now: datetime | None,
+    zone_of: Callable[[str], tzinfo | None] | None = None,
+) -> Verdict:
+    """Return the verdict with the end of its limit, where it is about one and that can be known.
+
+    An end that the failure states itself stands. Otherwise it is that of the account's limit, or
+    the clock time in the failure's own words.
 
     Args:
         verdict: Why the turn failed.
-        limit: The limit that the agent stated.
-        left_seconds: How long it still lasts, if there is a clock for that.
+        limit: The limit that the agent stated last.
+        now: The local time, with its zone, if there is a clock.
+        zone_of: As for `clock_times.reset_in`.
     """
-    if verdict.type not in _LIMITS or verdict.retry_after_seconds is not None or verdict.refused:
+    if verdict.type not in LIMITS or verdict.retry_after_seconds is not None or verdict.refused:
         return verdict
-    if verdict.reset_at_epoch_ms is not None or (left_seconds is not None and left_seconds <= 0):
+    reset = verdict.reset_at_epoch_ms
+    if verdict.reason in _NOT_OF_A_WINDOW or reset is not None:
+        limit = None
+    if limit is not None and now is not None and limit.reset_at_epoch_ms <= _epoch_ms(now):
+        limit = None
+    if limit is not None:
+        reset = limit.reset_at_epoch_ms
+    elif reset is None and now is not None:
+        reset = reset_in(verdict.detail or "", now, zone_of)
+    if reset is None:
         return verdict
-    kind = ErrorType.RATE_LIMIT if limit.under_a_day else verdict.type
-    near = left_seconds is None or left_seconds <= MAX_AUTO_WAIT_SECONDS
-    return msgspec.structs.replace(
-        verdict,
-        type=kind,
-        retryable=kind is ErrorType.RATE_LIMIT and near,
-        retry_after_seconds=left_seconds,
-        reset_at_epoch_ms=limit.reset_at_epoch_ms,
-    )
+    left = None if now is None else math.ceil((reset - _epoch_ms(now)) / 1000)
+    if left is not None and left <= 0:
+        return verdict
+    stated = msgspec.structs.replace(verdict, reset_at_epoch_ms=reset, retry_after_seconds=left)
+    if limit is not None:
+        stated = msgspec.structs.replace(stated, reason=verdict.reason or PLAN_WINDOW)
+    if stated.reason != PLAN_WINDOW and limit is None:
+        return stated
+    if left is None:
+        left = 0 if limit is not None and limit.under_a_day else DAY_SECONDS
+    return of_plan_window(stated, left)
+
+
+def _epoch_ms(now: datetime) -> float:
+    return now.timestamp() * 1000

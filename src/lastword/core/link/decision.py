@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
-    from lastword.core.link.account_limits import AccountLimit
 
 ANNOUNCED = "announced"
 """The rule, in the record, of a failure that the agent reported in the contract's own words."""
@@ -66,8 +65,6 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         stderr: what the agent wrote there.
         stderr_bytes: how much that was.
         hint_age_seconds: how long ago the hint was given, if it states a wait.
-        account_limit: the limit of the account that the agent last said is used up.
-        limit_left_seconds: how long that still lasts, if there is a clock for it.
     """
 
     evidence: TurnEvidence
@@ -79,8 +76,6 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
     stderr_bytes: int = 0
     hint_age_seconds: int = 0
-    account_limit: AccountLimit | None = None
-    limit_left_seconds: int | None = None
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -130,11 +125,7 @@ def decide(snapshot: TurnSnapshot) -> Decision:
             best = cause
             if best.type not in UNDECIDED:
                 break
-    verdict = _with_quotation(snapshot, best or unexplained())
-    if snapshot.account_limit is not None:
-        left = snapshot.limit_left_seconds
-        verdict = late.account_limits.apply(verdict, snapshot.account_limit, left)
-    return Decision(snapshot, verdict)
+    return Decision(snapshot, _with_quotation(snapshot, best or unexplained()))
 
 
 def _with_quotation(snapshot: TurnSnapshot, verdict: Verdict) -> Verdict:

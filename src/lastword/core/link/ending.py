@@ -30,7 +30,7 @@ from lastword.core.link.decision import ANNOUNCED
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.evidence import FailureSign
 from lastword.core.link.limit_wait import LimitWait
-from lastword.core.link.retries import reporting
+from lastword.core.link.retries import notices, reporting
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
@@ -59,8 +59,10 @@ def finish(
         return _fail(link, turn)
     if turn.resendable is not None and not cancelled:
         link.retry_bucket.succeed()
+    title = notices.WAS_CANCELLED if cancelled else notices.WENT_ON
+    closed = notices.close_warning(link, turn, title)
     link.forget(turn)
-    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
+    return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
 
 
 def finish_as_cancelled(
@@ -69,6 +71,7 @@ def finish_as_cancelled(
     """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
     turn.step(Event.RESULT)
     closed = _close(turn.session, turn)
+    closed += notices.close_warning(link, turn, notices.WAS_CANCELLED)
     link.forget(turn)
     return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), answer]
 
@@ -80,8 +83,9 @@ def release(link: Link, turn: Turn) -> list[Effect]:
         return fail(link, turn)
     if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
+    closed = notices.close_warning(link, turn, notices.WENT_ON)
     link.forget(turn)
-    entry = _answer_entries(link, turn, acp.END_TURN)
+    entry = [*closed, *_answer_entries(link, turn, acp.END_TURN)]
     if frame.message.method is not None:  # version 2: the idle update
         return [*entry, Send(Side.CLIENT, frame.line)]
     request_id = frame.message.request_id or jsonrpc.NULL_ID
@@ -96,8 +100,9 @@ def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     turn.step(Event.ERROR)
     error, rule = _cause_of(link, turn)
     entry = _failure_entry(link, turn, error, rule, _BY_AGENT)
+    closed = notices.close_warning(link, turn, notices.FAILED)
     link.forget(turn)
-    return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
+    return [*closed, *entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
 
 
 def _answer_entries(
@@ -496,7 +501,8 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
         agent_gone=link.agent_gone is not None,
         ends_foreground=not _others_run(session, turn),
     )
-    effects = _frames(link, turn, ended)
+    effects = notices.close_warning(link, turn, notices.WAS_CANCELLED, of_agent=True)
+    effects += _frames(link, turn, ended)
     by = By.LASTWORD.value
     effects.append(
         entries.record(

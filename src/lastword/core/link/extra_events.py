@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
+from lastword.core.link import late
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.retries import reporting
-from lastword.core.protocol import acp
+from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.quirks import wire
 from lastword.quirks.agents import agent_key
@@ -87,4 +88,9 @@ def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     passes: list[Effect] = (
         [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
     )
+    message = object_of(jsonrpc.params_of(frame).get("message"))
+    row = wire.EVENTS[frame.message.method or ""]
+    if session is not None and message.get("type") == row.limit_event["type"]:
+        session.account_limit = late.account_limits.of_claude(message.get(row.limit))
+        return passes
     return [*passes, *reporting.read_frame(link, session, frame)]

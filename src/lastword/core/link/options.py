@@ -7,6 +7,7 @@ offer refuses the rest (`lastword.inprocess.settings`).
 from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003 - needed at runtime, as for the user's part
+from datetime import tzinfo  # noqa: TC003 - as above
 
 from lastword.core.failure.retry_bucket import RetryBucket  # noqa: TC001 - as above
 from lastword.core.link import user_options
@@ -21,6 +22,7 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
         roll: returns random numbers from 0 to 1, for the jitter of waits before a prompt is sent
             again. The core draws none itself; without it, each wait is as long as it can be.
         notify_content: entries of questions and failures carry their texts, for notifications.
+        zone_of: returns the time zone of a name (`Europe/Berlin`), or `None` if it knows none.
         retry_bucket: the process's bound on prompts that are sent again; without it, the link has
             one of its own.
     """
@@ -29,6 +31,7 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     implementation: str = "lastword"
     roll: Callable[[], float] | None = None
     notify_content: bool = False
+    zone_of: Callable[[str], tzinfo | None] | None = None
     retry_bucket: RetryBucket | None = None
 
     @property

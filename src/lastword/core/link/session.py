@@ -6,7 +6,6 @@ Decides nothing: the modules that call the methods do.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +83,7 @@ class Turn:
         "tried",
         "waited",
         "warned",
+        "warned_by_us",
         "withheld",
         "withheld_failure",
         "withheld_until",
@@ -113,6 +113,8 @@ class Turn:
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision: int = 0
         """How many records it has had under that id."""
+        self.warned_by_us: bool = False
+        """Is one of them ours, and not the agent's own?"""
         self.reported: ReportedRetries = ReportedRetries()
         self._begin(now, stderr_mark)
 
@@ -273,17 +275,9 @@ class Turn:
             self._decision = decide(snapshot)
         return self._decision
 
-    def snapshot(
-        self, agent: str, stderr: StderrRecord, now: float, epoch_seconds: float | None = None
-    ) -> TurnSnapshot:
+    def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> TurnSnapshot:
         """Return all that is known of the turn now."""
-        limit = self.session.account_limit
-        left = None
-        if limit is not None and epoch_seconds is not None:
-            left = math.ceil(limit.reset_at_epoch_ms / 1000 - epoch_seconds)
         return TurnSnapshot(
-            account_limit=limit,
-            limit_left_seconds=left,
             evidence=self.evidence.copy(),
             facts=msgspec.structs.replace(self.facts),
             agent=agent,
@@ -368,7 +362,12 @@ class Turn:
         """Count a record that JetBrains AIR gets of the turn's failure; return its number."""
         self.failure_id = failure_id
         self.failure_revision += 1
+        self.warned_by_us = True
         return self.failure_revision
+
+    def follow_record(self, failure_id: str, revision: int) -> None:
+        """Note the warning that JetBrains AIR has from the agent, or that it has none any more."""
+        self.failure_id, self.failure_revision = failure_id, revision
 
 
 class WaitingPrompt(msgspec.Struct, frozen=True):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.taxonomy import LIMITS, AgentError
+from lastword.core.link import late
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
@@ -380,15 +382,19 @@ class Link:
 
     def decide(self, turn: Turn) -> Decision:
         """Return why the turn failed."""
-        return turn.decide(self.snapshot(turn))
+        decided = turn.decide(self.snapshot(turn))
+        if isinstance(decided.cause, AgentError) or decided.cause.type not in LIMITS:
+            return decided
+        # By the time of day, which does not belong to what is known of the turn.
+        clock, limit = self.options.wall_clock, turn.session.account_limit
+        verdict = late.account_limits.settle(
+            decided.cause, limit, clock() if clock else None, self.options.zone_of
+        )
+        return msgspec.structs.replace(decided, cause=verdict)
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""
-        clock = self.options.wall_clock
-        # The time of day matters only where the agent has stated a limit by it.
-        timed = clock is not None and turn.session.account_limit is not None
-        epoch_seconds = clock().timestamp() if clock and timed else None
-        return turn.snapshot(self.agent.name, self.stderr, self.now, epoch_seconds)
+        return turn.snapshot(self.agent.name, self.stderr, self.now)
 
     def withhold_retry(self, turn: Turn, hint: Hint, seconds: float = WITHHELD_SECONDS) -> None:
         """Withhold a retry for a moment: the wait sets a near deadline."""

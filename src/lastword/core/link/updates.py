@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 _OPEN_OR_SAME = acp.OPEN_TOOL | {None}
 _NO_UPDATE = jsonrpc.Update()
-_LIMIT_KEY = b'"_claude/rateLimit"'
-"""The limit of the account that claude-agent-acp states (`core.link.account_limits`)."""
+_LIMIT_KEY = b"/rateLimit"
+"""Part of what claude-agent-acp and codex-acp call the account's limits in an update
+(`core.link.account_limits`)."""
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure import air, ladder, signs
 from lastword.core.link import failures
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import ErrorType
     from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame
+
+
+WENT_ON = "The agent went on."
+WAS_CANCELLED = "The turn was cancelled."
+FAILED = "The turn failed."
+"""What a warning says once the turn has ended: nothing is being tried again."""
 
 
 def can_show(link: Link) -> bool:
@@ -41,18 +50,34 @@ def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
     """Report a delay."""
     if not _warns_by_air(link):
         return _notice(session, title)
-    meta = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
-    return _air_warning(session, meta)
+    return _air_warning(link, session.turns[-1], None, title)
 
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
     """Report a retry, and what made it necessary."""
     if not _warns_by_air(link):
         return _notice(turn.session, title)
-    # One id for all the records of a turn: its end supersedes the retries before it.
-    revision = turn.add_record(turn.failure_id or link.next_incident())
-    meta = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
-    return _air_warning(turn.session, meta)
+    return _air_warning(link, turn, error_type, title)
+
+
+def close_warning(link: Link, turn: Turn, title: str, *, of_agent: bool = False) -> list[Effect]:
+    """Replace the warning that AIR has of the turn, which ends without a record of a failure.
+
+    A warning of the agent's own is the agent's to close, unless `of_agent`: it ended nothing.
+    """
+    is_open = turn.failure_revision and (of_agent or turn.warned_by_us)
+    return _air_warning(link, turn, None, title) if is_open else []
+
+
+def note_agents_record(turn: Turn, frame: Frame) -> None:
+    """Note the record that AIR gets from the agent itself: the turn's end supersedes a warning."""
+    update = object_of(jsonrpc.params_of(frame).get("update"))
+    record = air.extension_in(object_of(update.get("_meta"))).get(air.SESSION_FAILURE)
+    members = object_of(record)
+    name, revision = members.get("id"), members.get("revision")
+    if isinstance(name, str) and isinstance(revision, int) and not turn.warned_by_us:
+        is_open = members.get("severity") == "warning"
+        turn.follow_record(name if is_open else "", revision if is_open else 0)
 
 
 def _warns_by_air(link: Link) -> bool:
@@ -65,6 +90,9 @@ def _notice(session: Session, title: str) -> list[Effect]:
     return failures.to_client(frame)
 
 
-def _air_warning(session: Session, meta: dict[str, object]) -> list[Effect]:
+def _air_warning(link: Link, turn: Turn, error_type: ErrorType | None, title: str) -> list[Effect]:
+    # One id for all the records of a turn: its end supersedes the warnings before it.
+    revision = turn.add_record(turn.failure_id or link.next_incident())
+    meta = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
     update = {"sessionUpdate": "session_info_update", "_meta": meta}
-    return failures.to_client(ladder.session_update(session.session_id, update))
+    return failures.to_client(ladder.session_update(turn.session.session_id, update))

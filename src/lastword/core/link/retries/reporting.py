@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.failure import ladder, signs
 from lastword.core.failure.attribution import EFFECTS, Attribution
-from lastword.core.failure.taxonomy import ErrorType, RetrySafety
+from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
 from lastword.core.link import entries, failures, late
 from lastword.core.link.evidence import certainty
 from lastword.core.link.retries import notices
@@ -51,13 +51,16 @@ def read_frame(link: Link, session: Session | None, frame: Frame) -> list[Effect
     """Handle a frame that may say that the model call is being retried."""
     if session is None or not session.turns or not _may_report(frame):
         return []
+    is_shown = notices.reads(link, frame.line)
+    if is_shown:
+        notices.note_agents_record(session.turns[-1], frame)
     if link.agent.speaks_typed and link.client.retry:
         # It reports the same retry by `agent_retry` itself.
         return []
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
         return []
-    return read_hint(link, _hint_of(link, session, sign), is_shown=notices.reads(link, frame.line))
+    return read_hint(link, _hint_of(link, session, sign), is_shown=is_shown)
 
 
 def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
@@ -287,17 +290,18 @@ def _report(
 ) -> list[Effect]:
     session, verdict = turn.session, retry.verdict
     entry = _entry(link, turn, retry, source)
+    if not link.client.retry and not notices.can_show(link):
+        return [entry]
+    title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
-        if not notices.can_show(link):
-            return [entry]
-        title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
         return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
     error = failures.compose(
         link,
         # It is being tried again, whatever its type says of a failure that lasts.
-        msgspec.structs.replace(verdict, retryable=True),
+        msgspec.structs.replace(verdict, retryable=True, action=Action.WAIT),
         phase=turn.facts.phase(tool_running=session.tools.running),
         retry_safety=RetrySafety.AUTO,
+        message=title,
     )
     update = {
         "sessionUpdate": link.dialect.retry_kind,

@@ -142,7 +142,7 @@ WAITS = (
     ),
     _one(
         "reset_later",
-        ExpectedFailure(type=T.BUDGET, resets=True),
+        ExpectedFailure(type=T.RATE_LIMIT, retryable=False, resets=True),
         "the plan's usage limit, with the moment at which it ends, hours away",
         Fail(
             exception="You've hit your usage limit. Upgrade to Pro or try again in 5 hours "

@@ -1,0 +1,83 @@
+"""Clock times in prose: when a limit resets, by the words that agents use for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+import pytest
+
+from lastword.core.classify.clock_times import reset_in
+
+BERLIN = timezone(timedelta(hours=1), "CET")
+NOW = datetime(2026, 11, 25, 22, 28, 19, tzinfo=UTC)
+
+
+def zone_of(name: str) -> tzinfo | None:
+    return {"Europe/Berlin": BERLIN}.get(name)
+
+
+def moment(text: str, now: datetime = NOW) -> datetime | None:
+    stated = reset_in(text, now, zone_of)
+    return None if stated is None else datetime.fromtimestamp(stated / 1000, UTC)
+
+
+def at(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 2026) -> datetime:
+    return datetime(year, month, day, hour, minute, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("resets 12:27am (UTC)", at(26, 0, 27)),
+        ("resets 11pm", at(25, 23)),
+        ("resets 3pm (Europe/Berlin)", at(26, 14)),
+        ("resets at 23:05 UTC", at(25, 23, 5)),
+        ("try again at 11:05 PM.", at(25, 23, 5)),
+        ("try again at Nov 26th, 2026 12:28 AM.", at(26, 0, 28)),
+        ("resets Dec 1, 3pm (Europe/Berlin)", at(1, 14, month=12)),
+        ("resets Jan 2 at 9am (UTC)", at(2, 9, month=1, year=2027)),
+        ("resets 2026-11-29 10:00 UTC", at(29, 10)),
+    ],
+)
+def test_a_time_of_day_is_the_next_one_in_the_zone_that_is_stated(
+    words: str, expected: datetime
+) -> None:
+    assert moment(f"You've hit your limit · {words}") == expected
+
+
+def test_a_minute_that_has_begun_ends_with_the_minute() -> None:
+    # Codex says 10:28 PM of a limit that ends at 22:28:36.
+    assert moment("You've hit your usage limit, try again at 10:28 PM.") == at(25, 22, 29)
+
+
+def test_a_time_without_a_zone_is_local() -> None:
+    assert moment("resets 3pm", NOW.astimezone(BERLIN)) == at(26, 14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You've hit your limit",
+        "resets Dec 1",
+        "resets 3pm (Middle-earth/Shire)",
+        "resets 13pm (UTC)",
+        "resets 25:00 UTC",
+        "resets Feb 30, 3pm (UTC)",
+        "try again at Nov 20th, 2026 12:28 AM.",
+        "resets 2026-11-24 10:00 UTC",
+    ],
+)
+def test_what_names_no_moment_to_come_names_none(text: str) -> None:
+    assert moment(text) is None
+
+
+def test_a_named_zone_is_unknown_to_a_link_without_zones() -> None:
+    assert reset_in("resets 3pm (Europe/Berlin)", NOW) is None
+
+
+def test_a_clock_without_a_zone_cannot_place_a_time() -> None:
+    assert reset_in("resets 3pm", NOW.replace(tzinfo=None)) is None
+
+
+def test_a_moment_beyond_the_calendar_is_none() -> None:
+    assert moment("resets 11pm", datetime(9999, 12, 31, 23, 30, tzinfo=UTC)) is None
