@@ -188,6 +188,17 @@ def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 
 
+@pytest.mark.parametrize(
+    ("left", "kind", "seconds"),
+    [(3600, "rate_limit", 3600), (86_400, "budget", 86_400), (0, "budget", None)],
+)
+def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
+    left: int, kind: str, seconds: int | None
+) -> None:
+    fails = said(f"Claude AI usage limit reached|{int(NOW.timestamp()) + left}")
+    assert (fails["type"], fails.get("retry_after_seconds")) == (kind, seconds)
+
+
 def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
     wire = linked()
     wire.agent(usage())

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.link import late
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.retries import reporting
 from lastword.core.protocol import acp, jsonrpc
@@ -91,6 +90,6 @@ def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     message = object_of(jsonrpc.params_of(frame).get("message"))
     row = wire.EVENTS[frame.message.method or ""]
     if session is not None and message.get("type") == row.limit_event["type"]:
-        session.account_limit = late.account_limits.of_claude(message.get(row.limit))
+        session.read_claude_limit(message.get(row.limit))
         return passes
     return [*passes, *reporting.read_frame(link, session, frame)]
