@@ -122,8 +122,9 @@ NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
         (timedelta(minutes=35), "at 14:06"),
         (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
         (timedelta(hours=19), "tomorrow at 08:31"),
-        (timedelta(days=2), "in 48 hours"),
-        (timedelta(days=5, hours=1), "in 6 days"),
+        (timedelta(days=2), "on 6 May at 13:31"),
+        (timedelta(days=5, hours=1), "on 9 May at 14:31"),
+        (timedelta(days=300), "on 28 February 2027 at 13:31"),
         (timedelta(seconds=-1), ""),
     ],
 )

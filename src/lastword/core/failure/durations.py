@@ -13,11 +13,17 @@ from itertools import pairwise
 _A_CLOCK_IS_CLEARER = 600
 """From this many seconds on, a reset is given as a time of day rather than as a wait."""
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""In English, as the sentences are, whatever the locale."""
+
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
-    """Return a moment in plain English, never too early: `at 14:05`, `tomorrow at 09:00`.
+    """Return a moment in plain English, never too early: `at 14:05`, `on 6 May at 09:00`.
 
     Args:
         epoch_ms: The moment, in milliseconds since 1970 UTC.
@@ -40,7 +46,8 @@ def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
         return ""
     days = (full.date() - now.date()).days
     if days > 1:
-        return f"in {plain_duration(left)}"
+        year = f" {full.year}" if full.year != now.year else ""
+        return f"on {full.day} {_MONTHS[full.month - 1]}{year} at {full:%H:%M}"
     return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
 
 
