@@ -104,7 +104,6 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
         no_response: the member that is there only if the provider had not answered at all.
         silence: the type and the reason of such a failure.
         limit_event: the members of its `message` that identify a statement of the account's limit.
-        limit: the member of that with the limit.
     """
 
     agent: str
@@ -120,7 +119,6 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
     no_response: str
     silence: tuple[str, str]
     limit_event: dict[str, str]
-    limit: str
 
 
 class FailureConvention(Quirk, frozen=True, kw_only=True):
@@ -265,7 +263,6 @@ OPT_IN_EVENTS = (
         no_response="no_response",
         silence=("timeout", "provider_silent"),
         limit_event={"type": "rate_limit_event"},
-        limit="rate_limit_info",
         evidence=(
             "`shouldEmitRawMessage` in its acp-agent.js takes a list of types and subtypes; runs: "
             "0.3 s after a 429 or 502, 0.7 s after a 401, 1.1 s after a cut (status null). Without "

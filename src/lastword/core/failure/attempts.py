@@ -63,3 +63,11 @@ def _summary_of(attempt: FailedAttempt) -> dict[str, Any]:
         "waited_seconds": None if wait is None else round(wait, 3),
     }
     return {key: value for key, value in members.items() if value is not None}
+
+
+def with_earlier(announced: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
+    """Add earlier tries to an agent's count, which covers only the last time that it was asked."""
+    before = sum(attempt.tries for attempt in tried)
+    if not before:
+        return announced
+    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
 
 CLAUDE_KEY = "_claude/rateLimit"
+CLAUDE_EVENT_MEMBER = "rate_limit_info"
+"""The same in the event that Claude can be asked for."""
+
 CODEX_KEY = "_codex/rateLimits"
 
 _REJECTED = "rejected"
@@ -52,10 +55,12 @@ class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
     under_a_day: bool
 
 
-def read(update: object) -> AccountLimit | None:
-    """Return the limit that an update says is used up, or `None` if it says that none is."""
-    meta = object_of(object_of(update).get("_meta"))
-    return of_claude(meta.get(CLAUDE_KEY)) or of_codex(meta.get(CODEX_KEY))
+def read(stated: object) -> AccountLimit | None:
+    """Return the limit that an update or event says is used up, if it says so of any."""
+    members = object_of(stated)
+    meta = object_of(members.get("_meta"))
+    of_event = members.get(CLAUDE_EVENT_MEMBER)
+    return of_claude(meta.get(CLAUDE_KEY, of_event)) or of_codex(meta.get(CODEX_KEY))
 
 
 def of_claude(stated: object) -> AccountLimit | None:

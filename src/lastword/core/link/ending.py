@@ -59,10 +59,8 @@ def finish(
         return _fail(link, turn)
     if turn.resendable is not None and not cancelled:
         link.retry_bucket.succeed()
-    title = notices.WAS_CANCELLED if cancelled else notices.WENT_ON
-    closed = notices.close_warning(link, turn, title)
     link.forget(turn)
-    return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
+    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
 
 
 def finish_as_cancelled(
@@ -71,7 +69,6 @@ def finish_as_cancelled(
     """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
     turn.step(Event.RESULT)
     closed = _close(turn.session, turn)
-    closed += notices.close_warning(link, turn, notices.WAS_CANCELLED)
     link.forget(turn)
     return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), answer]
 
@@ -83,9 +80,8 @@ def release(link: Link, turn: Turn) -> list[Effect]:
         return fail(link, turn)
     if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
-    closed = notices.close_warning(link, turn, notices.WENT_ON)
     link.forget(turn)
-    entry = [*closed, *_answer_entries(link, turn, acp.END_TURN)]
+    entry = _answer_entries(link, turn, acp.END_TURN)
     if frame.message.method is not None:  # version 2: the idle update
         return [*entry, Send(Side.CLIENT, frame.line)]
     request_id = frame.message.request_id or jsonrpc.NULL_ID
@@ -121,7 +117,10 @@ def _answer_entries(
         cancelled=otherwise_called or None,
         **entries.waits(turn),
     )
-    return [*entries.stderr_burst(link, session, turn), answer]
+    closed = notices.close_warning(
+        link, turn, notices.WAS_CANCELLED if cancelled else notices.WENT_ON
+    )
+    return [*closed, *entries.stderr_burst(link, session, turn), answer]
 
 
 # --- by an answer that is a failure --------------------------------------------------------------
@@ -552,7 +551,7 @@ def _cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[Agent
     decided = link.decide(turn)
     cause = decided.cause
     if isinstance(cause, AgentError):
-        return _with_tries(turn, cause), ANNOUNCED
+        return tries.with_earlier(cause, turn.tried), ANNOUNCED
     if facts.text and decision.is_error_text(decided.snapshot):
         facts = facts.without_text()
     if turn.earlier is not None:
@@ -575,14 +574,6 @@ def _tried(turn: Turn, cause: Verdict) -> tuple[tries.FailedAttempt, ...]:
     if within or not turn.tried:
         return (*turn.tried, *within)
     return (*turn.tried, tries.FailedAttempt(verdict=cause, tries=turn.tries))
-
-
-def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
-    """Add our tries to the agent's count, which covers only the last time the prompt was sent."""
-    before = sum(attempt.tries for attempt in turn.tried)
-    if not before:
-        return announced
-    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))
 
 
 def _failure_entry(

@@ -90,6 +90,6 @@ def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     message = object_of(jsonrpc.params_of(frame).get("message"))
     row = wire.EVENTS[frame.message.method or ""]
     if session is not None and message.get("type") == row.limit_event["type"]:
-        session.read_claude_limit(message.get(row.limit))
+        session.read_account_limit(message)
         return passes
     return [*passes, *reporting.read_frame(link, session, frame)]

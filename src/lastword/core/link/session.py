@@ -440,13 +440,9 @@ class Session:
         self.account_limit: AccountLimit | None = None
         """The limit of the account that the agent last said is used up."""
 
-    def read_account_limit(self, update: object) -> None:
-        """Take in which limit of the account an update says is used up, if any."""
-        self.account_limit = late.account_limits.read(update)
-
-    def read_claude_limit(self, stated: object) -> None:
-        """Take in the limit that an event of Claude's states, if it is used up."""
-        self.account_limit = late.account_limits.of_claude(stated)
+    def read_account_limit(self, stated: object) -> None:
+        """Take in which limit of the account an update or event says is used up, if any."""
+        self.account_limit = late.account_limits.read(stated)
 
     def open(self, params: dict[str, Any] | None, answer: object) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""
