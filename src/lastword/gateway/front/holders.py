@@ -134,7 +134,7 @@ class Holders:
 
     def waiting(self) -> list[str]:
         """Return the logs that are marked as those of sessions which wait for a limit's end."""
-        return files.waiting_in(self._template.log_folder)
+        return files.waiting_in(self._template.log_folder, self.run_folder)
 
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended long ago; return how many.

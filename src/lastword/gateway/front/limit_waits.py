@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 5.0
 """How often it is looked for them."""
 
-TRIES = 3
-"""So often a process is started for one wait."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15.0, 600.0
+"""How long it is waited before a process is started again for the same wait: twice as long each
+time."""
 
 
 class WaitingSession(msgspec.Struct, frozen=True):
@@ -54,7 +55,8 @@ class LimitWaits:
     def __init__(self, holders: Holders) -> None:
         """Look for them in the logs of these holders."""
         self._holders = holders
-        self._tries: dict[tuple[str, float], int] = {}
+        self._again: dict[str, tuple[float, float]] = {}
+        """By session: when a process may be started again, and how long was waited for that."""
 
     async def watch(self) -> None:
         """Start a process for each whose limit has ended, until cancelled."""
@@ -75,7 +77,7 @@ class LimitWaits:
             except (FileNotFoundError, StoreError):
                 continue
             if session is None:
-                files.mark_waiting(path, waits=False)
+                files.unmark_waiting(path)
             elif self._is_due(session, now):
                 due.append(session)
         return due
@@ -85,8 +87,13 @@ class LimitWaits:
         until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
         if until is None or latest is None or not until <= now <= latest:
             return False
-        tries = self._tries[session.id, until] = self._tries.get((session.id, until), 0) + 1
-        return tries <= TRIES
+        again_at, pause = self._again.get(session.id, (0.0, 0.0))
+        # A clock that was set back is no reason to wait.
+        if again_at - pause <= now < again_at:
+            return False
+        pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        self._again[session.id] = now + pause, pause
+        return True
 
 
 def _waiting_in(log: StoredLog) -> WaitingSession | None:

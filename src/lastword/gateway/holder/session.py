@@ -331,7 +331,11 @@ class HeldSession:
 
     def _mark(self, *, waits: bool) -> None:
         self._is_marked = waits
-        files.mark_waiting(self.path(self._holder, self.id), waits=waits)
+        path = self.path(self._holder, self.id)
+        if waits:
+            files.mark_waiting(path, self._holder.settings.run_folder)
+        else:
+            files.unmark_waiting(path)
 
     def _committed(self, _: Committed) -> None:
         """Send what has waited for a commit, if the log commits later than it is written."""

@@ -14,7 +14,7 @@ JOURNAL = "-wal"
 """The end of the name of the write-ahead log, which is there while somebody writes the log."""
 
 WAITING = ".wait"
-"""The end of the name of an empty file beside a log whose session waits for the end of a limit."""
+"""The end of the name of a file beside a log whose session waits for the end of a limit."""
 
 COMPANIONS = ("", JOURNAL, "-shm")
 """What is appended to the path of a log for each of its files."""
@@ -37,25 +37,33 @@ def lock_path(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.lock"
 
 
-def mark_waiting(path: str, *, waits: bool) -> None:
-    """Mark a log as that of a session which waits for the end of a limit, or unmark it.
+def mark_waiting(path: str, run_folder: str) -> None:
+    """Mark a log as that of a session which waits for the end of a limit.
 
-    The mark is a hint, so that nobody need look into every log: the log knows.
+    The mark is a hint to the gateway with this run folder, which need not look into every log: the
+    log knows.
     """
+    with contextlib.suppress(OSError), open(path + WAITING, "w", encoding="utf-8") as file:
+        file.write(run_folder)
+
+
+def unmark_waiting(path: str) -> None:
+    """Take the mark away."""
     with contextlib.suppress(OSError):
-        if waits:
-            os.close(os.open(path + WAITING, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        else:
-            os.unlink(path + WAITING)
+        os.unlink(path + WAITING)
 
 
-def waiting_in(folder: str) -> list[str]:
-    """Return the paths of a folder's logs that are marked so."""
+def waiting_in(folder: str, run_folder: str) -> list[str]:
+    """Return the paths of a folder's logs that are marked for the gateway with this run folder."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    ending = f"{ENDING}{WAITING}"
-    return [
-        os.path.join(folder, name.removesuffix(WAITING)) for name in names if name.endswith(ending)
-    ]
+    marks = [os.path.join(folder, name) for name in names if name.endswith(f"{ENDING}{WAITING}")]
+    return [mark.removesuffix(WAITING) for mark in marks if _text_of(mark) == run_folder]
+
+
+def _text_of(path: str) -> str:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
 
 
 def is_written(path: str) -> bool:
