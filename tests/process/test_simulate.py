@@ -265,6 +265,36 @@ class HasNoRoom(Altered):
         return effects
 
 
+class GoesOnTwice(Altered):
+    """The prompt that ends a wait for a limit is sent twice."""
+
+    def handle_timeout(self, now: float) -> list[Effect]:
+        effects = super().handle_timeout(now)
+        return effects + [
+            effect for effect in effects if isinstance(effect, Send) and effect.to is Side.AGENT
+        ]
+
+    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
+        return effects
+
+
+class WaitsOnThoughCancelled(Reads):
+    """A cancel does not reach what waits."""
+
+    def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
+        is_cancel = side is Side.CLIENT and b'"session/cancel"' in message.line
+        waits = any(turn.waits for session in self.link.sessions.values() for turn in session.turns)
+        return [] if is_cancel and waits else super().receive(side, message, now)
+
+
+class WaitsForEver(Reads):
+    """A limit that is too far away is waited for all the same."""
+
+    def __init__(self, options: Any) -> None:
+        far = options.continue_at_reset_seconds and 1e9
+        super().__init__(msgspec.structs.replace(options, continue_at_reset_seconds=far))
+
+
 class CountsAllThatIsEqual(Reads):
     """What was shown between two equal sentences does not make them others."""
 
@@ -298,6 +328,16 @@ RETURNS = [
     ("agent", result(b'"lastword:1:2"', b'{"modes":{"currentModeId":"yolo"}}')),
     ("agent", result(b'"lastword:1:3"')),
 ]
+GOES_ON = {"continue_at_reset_seconds": 1800.0, "clock": True}
+
+
+def limited(wait: bytes, *then: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """A turn that fails of a limit after it has shown something."""
+    error = b'{"code":-32603,"message":"429 Too Many Requests: try again in %b"}' % wait
+    failed = ("agent", b'{"id":1,"error":%b}' % error)
+    return [SENT, ("agent", chunk(S, b"Half of it.")), failed, *then]
+
+
 ENDED = [SENT, ("client", cancel(S)), ("time", 11.0), ("agent", chunk(S, b"late"))]
 
 CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
@@ -314,6 +354,9 @@ CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
     (TakesAnyId, "ids", [SENT, ("broken", "agent", ANOTHERS, b"7", "request")]),
     (BelievesTheAgent, "cancel", [SENT, ASKED, ("client", cancel(S)), ("agent", stopped(P))]),
     (HasNoRoom, "queue", [*ENDED, ("client", prompt(b"2", S))]),
+    (GoesOnTwice, "double", limited(b"20s", ("time", 30.0))),
+    (WaitsOnThoughCancelled, "cancel", limited(b"20s", ("client", cancel(S)))),
+    (WaitsForEver, "double", limited(b"1 hour", ("time", 4000.0))),
     (CountsAllThatIsEqual, "G4", [SENT, *SAYS_AND_RUNS, ("time", 11.0)]),
     (Raises, "raised", [("agent", b"no frame")]),
     (Remembers, "unbounded", [SENT, *[("agent", chunk(S, b"x"))] * 5, ("end",)]),
@@ -327,8 +370,8 @@ CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
 def test_a_core_that_breaks_a_promise_is_caught(
     core: type[Altered], promise: str, events: list[tuple[Any, ...]]
 ) -> None:
-    assert replay({}, events) is None
-    broken = replay({}, events, core)
+    assert replay(GOES_ON, events) is None
+    broken = replay(GOES_ON, events, core)
     assert broken is not None
     assert broken.promise == promise
 

@@ -14,6 +14,7 @@ from msgspec import structs
 from lastword.client.reconnect import TRIES, Signal
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import MAX_SEQ, LogKind
+from lastword.gateway.log.pins import Pins
 from lastword.gateway.viewing.compact import joined
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
+    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.holder.openings import OpeningLink
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
     from lastword.gateway.viewing.render import Renderer
+    from tests.kit.gateway.limited_link import LimitedLink
     from tests.kit.gateway.referee import Referee
 
 
@@ -201,6 +204,40 @@ class OneIdOneSession(Machine):
         return _StickyOpenings()
 
 
+class ForgetsThatItWentOn(Machine):
+    """The log does not say that a turn went on after a limit: the next process sends it again."""
+
+    def goes_on(self, hub: Hub, now_ms: int) -> list[HubEffect]:
+        del hub, now_ms
+        return []
+
+
+class _StubbornPins(Pins):
+    """Keeps the wait for a limit whatever the user sends."""
+
+    def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
+        if entry.kind is LogKind.IN:
+            entry = structs.replace(entry, about=structs.replace(entry.about, method=""))
+        return super().note(seq, entry)
+
+
+class ForgetsTheCancel(Machine):
+    """The next process goes on with a wait that the user had ended."""
+
+    def log(self, referee: Referee) -> WatchedLog:
+        made = WatchedLog(referee)
+        made._pins = _StubbornPins()
+        return made
+
+
+class GoesOnLate(Machine):
+    """A turn goes on however late it is."""
+
+    def is_too_late(self, link: LimitedLink, now: float) -> bool:
+        del link, now
+        return False
+
+
 MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
@@ -212,4 +249,7 @@ MUTANTS = {
     "answers_the_cut": AnswersTheCut,
     "confuses_viewers": ConfusesViewers,
     "one_id_one_session": OneIdOneSession,
+    "forgets_that_it_went_on": ForgetsThatItWentOn,
+    "forgets_the_cancel": ForgetsTheCancel,
+    "goes_on_late": GoesOnLate,
 }

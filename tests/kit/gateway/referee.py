@@ -24,6 +24,7 @@ _TAG = re.compile(r"<([0-9]+)>")
 _TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')
 
 PROMISES = ("lost", "double", "disorder", "untold", "unanswered")
+_ENDS_WAITS = frozenset({"session/prompt", "session/cancel"})
 PULL_BYTES = 512 * 1024
 
 
@@ -75,6 +76,8 @@ class Referee:
         self._dead_asks: set[int] = set()
         self._viewers: dict[str, Viewer] = {}
         self._asked_new: dict[tuple[str, int], Asked] = {}
+        self._waits: dict[int, float] = {}
+        """Prompts that wait for a limit, and until when they may go on."""
 
     @staticmethod
     def _broken(promise: str, said: str) -> None:
@@ -120,8 +123,22 @@ class Referee:
                 tag = int(found[1] or found[2]) if found else 0
                 self._seq_of_tag[tag] = seq
             about = entry.about
+            if entry.kind is LogKind.IN and about.method in _ENDS_WAITS:
+                self._waits.clear()
             self._truth[seq] = (entry.kind, tag, (about.viewer, about.request, about.number))
         self._head = head
+
+    def waits(self, number: int, latest: float) -> None:
+        """A prompt waits for the end of a limit, and goes on by then or not at all."""
+        self._waits[number] = latest
+
+    def went_on(self, number: int, now: float) -> None:
+        """The agent got the prompt with which it goes on."""
+        latest = self._waits.pop(number, None)
+        if latest is None:
+            self._broken("continued", f"{number} went on twice, or after the user had ended it")
+        elif now > latest:
+            self._broken("continued", f"{number} went on at {now}, after {latest}")
 
     def trimmed(self, first: int) -> None:
         """The log's oldest entry is this one now."""

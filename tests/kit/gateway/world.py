@@ -29,6 +29,7 @@ from lastword.gateway.viewing.reader import CursorError
 from lastword.gateway.viewing.render import Form, Renderer
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.desk import Desk, Door
+from tests.kit.gateway.limited_link import LimitedLink
 from tests.kit.gateway.referee import Referee
 from tests.kit.gateway.returning import CODES, Returning
 
@@ -84,6 +85,14 @@ class Machine:
     def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
         """The frames that are sent next."""
         return frames_of(attachment, renderer)
+
+    def goes_on(self, hub: Hub, now_ms: int) -> list[HubEffect]:
+        """What is done before a turn goes on after a limit."""
+        return hub.note_wait(None, now_ms)
+
+    def is_too_late(self, link: LimitedLink, now: float) -> bool:
+        """Whether a turn goes on no more."""
+        return now > link.latest
 
     def policy(
         self, state: ReconnectState, event: Event, now: int, random: float
@@ -153,6 +162,9 @@ class World:
         self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self._renderer = Renderer(SESSION)
         self._agent_open: list[int] = []
+        self._limited = LimitedLink(self._dice)
+        self._is_killed = False
+        """The process dies with what it was about to send."""
         self._agent_asks = 0
         self.seats = [self._seat(index) for index in range(1 + self._draw(3))]
         self.trace: list[bytes] = []
@@ -186,7 +198,10 @@ class World:
         for _ in range(10 + self._draw(50)):
             self._now += self._dice() * 3.0
             self._return()
+            self._go_on()
             self._step()
+            if self._is_killed:
+                self._die()
             if self._dice() < 0.2:
                 self._step_of_openings()
         self._rest()
@@ -240,6 +255,36 @@ class World:
             again = last if self._dice() < 0.1 else []
             self._from_agent(lines + last + again)
 
+    def _limit(self) -> None:
+        """A prompt runs into a limit, and waits for its end."""
+        if self._agent_open and not self._limited.number:
+            number = self._agent_open.pop(self._draw(len(self._agent_open)))
+            stored = self._limited.begin(number, self._now)
+            self.referee.waits(number, self._limited.latest)
+            self._carry_out(self._hub.note_wait(stored, self._now_ms))
+
+    def _go_on(self) -> None:
+        """What waited for a limit goes on, if it is time."""
+        link = self._limited
+        if not link.number or link.until > self._now:
+            return
+        if self._machine.is_too_late(link, self._now):
+            self._from_agent([jsonrpc.error(b"%d" % link.end(), ERROR)])
+            return
+        self._carry_out(self._machine.goes_on(self._hub, self._now_ms))
+        throw = self._dice()
+        if throw > 0.3:
+            number = link.end()
+            self.referee.went_on(number, self._now)
+            self._agent_open.append(number)
+        if throw < 0.6:
+            self._die()  # before it has sent the prompt, or after
+
+    def _cancel(self) -> None:
+        seat = self._any_seat()
+        if self._limited.number or self._dice() < 0.1:
+            self._say(seat, jsonrpc.notification("session/cancel", {"sessionId": SESSION}))
+
     def _ask(self) -> None:
         self._agent_asks += 1
         self.referee.asked(self._agent_asks)
@@ -270,6 +315,13 @@ class World:
 
     def _to_agent(self, line: bytes) -> None:
         frame = jsonrpc.loads(line)
+        if frame.get("method") in {"session/prompt", "session/cancel"} and self._limited.number:
+            self._is_killed = self._dice() < 0.5
+            if self._is_killed:
+                return
+            self._from_agent(self._limited.cancel())
+        if frame.get("method") == "session/cancel":
+            return
         if frame.get("method") == "session/prompt":
             self.referee.reached_agent(frame["params"]["tag"])
             self._agent_open.append(frame["id"])
@@ -534,9 +586,11 @@ class World:
         self._hub = self._machine.hub(self._log, self._number)
         self._numbers = self._hub.last_number  # as a holder that knows nothing but the log
         self._agent_open.clear()
+        self._is_killed = False
         self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self.referee.agent_died()
-        self._hub.lost_agent(lambda _: ERROR, self._now_ms)
+        number = self._limited.resume(self._log)
+        self._hub.lost_agent(lambda _: ERROR, self._now_ms, but=number)
         for seat in there:
             self._lose(seat, 1012)
 
@@ -546,6 +600,9 @@ class World:
 
     def _rest(self) -> None:
         """The links hold, the agent answers all, everybody reads on."""
+        while self._limited.number:
+            self._now = max(self._now, self._limited.until)
+            self._go_on()
         while self._agent_open:
             self._answer()
         for seat in self.seats:
@@ -570,7 +627,9 @@ class World:
 
 
 STEPS = (
-    (0.165, World._speak),
+    (0.1, World._speak),
+    (0.145, World._limit),
+    (0.165, World._cancel),
     (0.17, World._loop),
     (0.21, World._break_stream),
     (0.28, World._answer),

@@ -94,6 +94,16 @@ def asks(w: World, prompt: bytes, session: bytes) -> bool:
     return False
 
 
+def ends_though_cancelled(w: World, prompt: bytes, session: bytes) -> bool:
+    """It asks, the user cancels, and it says that all went well."""
+    more = b',"toolCall":{"toolCallId":"t1"},"options":[]'
+    ask = frames.request(w.agent_id(), b"session/request_permission", session, more)
+    w.agent(*w.opening(prompt, session), ask)
+    w.client(frames.cancel(session))
+    w.agent(*w.ending(prompt, session))
+    return True
+
+
 def withdraws(w: World, prompt: bytes, session: bytes) -> bool:
     """It takes a question back."""
     w.agent(frames.withdraw(w.pick((b"0", *w.asked))))
@@ -374,6 +384,7 @@ WILD: tuple[tuple[float, Deed], ...] = (
     (10, healthy),
     (12, begins),
     (12, asks),
+    (1, ends_though_cancelled),
     (2, withdraws),
     (5, silent_success),
     (5, late_output),
@@ -388,7 +399,7 @@ WILD: tuple[tuple[float, Deed], ...] = (
     (2, floods_stderr),
     (3, writes_junk),
     (4, spoils),
-    (0.3, repeats_honestly),
+    (0.6, repeats_honestly),
     (2, changes_mode),
     (0.5, no_text),
     (0.2, long_frame),

@@ -43,6 +43,8 @@ _SHOWN = frozenset(
 )
 _ACTS = frozenset({*ASKS_USER, "fs/write_text_file", "terminal/create"})
 _LONGEST_ID = 8000
+_LATE_SECONDS = 61.0
+"""How late a turn may go on of which nobody looked at the clock in time."""
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
 
@@ -436,12 +438,15 @@ class Departures(SessionRules):
         if goes_on:
             asked.line, asked.shown = sent, False
         limit = self.options.continue_at_reset_seconds
+        if asked.delivered == self.generation:
+            asked.lasted += self.now - asked.ended_at
         for kept, how in (
             (sent == asked.line, "not as the client sent it"),
             (self.alive and not self.v2, "to nobody"),
             (asked.open and asked.cancelled_at is None, "though it was answered or cancelled"),
             (asked.delivered and not at_work, "while the agent was at work on it"),
             (limit or asked.resent <= self.options.retry, "more often than asked for"),
+            (self._is_in_time(asked), "after more time than is allowed"),
             (not asked.shown, "after something had been shown"),
             (not asked.stopped, "after we had ended it"),
             (not any(one.delivered == self.generation for one in others), "beside another"),
@@ -450,6 +455,14 @@ class Departures(SessionRules):
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
         asked.agent_ended, asked.said_last = False, self.client_lines
         self._reaches(asked, frame)
+
+    def _is_in_time(self, asked: Asked) -> bool:
+        """Did it wait no longer than it may? Of a day that nobody counts, nobody can tell."""
+        limit, options = self.options.continue_at_reset_seconds, self.options
+        if not limit or options.retry or options.wall_clock is None:
+            return True
+        late = _LATE_SECONDS if self.slept else 1.0
+        return asked.lasted <= limit + asked.resent * late
 
     def _gave_way(self, asked: Asked) -> bool:
         """May it have waited for the end of a limit, until the client sent another prompt?"""

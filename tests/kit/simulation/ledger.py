@@ -32,6 +32,8 @@ class Asked:
         "cancelled_at",
         "cut",
         "delivered",
+        "ended_at",
+        "lasted",
         "line",
         "method",
         "open",
@@ -74,10 +76,19 @@ class Asked:
         """How often it has gone to an agent once more."""
         self.shown = False
         """Something of it has been seen, or begun."""
+        self.ended_at = 0.0
+        """When that agent had answered it."""
+        self.lasted = 0.0
+        """How long it has waited, in all, until it went to an agent once more."""
 
 
 class Ledger:
     """The model of one link."""
+
+    now = 0.0
+    """When what is told of happens."""
+    slept = False
+    """Nobody has looked at the clock for a while."""
 
     def __init__(self, options: LinkOptions) -> None:
         self.options = options
@@ -185,6 +196,6 @@ class Ledger:
         """The agent has answered this, well or badly."""
         asked = self.asked.get(request_id)
         if asked is not None:
-            asked.agent_ended = True
+            asked.agent_ended, asked.ended_at = True, self.now
         for waiting in self.unresolved.values():
             waiting.discard(request_id)

@@ -123,6 +123,7 @@ class Player:
         if not self.client_open:
             return
         frame = jsonrpc.decode(line)
+        self.referee.now = self.now
         self._carry_out(self.core.receive(Side.CLIENT, frame, self.now), Side.CLIENT, frame)
         self.referee.client_line(line, self._taken(), self.now)
 
@@ -132,6 +133,7 @@ class Player:
                 self._agent_part(part, part.line)
 
     def _agent_part(self, frame: Any, line: bytes) -> None:
+        self.referee.now = self.now
         self._carry_out(self.core.receive(Side.AGENT, frame, self.now), Side.AGENT, frame)
         self.referee.agent_line(line, self._taken())
 
@@ -177,16 +179,19 @@ class Player:
 
     def _jump(self, seconds: float) -> None:
         """The clock moves, and nobody looked meanwhile."""
+        self.referee.slept = True
         self.now += seconds
         self._handle()
 
     def _still(self, seconds: float) -> None:
         """Everything stood still, the clock did not."""
+        self.referee.slept = True
         self.now += seconds
         self.core.stand_still(seconds)
         self.referee.stood_still(seconds)
 
     def _handle(self) -> None:
+        self.referee.now = self.now
         self._carry_out(self.core.handle_timeout(self.now))
         self.referee.nobodys_line(self._taken())
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.client import RETRY, update_of
+from tests.kit.gateway.limited_agent import prompts_in
+from tests.kit.patience import patient
 from tests.process.sidecar.failing_turn import failure_of
 
 if TYPE_CHECKING:
@@ -79,3 +81,52 @@ def test_without_the_option_or_beyond_its_time_the_turn_fails_at_once(
     client = start.command(agent(tmp_path, [{"say": "Half."}, limited(600)]), options=options)
     client.open()
     assert failure_of(client.turn("hello"))["type"] == "rate_limit"
+
+
+def test_a_tool_that_had_begun_is_closed_and_the_turn_goes_on_with_a_new_prompt(
+    start: Start, tmp_path: Path
+) -> None:
+    begins = [{"tool": {"title": "Build", "kind": "execute"}}, limited(2)]
+    command = agent(tmp_path, begins, [{"say": "Built."}, {"result": "end_turn"}])
+    client = start.command(command, options=GOES_ON)
+    client.open(**RETRY)
+    turn = client.turn("hello")
+    assert (turn.text, turn.answer["result"]) == ("Built.", {"stopReason": "end_turn"})
+    assert [update["status"] for update in turn.of_kind("tool_call_update")] == ["failed"]
+
+
+def test_of_a_limit_without_an_end_the_turn_fails_at_once(start: Start, tmp_path: Path) -> None:
+    fails = {"fail": {"http": 429, "message": "Rate limited"}}
+    client = start.command(agent(tmp_path, [{"say": "Half."}, fails]), options=GOES_ON)
+    client.open()
+    assert failure_of(client.turn("hello"))["type"] == "rate_limit"
+
+
+@pytest.mark.parametrize("count", [5, 32])
+def test_sessions_at_one_limit_send_one_prompt_each(
+    start: Start, tmp_path: Path, count: int
+) -> None:
+    noted = tmp_path / "prompts"
+    words = [sys.executable, "-m", "tests.kit.gateway.limited_agent", str(noted), "1", "4"]
+    client = start.command(words, options=GOES_ON)
+    client.open(**RETRY)
+    opened = [client.call("session/new", cwd="/", mcpServers=[]) for _ in range(count - 1)]
+    sessions = [client.session, *(each["result"]["sessionId"] for each in opened)]
+    prompts = [client.prompt("hello", session) for session in sessions]
+    for prompt in prompts:
+        assert client.answer(prompt)["result"] == {"stopReason": "end_turn"}
+    for session in sessions:
+        first, then = [each for each in prompts_in(noted) if each["session"] == session]
+        assert (first["text"], then["text"]) == ("hello", "Continue.")
+        assert 4 <= then["at"] - first["at"] <= patient(10)
+
+
+def test_a_client_that_leaves_within_the_wait_ends_it(start: Start, tmp_path: Path) -> None:
+    noted = tmp_path / "prompts"
+    words = [sys.executable, "-m", "tests.kit.gateway.limited_agent", str(noted), "1", "600"]
+    client = start.command(words, options=GOES_ON)
+    client.open(**RETRY)
+    client.prompt("hello")
+    client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "agent_retry")
+    assert client.end() == 0
+    assert [each["text"] for each in prompts_in(noted)] == ["hello"]
