@@ -379,7 +379,7 @@ def test_a_core_that_breaks_a_promise_is_caught(
 @pytest.mark.parametrize("core", [row[0] for row in CAUGHT], ids=lambda core: core.__name__)
 def test_the_dice_find_a_broken_core_by_themselves(core: type[Altered]) -> None:
     tally = simulate.Tally(1, core)
-    while not tally.broken and tally.links < 1000:
+    while not tally.broken and tally.links < 3000:
         tally.play(tally.links)
     assert tally.broken
 
