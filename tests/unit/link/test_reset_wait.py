@@ -13,9 +13,10 @@ import pytest
 
 from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link.connection import Side
+from lastword.core.link.connection import Connection, Side
 from lastword.core.link.limit_wait import StoredWait
 from lastword.core.protocol import jsonrpc
+from lastword.core.restart.layer import RestartLayer
 from lastword.core.timeline.entry import Kind
 from tests.kit.wire import (
     INITIALIZE,
@@ -400,3 +401,15 @@ def test_without_a_wait_nothing_is_to_be_resumed() -> None:
     wire = linked()
     assert wire.core.stored_wait("s") is None
     assert wire.core.stored_wait("another") is None
+
+
+def test_nor_does_it_where_agents_have_been_started_again() -> None:
+    clock = Clock()
+    wire = linked(wall_clock=clock)
+    wire.agent(error(message=LIMITED))
+    clock.now += timedelta(days=3)
+    connection = wire.core.connection
+    assert isinstance(connection, Connection)
+    wire.carry_out(RestartLayer(connection).handle_timeout(16.0))
+    assert prompts(wire) == ["hi"]
+    assert payload(wire)["type"] == "rate_limit"

@@ -88,7 +88,7 @@ class LimitWaits:
         if until is None or latest is None or not until <= now <= latest:
             return False
         again_at, pause = self._again.get(session.id, (0.0, 0.0))
-        # A clock that was set back is no reason to wait.
+        # A clock that was set back makes no pause longer.
         if again_at - pause <= now < again_at:
             return False
         pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
