@@ -18,6 +18,7 @@ from lastword.core.failure.taxonomy import UNDECIDED
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
+from lastword.sidecar import late_modules
 from lastword.sidecar.folder_index import SESSION, FolderIndex, find
 from lastword.sidecar.journal_files import GrowingFile, is_plain
 
@@ -188,6 +189,7 @@ class Journals:
     ) -> Generator[None, None, list[LoggedCall]]:
         """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
+        yield from late_modules.load(late_modules.JOURNAL_LINES)
         from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
 
         calls: list[LoggedCall] = []

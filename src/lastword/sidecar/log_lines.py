@@ -316,3 +316,19 @@ def _is_leaf(value: object) -> bool:
 def _plain(name: str) -> str:
     """Return a member's name without separators."""
     return "".join(char for char in name.lower() if char.isalnum())
+
+
+_SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
+_PID = re.compile(rb"\bpid[\"\s:=]{1,4}(\d{1,9})\b", re.IGNORECASE)
+
+
+def named_session(line: bytes) -> bytes | None:
+    """Return the session of a line in a log that several processes may write to."""
+    named = _SESSION.search(line)
+    return None if named is None else named[1]
+
+
+def named_process(line: bytes) -> int | None:
+    """Return the process of such a line."""
+    named = _PID.search(line)
+    return None if named is None else int(named[1])

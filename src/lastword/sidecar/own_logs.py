@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import HintSource
+from lastword.sidecar import late_modules
 from lastword.sidecar.folder_index import NEVER, FolderIndex
 from lastword.sidecar.journal_files import GrowingFile, is_plain
 from lastword.sidecar.journals import LoggedCall, hint_of
@@ -47,11 +48,6 @@ MIN_ID_CHARS = 6
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
 """Reports of several files within this time are about one failure."""
-
-_SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
-"""The session of a line in a log that several processes may write to."""
-
-_PID = re.compile(rb"\bpid[\"\s:=]{1,4}(\d{1,9})\b", re.IGNORECASE)
 
 _COMMON = frozenset({
     *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
@@ -281,12 +277,18 @@ class OwnLogs:
         if not news.data:
             return []
         # Loaded at the first news: a turn that is silent and well needs no classifier.
-        from lastword.sidecar.log_lines import read_own_line, records  # noqa: PLC0415
+        yield from late_modules.load(late_modules.LOG_LINES)
+        from lastword.sidecar.log_lines import (  # noqa: PLC0415
+            named_process,
+            named_session,
+            read_own_line,
+            records,
+        )
 
         last: dict[str | None, Hint] = {}
         for position, line in records(news):
             yield
-            session = session_id or _session_of(line, turns)
+            session = session_id or _session_of(line, named_session(line), turns)
             if session == ANOTHER:
                 continue
             call = read_own_line(line, of_session=session is not None)
@@ -295,7 +297,7 @@ class OwnLogs:
             attribution = Attribution.PROVEN
             if session is None:
                 attribution = yield from self._attributions.of_line(
-                    file.path, _pid_of(line), Attribution.STRONG
+                    file.path, named_process(line), Attribution.STRONG
                 )
             if not call.strong:
                 attribution = min(attribution, Attribution.WEAK)
@@ -306,20 +308,14 @@ class OwnLogs:
         return list(last.values())
 
 
-def _session_of(line: bytes, turns: Sequence[SilentTurn]) -> str | None:
+def _session_of(line: bytes, named: bytes | None, turns: Sequence[SilentTurn]) -> str | None:
     """Return the session that a line names: one with a turn, `ANOTHER`, or none."""
-    named = _SESSION.search(line)
     for turn in turns:
         session = turn.session_id
         long = len(session) >= MIN_ID_CHARS and session.encode() in line
-        if long or (named is not None and named[1] == session.encode()):
+        if long or named == session.encode():
             return session
     return None if named is None else ANOTHER
-
-
-def _pid_of(line: bytes) -> int | None:
-    named = _PID.search(line)
-    return None if named is None else int(named[1])
 
 
 def _changed_at(path: str) -> float:

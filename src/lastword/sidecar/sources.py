@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.core.timeline.entry import Kind
+from lastword.sidecar import late_modules
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -40,6 +41,9 @@ SLICE_SECONDS = 0.002
 """How long looks may delay the next frame; one step may take as long again."""
 
 PAUSE_SECONDS = 0.0005
+LOADING_SECONDS = 0.005
+"""How long a look waits for modules that a thread loads, before it looks for them again."""
+
 FIND_SECONDS = 0.02
 """How long after one the next prompt's files are looked for: many prompts share one search."""
 
@@ -95,6 +99,7 @@ class Sources:
         "_connections",
         "_console",
         "_events",
+        "_failures",
         "_is_fresh",
         "_journals",
         "_looking",
@@ -128,6 +133,7 @@ class Sources:
         """The name of the agent that the journals belong to."""
         self._events: EventStream | None = None
         self._silences: SilenceLooks | None = None
+        self._failures = late_modules.LateModules(late_modules.FAILURE)
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
         self._budget = LookBudget()
@@ -191,6 +197,12 @@ class Sources:
             if self._budget.seconds < -MAX_DEBT_SECONDS:
                 return True
             self._timer_since, self._is_fresh = now, self._looking is None
+        if not self._failures.loaded():
+            # What takes effect now has to be put into words.
+            return False
+        if late_modules.LateModules.in_progress:
+            # Loading is not counted as a part of the look.
+            self._timer_since = now
         over = self._look(now, PENDING_SECONDS)
         if over and not self._is_fresh:
             # That was the rest of an earlier look.
@@ -209,7 +221,9 @@ class Sources:
             self._look_at_processes(now, seconds)
         turns = self._connection.silent_turns(now, 0.0)
         if self._looking is not None:
-            self.due = now + PAUSE_SECONDS
+            self.due = now + (
+                LOADING_SECONDS if late_modules.LateModules.in_progress else PAUSE_SECONDS
+            )
         elif turns:
             first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
             self.due = first if first > now else now + SILENT_SECONDS
@@ -223,6 +237,8 @@ class Sources:
         self._searched_at = now
         turns = self._connection.silent_turns(now, 0.0)
         silent = [turn for turn in turns if turn.silent_since + seconds <= now]
+        if silent:
+            yield from late_modules.load(late_modules.SILENCE)
         yield from journals.look(turns, silent)
 
     def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
@@ -231,7 +247,7 @@ class Sources:
         for hint in steps:
             if hint is not None:
                 self._apply([hint], now)
-            if time.perf_counter() >= end:
+            if late_modules.LateModules.in_progress or time.perf_counter() >= end:
                 return False
         return True
 
@@ -250,6 +266,8 @@ class Sources:
         if not silent:
             return
         if self._silences is None:
+            if not late_modules.LateModules(late_modules.SILENCE).loaded():
+                return
             # Loaded at the first silence, as the journals are.
             from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
 
@@ -312,19 +330,15 @@ class Sources:
     # --- the journals
 
     def _current_journals(self) -> Generator[None, None, Journals | OwnLogs]:
-        """Return the journals of the agent that runs, loaded in steps of some milliseconds."""
+        """Return the journals of the agent that runs."""
         name = self._connection.agent_name
         if self._journals is not None and name == self._agent:
             return self._journals
         start = self._start
-        # Loaded once the agent is ready, since its start does not need them; in parts.
-        import lastword.quirks.journals  # noqa: F401, PLC0415 - a third of the time
-
-        yield
-        from lastword.sidecar.journals import Journals  # noqa: PLC0415
-
-        yield
+        # Loaded once the agent is ready, since its start does not need them.
+        yield from late_modules.load_here(late_modules.JOURNALS)
         from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
+        from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
         attributions = Attributions(lambda: 0 if start is None else start.group)
         command = () if start is None else start.command

@@ -1,0 +1,102 @@
+"""Modules loaded in a thread, so that no frame waits for what only a look or a timer needs.
+
+Owns the thread, and the lists of what is loaded together. The loop goes on meanwhile: a thread that
+imports gives way each half a millisecond.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+FAILURE = (
+    "lastword.core.classify",
+    "lastword.core.classify.writers",
+    "lastword.core.failure.durations",
+    "lastword.core.failure.payload",
+    "lastword.core.failure.wording",
+    "lastword.core.redact.redactor",
+)
+"""What a failed call needs: all of it is loaded with the first."""
+
+JOURNALS = (
+    "lastword.quirks.journals",
+    "lastword.sidecar.folder_index",
+    "lastword.sidecar.journal_files",
+    "lastword.sidecar.journals",
+    "lastword.posix.open_files",
+    "lastword.sidecar.attributions",
+)
+"""What has to be there at the first prompt: a thread would take longer."""
+
+JOURNAL_LINES = ("lastword.sidecar.journal_lines", *FAILURE)
+LOG_LINES = ("lastword.sidecar.log_lines", *FAILURE)
+SILENCE = ("lastword.core.link.silence", "lastword.sidecar.silence")
+
+SWITCH_SECONDS = 0.0005
+"""How long the loop waits for the interpreter at most, while a thread has it."""
+
+USUAL_SECONDS = sys.getswitchinterval()
+
+
+class LateModules:
+    """Modules that are loaded together, once they are needed."""
+
+    __slots__ = ("_done", "_names", "_started")
+
+    in_progress: ClassVar[int] = 0
+    """How many threads are loading something."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._started = self._done = False
+
+    def loaded(self) -> bool:
+        """Return whether they are there; the first call begins to load them."""
+        if not self._started:
+            self._started = True
+            if not LateModules.in_progress and all(name in sys.modules for name in self._names):
+                self._done = True
+                return True
+            LateModules.in_progress += 1
+            sys.setswitchinterval(SWITCH_SECONDS)
+            try:
+                _thread.start_new_thread(self._load, ())
+            except RuntimeError:
+                # No more threads: whoever needs them loads them.
+                self._end()
+        return self._done
+
+    def _load(self) -> None:
+        try:
+            for name in self._names:
+                import_module(name)
+        except Exception:  # noqa: BLE001 - whoever needs the module gets the exception
+            return
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        LateModules.in_progress -= 1
+        if not LateModules.in_progress:
+            sys.setswitchinterval(USUAL_SECONDS)
+        self._done = True
+
+
+def load(names: tuple[str, ...]) -> Generator[None]:
+    """Load modules beside the loop; yield until they are there."""
+    modules = LateModules(names)
+    while not modules.loaded():
+        yield
+
+
+def load_here(names: tuple[str, ...]) -> Generator[None]:
+    """Load modules in this thread, each in a step of some milliseconds."""
+    for name in names:
+        import_module(name)
+        yield
