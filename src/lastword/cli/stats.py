@@ -1,4 +1,4 @@
-"""`lastword stats`: failures by type, agent and day, and how long turns take.
+"""`lastword stats`: failures by type, agent and day, how long turns take, and what they cost.
 
 Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 for invalid
 arguments.
@@ -19,19 +19,21 @@ from lastword.cli.record_access import add_record_option, answer, path_of
 from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
+from lastword.record.costs import in_words, total
 from lastword.record.present.gateway_words import CAUSES, ENDS
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from lastword.record.costs import CostTotal
     from lastword.record.gateway_trends import GatewayPeriod
     from lastword.record.trends import Period, Spread
 
 _ABOUT = """\
 Summarises the record: failures by type, agent and day compared with the days
-before, successful turns, restarts, retries, how long turns take, and what
-happened to sessions behind a gateway.
+before, successful turns, restarts, retries, how long turns take, what they
+cost by agent, model and day, and what happened to sessions behind a gateway.
 """
 
 _ENDS = """\
@@ -130,6 +132,7 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
     _by_day(table, now)
     _latency(table, now, before)
     _waits(table, now, before)
+    _costs(table, now, before)
     if now.gateway is not None:
         _gateway(table, now.gateway, before.gateway)
 
@@ -273,6 +276,40 @@ def _waits(table: _Table, now: Period, before: Period) -> None:
         if theirs:
             text += f" ({duration(theirs)} before)"
         table.page.row(table.label(label), text)
+
+
+def _costs(table: _Table, now: Period, before: Period) -> None:
+    """Show what turns have cost, as their agents state it."""
+    if not now.costs and not before.costs:
+        return
+    table.page.line()
+    table.page.line("Cost, as the agents state it", "bold")
+    parts: tuple[tuple[str, Callable[[CostTotal], str]], ...] = (
+        ("", lambda _: "in all"),
+        ("by agent", lambda cost: cost.agent),
+        ("by model", lambda cost: cost.model or "not stated"),
+        ("by day", lambda cost: cost.day),
+    )
+    for title, key in parts:
+        mine, theirs = _sums(now.costs, key), _sums(before.costs, key)
+        if title:
+            table.page.line(title, "dim")
+        names = list(mine) if title == "by day" else list(dict.fromkeys([*mine, *theirs]))
+        for name in names[-MAX_ROWS:]:
+            text = in_words(mine.get(name, {})) or "-"
+            if name in theirs:
+                text += f" ({in_words(theirs[name])} before)"
+            table.page.row(table.label(f"  {name}" if title else name), text)
+
+
+def _sums(
+    costs: Sequence[CostTotal], key: Callable[[CostTotal], str]
+) -> dict[str, dict[str, float]]:
+    names = dict.fromkeys(map(key, costs))
+    return {
+        name: total({cost.currency: cost.amount} for cost in costs if key(cost) == name)
+        for name in names
+    }
 
 
 def _spread(spread: Spread) -> str:

@@ -30,6 +30,7 @@ _INSTEAD = {
     "retry": "decorate the call of the model with lastword.retry instead",
     "retry_wait_limit_seconds": "use max_wait_seconds of lastword.retry instead",
     "continue_at_reset_seconds": "use until_reset_seconds of lastword.retry instead",
+    "spend_limit": "add up what its model calls cost where they are made; leave it out",
     "continue_with": "catch the failure that lastword.retry raises, and call the model anew",
 }
 """The settings without a meaning for an agent in this process, each with what to do instead."""

@@ -38,6 +38,8 @@ EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
     Kind.LIMIT_WAIT: ("type", "wait_seconds"),
     Kind.CONTINUED: ("what",),
+    Kind.COST: ("amount", "currency", "model"),
+    Kind.SPEND_LIMIT: ("what", "spent", "limit", "currency", "scope"),
     Kind.SILENCE: ("silent_seconds",),
     Kind.CANCEL: ("by", "reason"),
     Kind.FRAME_DROPPED: ("side", "reason"),

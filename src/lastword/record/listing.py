@@ -13,11 +13,13 @@ import msgspec
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
+from lastword.record.costs import add
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from lastword.record.costs import Costs
     from lastword.record.reader import Part, RecordedTurn
 
 MAX_NUMBER = 9999
@@ -70,6 +72,18 @@ def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> di
         seconds = number_of(facts.get("silent_seconds"))
         longest[row["turn"]] = max(seconds, longest.get(row["turn"], 0))
     return longest
+
+
+def costs_of(record: sqlite3.Connection, part: Part) -> dict[int, Costs]:
+    """Return what a session's turns have cost in this run, by turn number."""
+    rows = record.execute(
+        "SELECT turn, facts FROM entries WHERE run = ? AND session_id = ? AND kind = ?",
+        (part.run, part.session_id, Kind.COST),
+    )
+    costs: dict[int, Costs] = {}
+    for row in rows:
+        add(costs.setdefault(row["turn"], {}), msgspec.json.decode(row["facts"]))
+    return costs
 
 
 def _may_be_silent(turn: RecordedTurn) -> bool:

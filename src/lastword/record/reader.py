@@ -23,6 +23,7 @@ from lastword.record.run import Run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 FOLLOWED_AT_ONCE = 1000
 LISTED_FAILURES = 5
 _END_MS = 2**62
@@ -338,7 +339,18 @@ def gateway_entries(
 
 def wait_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedEntry]:
     """Return the entries of a period's turns that say who was waited for, session by session."""
-    kinds = ", ".join(f"'{kind.value}'" for kind in sorted(_WAITS))
+    return _of_kinds(record, _WAITS, start_ms, end_ms)
+
+
+def cost_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedEntry]:
+    """Return the entries of a period that say what turns have cost."""
+    return _of_kinds(record, frozenset({Kind.COST}), start_ms, end_ms)
+
+
+def _of_kinds(
+    record: sqlite3.Connection, of: frozenset[Kind], start_ms: int, end_ms: int
+) -> Iterator[RecordedEntry]:
+    kinds = ", ".join(f"'{kind.value}'" for kind in sorted(of))
     rows = record.execute(
         "SELECT e.* FROM runs r CROSS JOIN entries e"  # noqa: S608 - our own words
         f" ON e.run = r.id AND e.session_id IS NOT NULL AND e.kind IN ({kinds})"

@@ -82,7 +82,8 @@ def _input_between(
             at(f"{len(turns):,} turns since {_day(start)}")
     requests = reader.failed_requests(record, start, end)
     runs = {run.id: run for run in reader.runs_between(record, start, end)}
-    for run in {turn.run for turn in turns} | {request.run for request in requests}:
+    costs = list(reader.cost_entries(record, start, end))
+    for run in {turn.run for turn in turns} | {each.run for each in (*requests, *costs)}:
         # A run is recorded a moment after its first prompt.
         runs[run] = runs.get(run) or reader.run_of(record, run)
     restarts = []
@@ -97,6 +98,7 @@ def _input_between(
         restarts=restarts,
         runs=runs,
         alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
+        costs=costs,
         waits=waits_of(reader.wait_entries(record, start, end)),
         gateway=list(reader.gateway_entries(record, start, end)),
     )

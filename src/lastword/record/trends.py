@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.record.costs import CostTotal, totals_of
 from lastword.record.gateway_trends import GatewayPeriod, gateway_period
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 from lastword.record.waits import WaitTotals
@@ -59,6 +60,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         first_output: from the prompt to the first text, tool call or question to the user.
         whole_turn: from the prompt to the end, for turns that ended well.
         waits: who made the turns wait.
+        costs: what turns have cost, by day, agent, model and currency.
         gateway: the totals of sessions behind gateways; `None` if there were none.
     """
 
@@ -83,6 +85,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     first_output: Spread
     whole_turn: Spread
     waits: WaitTotals = WaitTotals()
+    costs: tuple[CostTotal, ...] = ()
     gateway: GatewayPeriod | None = None
 
 
@@ -97,6 +100,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
         alive: the rows of runs that are alive.
         gateway: events of sessions behind gateways in it.
         waits: who made its turns wait.
+        costs: what its turns have cost.
     """
 
     turns: Sequence[RecordedTurn]
@@ -106,6 +110,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
     alive: frozenset[int]
     gateway: Sequence[RecordedEntry] = ()
     waits: WaitTotals = WaitTotals()
+    costs: Sequence[RecordedEntry] = ()
 
 
 def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
@@ -141,6 +146,7 @@ def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
         first_output=spread(turn.output_after_seconds for turn in recorded.turns),
         whole_turn=spread(turn.duration_seconds for turn in recorded.turns if turn.outcome == OK),
         waits=recorded.waits,
+        costs=totals_of(recorded.costs, lambda run: _agent(recorded.runs.get(run)), day_of),
         gateway=gateway_period(recorded.gateway),
     )
 

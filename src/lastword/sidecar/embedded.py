@@ -157,6 +157,7 @@ class EmbeddedSidecar(Sidecar):
         ended: Callable[[int], object],
         recorder: Recorder | None = None,
         waits: Callable[[str, StoredWait | None], object] | None = None,
+        noted: Callable[[Entry], object] | None = None,
     ) -> None:
         """Create it.
 
@@ -169,8 +170,10 @@ class EmbeddedSidecar(Sidecar):
             recorder: Records the timeline.
             waits: Receives each session's wait for the end of a limit when it begins, and `None`
                 before the prompt with which its turn goes on.
+            noted: Receives every entry of the timeline, recorded or not.
         """
         self._waits = waits
+        self._noted = noted
         self._deliver = deliver
         self._ended = ended
         self._to_client = FrameQueue()
@@ -241,6 +244,8 @@ class EmbeddedSidecar(Sidecar):
 
     def _note(self, entry: Entry) -> None:
         super()._note(entry)
+        if self._noted is not None:
+            self._noted(entry)
         if self._waits is not None and entry.session_id and entry.kind in _OF_LIMITS:
             self._waits(entry.session_id, self._connection.stored_wait(entry.session_id))
 

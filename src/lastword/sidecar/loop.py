@@ -94,6 +94,8 @@ class PollLoop:
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
         """A source with a descriptor of its own besides the pipes."""
+        self.before_client: Callable[[float], object] | None = None
+        """Called with the time before the client's bytes are taken in."""
         self.client_open: bool = True
         self.agent_open: bool = agent is not None
         self.stderr_open: bool = self.agent_open
@@ -294,6 +296,8 @@ class PollLoop:
 
     def receive_client(self, data: bytes, now: float) -> None:
         """Take in bytes from the client."""
+        if self.before_client is not None:
+            self.before_client(now)
         oversized, block = self._client_lines.feed(data)
         if oversized is not None:
             self.relay.apply(self._connection.receive_oversized(Side.CLIENT, oversized, now))

@@ -15,7 +15,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link.connection import Connection
-from lastword.core.link.effects import Kill, Side
+from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.posix.process import Exit, guardian_of, widen
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.signals import SignalInbox
+    from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
@@ -62,6 +63,8 @@ class Settings(msgspec.Struct, frozen=True):
     line_limit_bytes: int
     verbose: bool = False
     own_journals: tuple[JournalRow, ...] = ()
+    spend_folder: str = ""
+    """Where the ledger of a spending limit is; empty for none."""
 
 
 class Sidecar:
@@ -97,6 +100,13 @@ class Sidecar:
             own_journals=settings.own_journals,
         )
         self._loop.beside = self._sources
+        self._ledger: SpendLedger | None = None
+        if settings.spend_folder:
+            # Loaded where spending is limited.
+            from lastword.sidecar.spend_ledger import SpendLedger  # noqa: PLC0415
+
+            self._ledger = SpendLedger(settings.spend_folder)
+            self._loop.before_client = self._look_at_ledger
         self._finish_by: float | None = None
         self._ended_idle = False
 
@@ -213,11 +223,29 @@ class Sidecar:
     def _obey(self, now: float) -> None:
         """Carry out what the core asks for about the agent's process."""
         for order in self._loop.relay.drain_orders():
-            if isinstance(order, Kill):
+            if isinstance(order, Spend):
+                self._spend(order, now)
+            elif isinstance(order, Kill):
                 if self._child.over_at is None:
                     self._child.stop.replaced(now)
             elif self._child.over_at is not None and not self._client_lost:
                 self._start_again(now)
+
+    def _spend(self, spend: Spend, now: float) -> None:
+        """Write down what the session has cost; the limit may be reached by all together."""
+        ledger = self._ledger
+        if ledger is None:
+            return
+        before, spent = ledger.problem, ledger.add(spend)
+        if ledger.problem is not None and before is None:
+            self._console.say(f"spending is counted in this process alone: {ledger.problem}")
+        self._loop.relay.apply(self._connection.receive_spending(spent, now))
+
+    def _look_at_ledger(self, now: float) -> None:
+        """Look at what others have spent, before the client's next messages are taken in."""
+        spent = self._ledger.look() if self._ledger is not None else None
+        if spent is not None:
+            self._loop.relay.apply(self._connection.receive_spending(spent, now))
 
     def _start_again(self, now: float) -> None:
         self._console.say("starting the agent again")

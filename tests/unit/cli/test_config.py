@@ -53,6 +53,7 @@ VALUES: dict[str, Any] = {
     "url": "http://127.0.0.1:4318",
     "names": ["a.example"],
     "text": "text",
+    "spending": "5USD",
 }
 NAMED = {
     "listen": "127.0.0.1:1",

@@ -138,7 +138,12 @@ def test_the_last_of_several_counts() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str) -> None:
     (option,) = [option for option in OPTIONS if option.name == name]
-    known = {"url-or-topic": "http://[::1]:8080", "url": "http://[::1]:4318", "file": __file__}
+    known = {
+        "url-or-topic": "http://[::1]:8080",
+        "url": "http://[::1]:4318",
+        "file": __file__,
+        "spending": "5USD",
+    }
     text = ({"seconds": "7", "bytes": "7MiB", "count": "7", "flag": "1"} | known).get(
         option.kind, option.kind.split("|")[-1]
     )

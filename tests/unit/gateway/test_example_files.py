@@ -12,6 +12,7 @@ from lastword.cli.gateway.options import parser, read
 from lastword.cli.gateway.parsers import WORDS
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import exposition
+from lastword.gateway.quality.table import METRICS
 from tests.kit.places import ROOT, TESTS
 
 FOLDER = ROOT / "examples" / "gateway"
@@ -24,7 +25,8 @@ NGINX = (FOLDER / "nginx.conf").read_text(encoding="utf-8")
 def exposed() -> set[str]:
     """The names of all series that `/metrics` has."""
     lines = exposition(Snapshot(counts=Counts(), gauges={})).splitlines()
-    return {re.split("[{ ]", line)[0] for line in lines if not line.startswith("#")}
+    from_start = {re.split("[{ ]", line)[0] for line in lines if not line.startswith("#")}
+    return from_start | {metric.exposed for metric in METRICS if not metric.zeros()}
 
 
 def queries() -> list[str]:

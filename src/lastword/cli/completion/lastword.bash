@@ -13,14 +13,14 @@ _lastword_command() {
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
     'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
-    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
+    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
     'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
     'export') flags='-h --help --last -o --output --html --force --json --record' runs_agent='' argument='ARGUMENT' ;;
     'stats') flags='-h --help --days --json --record' runs_agent='' ;;
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --record' runs_agent='' ;;
     'gateway status') flags='-h --help --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
@@ -47,6 +47,7 @@ _lastword_value() {
     'run --idle-timeout') kind=nothing ;;
     'run --tool-timeout') kind=nothing ;;
     'run --turn-timeout') kind=nothing ;;
+    'run --spend-limit') kind=nothing ;;
     'run --cancel-grace') kind=nothing ;;
     'run --stderr-limit') kind=nothing ;;
     'run --line-limit') kind=nothing ;;
@@ -123,6 +124,7 @@ _lastword_value() {
     'gateway --idle-timeout') kind=nothing ;;
     'gateway --tool-timeout') kind=nothing ;;
     'gateway --turn-timeout') kind=nothing ;;
+    'gateway --spend-limit') kind=nothing ;;
     'gateway --cancel-grace') kind=nothing ;;
     'gateway --stderr-limit') kind=nothing ;;
     'gateway --line-limit') kind=nothing ;;

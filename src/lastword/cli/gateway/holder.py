@@ -84,6 +84,7 @@ class LinkedAgent:
             ended=self._ended,
             recorder=_recorder(options, self._record),
             waits=self._waits,
+            noted=self._record.noted,
         )
         if failure is not None:
             link.refuse(failure)

@@ -31,6 +31,7 @@ from lastword.cli.record_access import (
 )
 from lastword.core.failure.durations import counted
 from lastword.record import listing, reader
+from lastword.record.costs import total
 from lastword.record.present import documents
 from lastword.record.present.sections import (
     ShownPart,
@@ -207,9 +208,9 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
 def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
     run = reader.run_of(record, part.run)
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
-    silent = listing.silences_of(record, turns)
+    silent, costs = listing.silences_of(record, turns), listing.costs_of(record, part)
     latest = tuple(
-        ShownTurn(turn, _waits(record, turn), silent.get(turn.turn))
+        ShownTurn(turn, _waits(record, turn), silent.get(turn.turn), costs.get(turn.turn, {}))
         for turn in turns[-TURNS_IN_A_LIST:]
     )
     marks = tuple(mark_of(turn, run, silent=turn.turn in silent) for turn in turns)
@@ -217,7 +218,18 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
     failures = () if count else reader.failures_of(record, part)
     name = reader.gateways_name(record, part)
     failed = reader.last_failed(record, part) if count else None
-    return ShownPart(part, run, latest, marks, count, tuple(failures), name, number, failed)
+    return ShownPart(
+        part,
+        run,
+        latest,
+        marks,
+        count,
+        tuple(failures),
+        name,
+        number,
+        failed,
+        total(costs.values()),
+    )
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:

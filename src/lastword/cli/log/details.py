@@ -138,7 +138,8 @@ def _sections(
         left -= len(shown)
         if is_shown:
             run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
-            sections.append(Section(each, run, shown, count - len(shown), name))
+            costs = listing.costs_of(record, each)
+            sections.append(Section(each, run, shown, count - len(shown), name, costs))
     return sections[::-1]
 
 

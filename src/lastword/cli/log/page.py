@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli.page import Page, day_and_time, fitted, local, supports_bars, visibly_cut
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
+from lastword.record.costs import in_words, total
 from lastword.record.present import strip
 from lastword.record.present.endings import how_it_ended, standing
 from lastword.record.present.words import words
@@ -65,12 +66,16 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
         _show_name(page, shown, shown.name or shown.part.session_id, when)
         marks = strip.turns(shown.marks, page.columns - 18)
-        page.line(f"    {marks}  {counted(shown.count, 'turn')}")
+        page.line(f"    {marks}  {counted(shown.count, 'turn')}{_cost(shown.costs)}")
         alive, day = is_alive(shown.run), local(shown.turns[-1].turn.started_epoch_ms).date()
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
         page.line(_standing(shown), "dim", indent=4)
         page.line()
+
+
+def _cost(costs: Mapping[str, float]) -> str:
+    return f", {in_words(costs)}" if costs else ""
 
 
 def _standing(shown: ShownPart) -> str:
@@ -125,8 +130,9 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
         fitted(counted(turn.tools, "tool") if turn.tools else "", 8),
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
         "" if silent is None else f"silent for {duration(silent)} or more",
+        in_words(shown.costs),
     )
-    text = "  ".join(cells).rstrip()
+    text = "  ".join(cells[:4] + tuple(filter(None, cells[4:]))).rstrip()
     if page.columns < _NARROW_COLUMNS:
         text = ", ".join(filter(None, map(str.strip, cells)))
     page.row(start, text, STYLES.get(turn.outcome, ""))
@@ -157,6 +163,8 @@ def show_head(page: Page, section: Section) -> None:
     )
     page.line(_sides(run, versions=True))
     page.line(f"run {run.run_id}{ended}")
+    if section.costs:
+        page.line(f"cost: {in_words(total(section.costs.values()))}, as the agent states it")
     if run.lost_entries:
         page.line(f"{counted(run.lost_entries, 'entry')} could not be written", "yellow")
     if section.left_out:
@@ -184,18 +192,22 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
                 page.line(f"turn {current} continues", "dim")
             else:
                 begun.add(current)
-                show_turn_head(page, turn, alive=alive)
+                show_turn_head(page, turn, section.costs.get(turn.turn, {}), alive=alive)
         show_entry(page, recorded, turn)
         yield page.drain()
 
 
-def show_turn_head(page: Page, turn: RecordedTurn, *, alive: bool) -> None:
+def show_turn_head(
+    page: Page, turn: RecordedTurn, costs: Mapping[str, float], *, alive: bool
+) -> None:
     """Show a turn's own line in a timeline."""
     took = duration(turn.duration_seconds)
     after = f" after {took}" if took else ""
     ended = how_it_ended(turn, alive=alive)
     began = f"{local(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
-    page.line(f"turn {turn.turn}: {ended}{after}, {began}", STYLES.get(turn.outcome, "bold"))
+    page.line(
+        f"turn {turn.turn}: {ended}{after}, {began}{_cost(costs)}", STYLES.get(turn.outcome, "bold")
+    )
 
 
 def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:

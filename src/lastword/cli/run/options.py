@@ -92,6 +92,11 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
         raise UsageError(f"--report-secret-file cannot be {secret!r}: it cannot be read")
     if values["notify"]:
         _check_notifications(values)
+    if str(values["spend_limit"]).endswith("/day") and values["no_record"]:
+        raise UsageError(
+            "--spend-limit cannot be for a day with --no-record: what other processes have spent "
+            "is in the record's folder"
+        )
     command = _command(rest)
     if command[0].partition("=")[0] in _BY_FLAG:
         raise UsageError(_behind_dashes(arguments))

@@ -32,6 +32,7 @@ examples:
   lastword run --idle-timeout 5m -- npx -y @agentclientprotocol/claude-agent-acp
   lastword run --retry 2 --retry-wait-limit 60s -- gemini --acp
   lastword run --continue-at-reset=6h -- claude-agent-acp
+  lastword run --spend-limit 5USD -- claude-agent-acp
   LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
 
 exit status: the agent's own; 2 for invalid options, 126 or 127 if the agent
@@ -41,7 +42,7 @@ cannot be started or is not found.
 GROUPS: dict[str, tuple[str, ...]] = {
     "limits": (
         *("first_update_timeout", "idle_timeout", "tool_timeout", "turn_timeout"),
-        *("cancel_grace", "stderr_limit", "line_limit"),
+        *("spend_limit", "cancel_grace", "stderr_limit", "line_limit"),
     ),
     "what the client sees": ("fallback", "silent_success", "warn_after", "show_retries"),
     "evidence": ("evidence",),
@@ -69,6 +70,7 @@ METAVARS = {
     "url": "URL",
     "url-or-topic": "URL",
     "text": "TEXT",
+    "spending": "LIMIT",
 }
 
 
@@ -117,6 +119,8 @@ def _default(option: Option) -> str:
         return "(default: ~/.config/lastword/config.toml)"
     if option.kind in {"file", "url", "url-or-topic"}:
         return "(default: none)"
+    if option.kind == "spending":
+        return "(default: off)"
     if option.kind == "text":
         return f"(default: {option.default})"
     if option.kind == "count":

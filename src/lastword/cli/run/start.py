@@ -82,7 +82,16 @@ def settings_of(options: RunOptions, start: AgentStart) -> Settings:
         own_journals=own.journals if own is not None else (),
         line_limit_bytes=int(options.values["line_limit"]),
         verbose=bool(options.values["verbose"]),
+        spend_folder=_spend_folder(options),
     )
+
+
+def _spend_folder(options: RunOptions) -> str:
+    """Return the folder of the ledger of spending; empty if no limit goes beyond this process."""
+    limit = str(options.values["spend_limit"])
+    if not limit or limit.endswith("/turn") or options.values["no_record"]:
+        return ""
+    return record_folder(options)
 
 
 def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:

@@ -9,7 +9,8 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from lastword.record import reader
+from lastword.record import listing, reader
+from lastword.record.costs import total
 from lastword.record.present import documents
 from lastword.record.present.events import event
 from lastword.record.present.sections import ShownPart, ShownTurn
@@ -45,7 +46,8 @@ def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
     run = reader.run_of(record, part.run)
     failed = reader.last_failed(record, part)
     count = reader.count_turns(record, part)
-    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed)
+    costs = total(listing.costs_of(record, part).values())
+    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed, costs=costs)
     return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
 
 

@@ -85,6 +85,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "usage_window": "The plan's usage limit for this period is used up.",
         "daily_quota": "The daily quota is used up.",
         "monthly_quota": "The monthly quota is used up.",
+        "spend_limit": "The spending limit that you set is reached.",
     },
     ErrorType.PROVIDER_UNAVAILABLE: {
         "overloaded": "The model provider is overloaded.",
@@ -200,6 +201,7 @@ ADVICE_BY_REASON: dict[str, str] = {
     "exit_status": "Check the details, then start it anew.",
     "runaway": "Rephrase the request, or choose another model.",
     "protocol_version": "Update the older of the two.",
+    "spend_limit": "Raise --spend-limit to go on.",
 }
 """What to do, if the reason is more precise than the action."""
 
@@ -236,6 +238,7 @@ _ACTION_BY_REASON: dict[str, Action] = {
     "region": Action.SWITCH_MODEL,
     "blocked": Action.FIX_CONFIGURATION,
     "runaway": Action.REPHRASE,
+    "spend_limit": Action.FIX_CONFIGURATION,
 }
 _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.RATE_LIMIT: Action.SWITCH_MODEL,
@@ -424,6 +427,8 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     # What was inferred is shown, so that the reader can judge.
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
     quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
+    if verdict.reason == "spend_limit" and text:
+        parts.append(text)
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]

@@ -292,7 +292,8 @@ def _answered(
         session_id = session_id if isinstance(session_id, str) else request.session_id
         if session_id is not None:
             session = link.session(session_id)
-            session.open(request.params, result)
+            is_new = request.method not in acp.BRINGS_BACK
+            session.open(request.params, result, is_new=is_new)
             how = request.method.rpartition("/")[2]
             created = [entries.record(link, Kind.SESSION_CREATED, session, how=how)]
     elif request.method in acp.SETTINGS and request.params is not None:

@@ -18,7 +18,7 @@ Setting = tuple[str, dict[str, Any]]
 class Choices:
     """The settings with which a session works."""
 
-    __slots__ = ("made", "mode", "mode_option", "options")
+    __slots__ = ("_model", "_model_option", "made", "mode", "mode_option", "options")
 
     def __init__(self, mode_option: str | None = None) -> None:
         self.made: dict[tuple[str, str], dict[str, Any]] = {}
@@ -29,6 +29,13 @@ class Choices:
         """The options that the agent listed or the client chose, each with its value."""
         self.mode_option = mode_option
         """The option that is the mode, where the agent has one."""
+        self._model: str | None = None
+        self._model_option: str | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The model's id, if the agent says which it is: as an option, or else as its model."""
+        return _text(self.options.get(self._model_option or "")) or self._model
 
     def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
         """Note that the agent accepted a choice of the client's, with this answer."""
@@ -37,6 +44,8 @@ class Choices:
         self.made[method, option] = params
         if method == acp.SET_MODE:
             self._in_mode(params.get("modeId"))
+        elif method == acp.SET_MODEL:
+            self._model = _text(params.get("modelId")) or self._model
         elif method == acp.SET_OPTION:
             self._has_value(option, params.get("value"))
         if answer:
@@ -46,6 +55,8 @@ class Choices:
         """Read the settings from the answer that opened the session or changed one."""
         members = object_of(answer)
         self._in_mode(object_of(members.get("modes")).get("currentModeId"))
+        model = object_of(members.get("models")).get("currentModelId")
+        self._model = _text(model) or self._model
         self._list(members.get("configOptions"))
 
     def changed(self, session_id: str, update: dict[str, Any]) -> None:
@@ -92,6 +103,8 @@ class Choices:
             if isinstance(option_id, str) and "currentValue" in option:
                 if option.get("category") == "mode":
                     self.mode_option = option_id
+                elif option.get("category") == "model":
+                    self._model_option = option_id
                 self._has_value(option_id, option["currentValue"])
 
     def _has_value(self, option_id: str, value: object) -> None:

@@ -15,8 +15,9 @@ from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link import ending, entries, extra_events, failures, late, prompts, requests
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
-from lastword.core.link.session import FOREGROUND, may_wait
+from lastword.core.link.session import FOREGROUND
 from lastword.core.link.state import OpenRequest
+from lastword.core.link.waiting_prompts import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
@@ -96,6 +97,10 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
     session = link.session(frame.message.session_id or "")
     if link.agent_gone is not None:
         return ending.refuse_prompt(link, session, frame, link.agent_gone)
+    if link.options.spend_limit:
+        refused = prompts.refusal(link, session)
+        if refused is not None:
+            return ending.refuse_prompt(link, session, frame, refused)
     if session.quarantined:
         if not may_wait([prompt.frame for prompt in session.waiting], frame):
             full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")

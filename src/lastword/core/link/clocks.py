@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lastword.core.classify import Verdict
+    from lastword.core.link.costs import Spending
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.silence import SilenceCause
@@ -73,6 +74,9 @@ def handle(link: Link) -> list[Effect]:
     if error is not None and error.until <= link.now:
         link.pop_withheld_error()
         effects += agent_side.with_request_id(link, error.frame, error.request_id, waited=True)
+    spending = link.spending
+    if spending is not None and spending.cost_due is not None and spending.cost_due <= link.now:
+        effects += _no_cost(link, spending)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             effects += _turn_due(link, turn)
@@ -128,6 +132,15 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     return reporting.read_hint(link, hint)
 
 
+def _no_cost(link: Link, spending: Spending) -> list[Effect]:
+    """Report an agent whose turn has ended well without a cost, so that no limit can act."""
+    session = link.sessions.get(spending.stop_expecting())
+    if session is None:
+        return []
+    reported = notices.inform(link, session, late.costs.NO_COST)
+    return [*reported, entries.spend_limit(link, session, spending, "no_cost")]
+
+
 def _waited_too_long(link: Link, session: Session) -> list[Effect]:
     """Handle an agent that does not answer the turn that was ended: the prompts behind it fail.
 
@@ -156,6 +169,8 @@ def _dues(link: Link) -> Iterator[float]:
     look_at = _stderr_look(link)
     if look_at is not None:
         yield look_at
+    if link.spending is not None and link.spending.cost_due is not None:
+        yield link.spending.cost_due
     for session in link.sessions.values():
         yield from _session_dues(link, session)
 
@@ -313,7 +328,7 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     entry = entries.silence(link, session, silence, _silence_of(session))
     if not notices.can_show(link):
         return [entry]
-    return [*notices.warn_of_silence(link, session, title), entry]
+    return [*notices.remark(link, session, title), entry]
 
 
 def _title_of_silence(link: Link, session: Session, seconds: int) -> str:

@@ -11,11 +11,11 @@ Every shell drives it with this loop, each in its own way of waiting:
 
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
 `now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_hint`,
-`receive_silence`, `receive_report`, `client_detached` and `client_attached` take in other events in
-the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
-the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
-messages that it takes in pass as the bytes that arrived; the next message goes through `receive`,
-and the rest may be offered again.
+`receive_silence`, `receive_spending`, `receive_report`, `client_detached` and `client_attached`
+take in other events in the same way. A shell that reads the agent's lines in blocks may first offer
+them to `observe`, in the order of their arrival, each block as `jsonrpc.decode_block` returns it;
+no other shell may. The messages that it takes in pass as the bytes that arrived; the next message
+goes through `receive`, and the rest may be offered again.
 
 Owns the core's interface. The work is done by `core.link.client_side`, `core.link.agent_side` and
 `core.link.clocks` on the state in `core.link.state`. Nothing that a peer sends makes it raise. It
@@ -48,6 +48,7 @@ from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.costs import Spent
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
@@ -145,6 +146,13 @@ class Connection:
         It words a remark and, once the turn has run out of time, the failure. It never ends a turn.
         """
         clocks.note_silence(self.at(now), cause)
+
+    def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
+        """Take in what was spent in all, under the user's limit (`effects.Spend`)."""
+        # Loaded where spending is limited.
+        from lastword.core.link import spending  # noqa: PLC0415
+
+        return spending.receive_total(self.at(now), spent)
 
     def expects_hints(self, *, present: bool) -> None:
         """Take in whether there are such sources.
@@ -306,6 +314,7 @@ _SETS_NO_NEAR_DEADLINE = frozenset(
         Kind.TOOL_ENDED,
         Kind.STDERR,
         Kind.ANSWER,
+        Kind.COST,
     }
 )
 

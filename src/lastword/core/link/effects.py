@@ -81,13 +81,31 @@ class Restart(msgspec.Struct, frozen=True):
     """Start a new agent, then call `agent_started`, or `receive_eof` if it cannot be started."""
 
 
+class Spend(msgspec.Struct, frozen=True):
+    """The session has cost more, which counts for the user's limit.
+
+    The shell adds it to what it remembers, and reports the sums with `receive_spending`.
+
+    Attributes:
+        session_id: the session.
+        currency: the ISO 4217 code.
+        added: the amount since the last of these effects.
+        stated: the sum that the agent stated now, and the sum of all that the session has cost.
+    """
+
+    session_id: str
+    currency: str
+    added: float
+    stated: tuple[float, float]
+
+
 class Record(msgspec.Struct, frozen=True):
     """Something worth remembering happened."""
 
     entry: Entry
 
 
-Effect: TypeAlias = Forward | Send | Answer | End | Drop | Kill | Restart | Record
+Effect: TypeAlias = Forward | Send | Answer | End | Drop | Kill | Restart | Spend | Record
 
 FORWARD = Forward()
 

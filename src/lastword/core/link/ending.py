@@ -98,7 +98,7 @@ def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     entry = _failure_entry(link, turn, error, rule, _BY_AGENT)
     closed = notices.close_warning(link, turn, notices.FAILED)
     link.forget(turn)
-    return [*closed, *entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
+    return [*closed, *entries.before_end(link, turn), entry, FORWARD]
 
 
 def _answer_entries(
@@ -120,7 +120,7 @@ def _answer_entries(
     closed = notices.close_warning(
         link, turn, notices.WAS_CANCELLED if cancelled else notices.WENT_ON
     )
-    return [*closed, *entries.stderr_burst(link, session, turn), answer]
+    return [*closed, *entries.before_end(link, turn), answer]
 
 
 # --- by an answer that is a failure --------------------------------------------------------------
@@ -530,7 +530,7 @@ def _frames(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEndin
             if answer is None
             else Answer(Side.CLIENT, answer, out.frame)
         )
-    return [*effects, *entries.stderr_burst(link, turn.session, turn)]
+    return [*effects, *entries.before_end(link, turn)]
 
 
 def _close(session: Session, turn: Turn) -> list[Effect]:

@@ -18,6 +18,7 @@ from lastword.core.link.effects import (
     Record,
     Restart,
     Send,
+    Spend,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame, Malformed
     from lastword.core.timeline.entry import Entry
 
-Order: TypeAlias = Kill | Restart
-"""What the core asks for about the agent's process."""
+Order: TypeAlias = Kill | Restart | Spend
+"""What the core asks for about the agent's process, or about the user's spending limit."""
 
 
 def _ignore(_: object) -> None:

@@ -18,6 +18,7 @@ from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.costs import Spending
     from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.silence import SilenceCause
@@ -163,6 +164,33 @@ def failed_turn(link: Link, turn: Turn, error: AgentError, facts: dict[str, Any]
     return Record(msgspec.structs.replace(made.entry, content=content))
 
 
+def costs(link: Link, session: Session, turn: int) -> list[Effect]:
+    """Record what a turn has cost since the last such entry, in each currency."""
+    stated = link.costs.get(session.session_id)
+    unrecorded = stated.pop_unrecorded() if stated is not None else {}
+    model = session.choices.model
+    effects: list[Effect] = []
+    for currency, amount in unrecorded.items():
+        named = None if model is None else short(model)
+        made = record(link, Kind.COST, session, amount=amount, currency=currency, model=named)
+        effects.append(Record(msgspec.structs.replace(made.entry, turn=turn)))
+    return effects
+
+
+def spend_limit(link: Link, session: Session, spending: Spending, what: str) -> Record:
+    """Record what happened to the user's spending limit."""
+    return record(
+        link,
+        Kind.SPEND_LIMIT,
+        session,
+        what=what,
+        spent=spending.spent(link.bill_of(session)),
+        limit=spending.limit.amount,
+        currency=spending.limit.currency,
+        scope=spending.limit.scope,
+    )
+
+
 def failed_request(
     link: Link, request_id: bytes, request: OpenRequest, error: AgentError
 ) -> Record:
@@ -175,6 +203,12 @@ def failed_request(
         facts=failure(link, error, worded_by_us=True) | {"method": short(request.method)},
     )
     return Record(entry)
+
+
+def before_end(link: Link, turn: Turn) -> list[Effect]:
+    """Record what belongs before a turn's end: what it has cost, and stderr."""
+    session = turn.session
+    return [*costs(link, session, turn.number), *stderr_burst(link, session, turn)]
 
 
 def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) -> list[Record]:

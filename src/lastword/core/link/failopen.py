@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.costs import Spent
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
@@ -100,6 +101,10 @@ class FailOpen:
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
         """As `Connection.receive_silence`."""
         self._try(lambda: self.connection.receive_silence(cause, now), None)
+
+    def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
+        """As `Connection.receive_spending`."""
+        return self._effects(lambda: self.connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
         """As `Connection.expects_hints`."""

@@ -42,6 +42,12 @@ def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None
     return late.classify.own_failure(error_type, reason, detail=detail)
 
 
+def limit_reached(sentence: str) -> Verdict:
+    """Return the verdict on a turn at the user's spending limit; the sentence says how much."""
+    verdict = own_failure(ErrorType.BUDGET, "spend_limit", detail=sentence)
+    return msgspec.structs.replace(verdict, origin=Origin.LASTWORD)
+
+
 def hung_up() -> Verdict:
     """Return the verdict on an agent that closed its output without any other sign."""
     return own_failure(ErrorType.AGENT_CRASH, "closed_stdout")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
-    from lastword.core.link import account_limits, reset_wait, silence
+    from lastword.core.link import account_limits, costs, reset_wait, silence
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -32,6 +32,7 @@ __all__ = [
     "account_limits",
     "agents",
     "classify",
+    "costs",
     "durations",
     "payload",
     "peek",
@@ -47,6 +48,7 @@ MODULES: Final = {
     "account_limits": "lastword.core.link.account_limits",
     "agents": "lastword.core.classify.agents",
     "classify": "lastword.core.classify",
+    "costs": "lastword.core.link.costs",
     "durations": "lastword.core.failure.durations",
     "payload": "lastword.core.failure.payload",
     "peek": "lastword.core.protocol.peek",

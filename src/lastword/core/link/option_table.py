@@ -31,8 +31,8 @@ class Option:
 
     Attributes:
         name: Its name on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `folder`, `file`, `url`, `url-or-topic`
-            (of ntfy), or the allowed words, separated by `|`.
+        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `spending`, `folder`, `file`, `url`,
+            `url-or-topic` (of ntfy), or the allowed words, separated by `|`.
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
@@ -103,6 +103,8 @@ class Option:
             return text or None
         if self.kind == "text":
             return text if text.strip() else None
+        if self.kind == "spending":
+            return _spending(text)
         if self.kind in {"url", "url-or-topic"}:
             schemes = _SCHEMES if self.kind == "url" else {*_SCHEMES, "ntfy"}
             return text if _is_url(text, schemes) else None
@@ -120,7 +122,20 @@ _EXPECTED = {
     "url": "an http or https address, such as https://collector.example:4318",
     "url-or-topic": "an https address, such as https://hook.example/x, or ntfy://ntfy.sh/my-topic",
     "count": "a whole number, such as 2; 0 is never",
+    "spending": "an amount with its currency, such as 5USD, 2USD/turn or 20EUR/day; 0 switches it "
+    "off",
 }
+
+
+def _spending(text: str) -> str | None:
+    """Return a spending limit in its one written form; an empty text is none."""
+    if text.strip() in {"", "0"}:
+        return ""
+    # Loaded by who sets such a limit.
+    from lastword.core.failure.money import limit_of  # noqa: PLC0415
+
+    limit = limit_of(text)
+    return None if limit is None else limit.text
 
 
 def _count(text: str) -> int | None:
@@ -261,6 +276,13 @@ OPTIONS = (
         implied="6h",
     ),
     Option("continue-with", "text", "the prompt with which to go on", "Continue."),
+    Option(
+        "spend-limit",
+        "spending",
+        "end the turn once the agent says that so much was spent, and refuse further prompts; an "
+        "amount with its currency, for each session, or /turn, or /day for all of a day",
+        "",
+    ),
     Option("record", "folder", "keep the record in this folder", ""),
     Option("no-record", "flag", "do not record this run"),
     Option(

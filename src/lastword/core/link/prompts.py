@@ -100,12 +100,27 @@ def _begins_with_slash(frame: Frame) -> bool:
     return False
 
 
+def refusal(link: Link, session: Session) -> Verdict | None:
+    """Return why a prompt does not go to the agent: the session's or day's limit is reached."""
+    spending = link.spend_limit()
+    if spending is None or spending.limit.scope == "turn":
+        return None
+    bill = link.bill_of(session)
+    if not spending.is_reached(bill):
+        return None
+    return failures.limit_reached(spending.sentence(bill))
+
+
 def release_waiting(link: Link, session: Session) -> list[Effect]:
     """Send the prompts that waited for the end of their session's quarantine."""
     if session.quarantined:
         return []
     effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
     for prompt in session.pop_waiting():
+        refused = refusal(link, session)
+        if refused is not None:
+            effects += ending.refuse_prompt(link, session, prompt.frame, refused)
+            continue
         effects += start(link, session, prompt.frame)
         effects.append(Send(Side.AGENT, prompt.frame.line))
     return effects

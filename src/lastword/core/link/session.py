@@ -20,11 +20,10 @@ from lastword.core.link.limit_wait import LimitWait, StoredWait
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
+from lastword.core.link.waiting_prompts import WaitingPrompt
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lastword.core.classify import Verdict
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
@@ -370,21 +369,6 @@ class Turn:
         self.failure_id, self.failure_revision = failure_id, revision
 
 
-class WaitingPrompt(msgspec.Struct, frozen=True):
-    """A prompt held back while its session is in quarantine."""
-
-    frame: Frame
-    due: float
-
-
-def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
-    """Return whether there is room for this frame behind those waiting; the first always fits."""
-    if not waiting:
-        return True
-    size = len(frame.line) + sum(len(other.line) for other in waiting)
-    return len(waiting) < acp.MAX_WAITING and size <= acp.MAX_WAITING_BYTES
-
-
 class Session:
     """What one session of the link has in progress."""
 
@@ -397,6 +381,8 @@ class Session:
         "asking",
         "choices",
         "dismissed",
+        "is_new",
+        "last_turn",
         "opened",
         "opening",
         "progress_at",
@@ -439,14 +425,18 @@ class Session:
         self.repetition: Repetition = Repetition()
         self.account_limit: AccountLimit | None = None
         """The limit of the account that the agent last said is used up."""
+        self.is_new: bool = False
+        """Was it made by this agent, rather than loaded?"""
+        self.last_turn: int = 0
+        """The number of its latest turn at the agent; 0 before the first."""
 
     def read_account_limit(self, stated: object) -> None:
         """Take in which limit of the account an update or event says is used up, if any."""
         self.account_limit = late.account_limits.read(stated)
 
-    def open(self, params: dict[str, Any] | None, answer: object) -> None:
+    def open(self, params: dict[str, Any] | None, answer: object, *, is_new: bool = False) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""
-        self.opened, self.opening = True, params
+        self.opened, self.opening, self.is_new = True, params, is_new
         self.choices.read_answer(answer)
 
     def add_prompt(self, prompt: bytes) -> None:
@@ -459,6 +449,7 @@ class Session:
         If it may, we report what the agent announces. Among overlapping turns it may not.
         """
         self.turns.append(turn)
+        self.last_turn = turn.number
         if len(self.turns) > 1:
             self._overlap()
         if again is not None and not turn.overlapped:
@@ -481,6 +472,7 @@ class Session:
         """Version 2: keep prompts that the agent had not accepted for the next stretch of work."""
         turn.overlapped = True
         self.turns.append(turn)
+        self.last_turn = turn.number
 
     def end(self, turn: Turn) -> None:
         """End a turn that is answered."""

@@ -18,10 +18,12 @@ from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
 from lastword.core.link.stderr import StderrRecord
+from lastword.core.link.turn import State
 from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.costs import Bill, Costs, Spending
     from lastword.core.link.decision import Decision, TurnSnapshot
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.retries.hints import Hint
@@ -98,6 +100,7 @@ class Link:
         "answered_by_client",
         "client",
         "client_requested_events",
+        "costs",
         "events_refused",
         "expects_hints",
         "from_agent",
@@ -114,6 +117,7 @@ class Link:
         "retry_bucket",
         "sent_to_agent",
         "sessions",
+        "spending",
         "started_at",
         "stderr",
         "terminals",
@@ -124,7 +128,7 @@ class Link:
         "withheld_error",
     )
 
-    def __init__(self, options: LinkOptions) -> None:
+    def __init__(self, options: LinkOptions) -> None:  # noqa: PLR0915 - all of the state
         self.options: LinkOptions = options
         self.now: float = 0.0
         self.client: ClientProfile = ClientProfile()
@@ -160,6 +164,10 @@ class Link:
         self.sent_to_agent: int = 0
         """How many messages the client has sent; tells whether one was sent since another."""
         self.retry_bucket: RetryBucket = options.retry_bucket or RetryBucket()
+        self.costs: dict[str, Costs] = {}
+        """What sessions have cost, once that was stated or is limited."""
+        self.spending: Spending | None = None
+        """The user's spending limit, since it first mattered."""
         self.stderr: StderrRecord = StderrRecord()
         self.redactions: dict[str, int] = {}
         self.expects_hints: bool = False
@@ -245,6 +253,7 @@ class Link:
     def forget_session(self, session_id: str) -> None:
         """Forget a session that was closed or deleted."""
         del self.sessions[session_id]
+        self.costs.pop(session_id, None)
 
     def client_sent(self) -> None:
         """Count a message from the client."""
@@ -377,6 +386,8 @@ class Link:
         """Forget a turn that has been answered: nothing waits for it any more."""
         for prompt in turn.prompts:
             self.client_has_answer(prompt)
+        if self.options.spend_limit and turn.state is State.ENDED and not turn.cancelled:
+            self._expect_cost(turn)
         turn.session.end(turn)
         self.turn_ended_at = self.now
 
@@ -400,6 +411,32 @@ class Link:
         """Withhold a retry for a moment: the wait sets a near deadline."""
         turn.reported.withhold(hint, self.now, seconds)
         self.wakes_soon = True
+
+    def spend_limit(self) -> Spending | None:
+        """Return the sums for the user's spending limit; `None` without one."""
+        if self.spending is None and self.options.spend_limit:
+            self.spending = late.costs.spending_of(self.options.spend_limit)
+        return self.spending
+
+    def bill_of(self, session: Session) -> Bill:
+        """Return what a session has cost, also before this process if the shell reported that."""
+        costs = self.costs.get(session.session_id)
+        if costs is None:
+            spending = self.spend_limit()
+            shared = spending.shared.sessions if spending is not None else {}
+            # A new session has cost nothing, whatever another with its id had.
+            earlier = {} if session.is_new else shared.get(session.session_id, {})
+            costs = self.costs[session.session_id] = late.costs.Costs(earlier)
+        return late.costs.Bill(session.session_id, session.last_turn, costs)
+
+    def _expect_cost(self, turn: Turn) -> None:
+        """Wait for the cost of a turn that ended well, if it should have one: a near deadline."""
+        spending, session = self.spend_limit(), turn.session
+        if spending is None or turn.slash or not turn.facts.output:
+            return
+        if not any(self.bill_of(session).costs.spent.values()):
+            spending.expect_cost(session.session_id, self.now + late.costs.LATE_SECONDS)
+            self.wakes_soon = True
 
     def pop_wake(self) -> bool:
         """Return whether a frame that passes has set a near deadline, and forget it."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _OPEN_OR_SAME = acp.OPEN_TOOL | {None}
 _NO_UPDATE = jsonrpc.Update()
+_COST_KEY = b'"cost"'
 _LIMIT_KEY = b"/rateLimit"
 """Part of what claude-agent-acp and codex-acp call the account's limits in an update
 (`core.link.account_limits`)."""
@@ -41,9 +42,9 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     session = progress_of(link, message.session_id)
     if session is None:
         return [_of_unknown(link, update)]
-    _note_state(session, frame, update)
+    spent = _note_state(link, session, frame, update)
     if session.quarantined:
-        return _quarantined(link, session, update)
+        return [*_quarantined(link, session, update), *spent]
     released = _release_withheld(link, session) if _follows_answer(update) else []
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
@@ -63,6 +64,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         if session.turns:
             entered = _tool_entries(link, session, update, before=before)
     effects = [*_note(link, session, update, tool_kind), *entered, *retry, *released, FORWARD]
+    effects += spent
     if update.session_update == "session_info_update":
         effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
@@ -116,8 +118,8 @@ def _of_unknown(link: Link, update: Update) -> Effect:
     return FORWARD
 
 
-def _note_state(session: Session, frame: Frame, update: Update) -> None:
-    """Note what the session is set to, and which limit of the account is used up.
+def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:
+    """Note what the session is set to and has cost, and which limit of the account is used up.
 
     A choice of the client's that the session no longer follows is dropped: it is not set again.
     """
@@ -126,6 +128,12 @@ def _note_state(session: Session, frame: Frame, update: Update) -> None:
     if update.session_update in acp.CHOICE_KINDS:
         members = object_of(jsonrpc.params_of(frame).get("update"))
         session.choices.changed(session.session_id, members)
+    if update.session_update == "usage_update" and _COST_KEY in frame.line:
+        # Loaded with the first cost that an agent states.
+        from lastword.core.link import spending  # noqa: PLC0415
+
+        return spending.receive(link, session, frame)
+    return []
 
 
 def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:

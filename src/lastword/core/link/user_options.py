@@ -49,6 +49,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             failed of, to go on then. Only for `lastword run`; a handler in this process has
             `lastword.retry`.
         continue_with: the prompt with which it goes on where the user's own may not be sent again.
+        spend_limit: how much may be spent, such as `5USD`, `2USD/turn` or `20EUR/day`; an empty
+            text sets none. Only for `lastword run`, whose agents state what a session costs.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
         evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
             Only for `lastword run`.
@@ -79,6 +81,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
     continue_at_reset_seconds: float = default_seconds("continue_at_reset")
     continue_with: str = default_word("continue_with")
+    spend_limit: str = default_word("spend_limit")
     record: bool | str = True
     record_text: bool = False
     secrets: tuple[str, ...] = ()
@@ -100,6 +103,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(
                 f"continue_with takes a text that is not empty, not {self.continue_with!r}"
             )
+        option = BY_KEY["spend_limit"]
+        limit = option.read(self.spend_limit) if isinstance(self.spend_limit, str) else None
+        if limit is None:
+            raise ValueError(f"spend_limit takes {option.expects}, not {self.spend_limit!r}")
+        msgspec.structs.force_setattr(self, "spend_limit", limit)
         if not isinstance(self.record, bool | str):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others

@@ -30,7 +30,8 @@ BRINGS_BACK = frozenset({LOAD, RESUME})
 ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 SET_MODE = "session/set_mode"
 SET_OPTION = "session/set_config_option"
-SETTINGS = frozenset({SET_MODE, "session/set_model", SET_OPTION})
+SET_MODEL = "session/set_model"
+SETTINGS = frozenset({SET_MODE, SET_MODEL, SET_OPTION})
 """Requests that decide how a session works; they are made again for a new process."""
 
 MAX_WAITING = 1000

@@ -20,6 +20,7 @@ from lastword.core.restart.state import RestartState
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.costs import Spent
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.core.link.silence import SilenceCause
@@ -106,6 +107,10 @@ class RestartLayer:
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
         """As `Connection.receive_silence`."""
         self._connection.receive_silence(cause, now)
+
+    def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
+        """As `Connection.receive_spending`."""
+        return self._for_agent(self._connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
         """As `Connection.expects_hints`."""

@@ -25,7 +25,7 @@ from lastword.core.link.effects import (
     forwarded_as,
 )
 from lastword.core.link.handshake import read_agent, read_client
-from lastword.core.link.session import may_wait
+from lastword.core.link.waiting_prompts import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.restart import sessions
 from lastword.core.restart.state import Purpose, RestartState, Stage, with_id

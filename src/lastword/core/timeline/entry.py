@@ -49,6 +49,10 @@ class Kind(StrEnum):
     """The turn waits for the end of a limit."""
     CONTINUED = "continued"
     """The limit has ended, and the turn goes on."""
+    COST = "cost"
+    """A turn has cost something, as its agent states it."""
+    SPEND_LIMIT = "spend_limit"
+    """The user's spending limit is near or reached, or cannot act."""
     SILENCE = "silence"
     """The watchdog found nothing to see for a while, and waits on."""
     STDERR = "stderr"
@@ -126,6 +130,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.AGENT_RESTARTED: Level.WARNING,
     Kind.RETRY: Level.WARNING,
     Kind.LIMIT_WAIT: Level.WARNING,
+    Kind.SPEND_LIMIT: Level.WARNING,
     Kind.SILENCE: Level.WARNING,
     Kind.CANCEL: Level.WARNING,
     Kind.FRAME_DROPPED: Level.WARNING,

@@ -229,6 +229,28 @@ _RUN = {
         groups=(Group.RETRIES,),
         in_log=True,
     ),
+    Kind.COST: EventSpec(
+        "Cost",
+        {
+            "amount": Fact(float, "what the turn has cost since its last such entry"),
+            "currency": Fact(str, "its currency, as an ISO 4217 code"),
+            "model": Fact(
+                str, "the session's model, if the agent says which, at most 128 characters"
+            ),
+        },
+        groups=(Group.TURNS,),
+    ),
+    Kind.SPEND_LIMIT: EventSpec(
+        "Spending limit",
+        {
+            "what": Fact(str, "`near`, `reached`, `other_currency` or `no_cost`"),
+            "spent": Fact(float, "what was spent of it"),
+            "limit": Fact(float, "the amount of --spend-limit"),
+            "currency": Fact(str, "its currency, as an ISO 4217 code"),
+            "scope": Fact(str, "`turn`, `session` or `day`"),
+        },
+        groups=(Group.RETRIES,),
+    ),
     Kind.SILENCE: EventSpec(
         "Silence",
         {

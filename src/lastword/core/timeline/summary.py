@@ -292,6 +292,7 @@ def _watchdog(reason: str | None) -> str:
         "provider_unreachable": "since no connection to the provider was made within the limit",
         "runaway": "because it repeated the same step without end",
         "stderr_limit": "because it flooded its error output",
+        "spend_limit": "at the spending limit",
     }
     why = stall.get(str(reason))
     return f"lastword's watchdog stopped the turn {why}." if why else "lastword stopped the turn."
@@ -303,6 +304,8 @@ def fault_of(error: Mapping[str, object]) -> str:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
     if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
         return ""  # an unrecognised failure is blamed on nobody
+    if error.get("reason") == "spend_limit":
+        return ""
     origin = str(error.get("origin") or DEFAULTS[_error_type(error)].origin)
     return FAULT.get(origin, "")
 

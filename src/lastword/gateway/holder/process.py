@@ -85,7 +85,7 @@ class Holder:
         self.open_log: OpenLog = open_log
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(
-            settings.record_folder, program=settings.command[0]
+            settings.record_folder, program=settings.command[0], noted=self.quality.noted
         )
         self.reports: OwnReports = OwnReports(
             settings.report, settings.state_folder, settings.command[0]

@@ -25,6 +25,7 @@ from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lastword.core.timeline.entry import Entry
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.log.store import Committed, Log
@@ -67,6 +68,11 @@ class HolderQuality:
         self.counts.add(table.ENTRIES, len(commit.entries))
         self.counts.add(table.WRITTEN, commit.size_bytes)
         self.counts.observe(table.COMMIT, commit.seconds)
+
+    def noted(self, entry: Entry) -> None:
+        """Count what an entry of the link to the agent says that a turn has cost."""
+        if entry.kind is Kind.COST:
+            self.counts.add(table.COST, entry.facts["amount"], entry.facts["currency"])
 
     def pulled(self, pulled: Pulled, live_from: int) -> None:
         """Count what a viewer is sent; up to `live_from` it is the past."""

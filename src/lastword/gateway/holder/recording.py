@@ -28,7 +28,7 @@ from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.record.run import Row
     from lastword.record.sink import Sink
@@ -37,8 +37,14 @@ if TYPE_CHECKING:
 class HolderRecord:
     """The record of one holder."""
 
-    def __init__(self, folder: str, *, program: str) -> None:
-        """Record into this folder; with an empty `folder`, nothing is recorded."""
+    def __init__(
+        self, folder: str, *, program: str, noted: Callable[[Entry], object] | None = None
+    ) -> None:
+        """Record into this folder; with an empty `folder`, nothing is recorded.
+
+        `noted` also receives the entries of the link to the agent, recorded or not.
+        """
+        self.noted: Callable[[Entry], object] | None = noted
         self.run: str = run_id()
         """The id of the run that the holder and the link to its agent are recorded in."""
         self._folder = folder

@@ -13,6 +13,7 @@ from itertools import product
 
 import msgspec
 
+from lastword.core.failure.money import CURRENCIES
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.session_events import RECORDED, WORDS
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES
@@ -225,6 +226,12 @@ ERRORS = _counter(
     "Turns that failed, by `error.type`.",
     Label("type", tuple(each.value for each in ErrorType)),
 )
+COST = _counter(
+    "cost",
+    "{currency}",
+    "What turns have cost, as their agents state it, by currency (ISO 4217).",
+    Label("currency", tuple(sorted(CURRENCIES))),
+)
 EVENTS = _counter(
     "events",
     "{event}",
@@ -275,7 +282,7 @@ OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest waiting report; 0 i
 METRICS = (
     *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ENDED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
     *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
-    *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, RESERVED, SESSIONS, VIEWERS),
+    *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, COST, EVENTS, RESERVED, SESSIONS, VIEWERS),
     *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),
     *(REPORTS_SENT, REPORTS_REFUSED, REPORTS_DROPPED),
 )

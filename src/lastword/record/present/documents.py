@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.record import reader
+from lastword.record.costs import total
 from lastword.record.present.endings import ended_epoch_ms, has_recovered
 from lastword.record.present.moments import moment, with_moments
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
@@ -32,9 +33,14 @@ def part(shown: ShownPart) -> dict[str, Any]:
         "failures": [entry(failure) for failure in shown.failures],
         "last_failure": _last_failure(shown),
         "turn_count": shown.count,
+        "costs": shown.costs,
         "turns": [
             turn(each.turn)
-            | {"retry_wait_seconds": each.waits_seconds, "silent_seconds": each.silent_seconds}
+            | {
+                "retry_wait_seconds": each.waits_seconds,
+                "silent_seconds": each.silent_seconds,
+                "costs": each.costs,
+            }
             for each in shown.turns
         ],
     }
@@ -102,7 +108,11 @@ def timeline(
             {
                 "run": run(section.run),
                 "turns_left_out": section.left_out,
-                "turns": [turn(recorded) for recorded in section.turns],
+                "turns": [
+                    turn(recorded) | {"costs": section.costs.get(recorded.turn, {})}
+                    for recorded in section.turns
+                ],
+                "costs": total(section.costs.values()),
                 "entries": entries,
             }
         )

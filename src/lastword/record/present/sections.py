@@ -22,11 +22,13 @@ class ShownTurn(msgspec.Struct, frozen=True):
         turn: the turn.
         waits_seconds: the wait before each of its retries.
         silent_seconds: the longest silence that was noticed; it lasted at least as long.
+        costs: what it has cost, by currency.
     """
 
     turn: RecordedTurn
     waits_seconds: tuple[float, ...] = ()
     silent_seconds: float | None = None
+    costs: dict[str, float] = {}
 
 
 class ShownPart(msgspec.Struct, frozen=True):
@@ -42,6 +44,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         name: the session's name, which a gateway may have chosen instead of the agent.
         number: its place in the list, from 1 for the latest; 0 outside a list.
         last_failed: the latest turn that failed.
+        costs: what all its turns have cost, by currency.
     """
 
     part: Part
@@ -53,6 +56,7 @@ class ShownPart(msgspec.Struct, frozen=True):
     name: str = ""
     number: int = 0
     last_failed: RecordedTurn | None = None
+    costs: dict[str, float] = {}
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -64,6 +68,8 @@ class Section(msgspec.Struct, frozen=True):
     left_out: int
     name: str = ""
     """As `ShownPart` has it."""
+    costs: dict[int, dict[str, float]] = {}
+    """What all turns of the part have cost, by their number."""
 
     @property
     def from_seconds(self) -> float | None:

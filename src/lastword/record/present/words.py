@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.money import money
 from lastword.core.failure.naming import CANCELLED_BY, PHASES, TYPES, plain, retry_words
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.tolerant import number_of, object_of
 from lastword.core.timeline.entry import Kind
 from lastword.record.present import gateway_words
 
@@ -195,6 +196,27 @@ def _continued(facts: dict[str, Any]) -> str:
 _GOES_ON_WITH = {"same_prompt": "the same prompt", "same_call": "the same call of the model"}
 
 
+def _cost(facts: dict[str, Any]) -> str:
+    amount, currency = number_of(facts.pop("amount", None)), str(facts.pop("currency", ""))
+    model = facts.pop("model", None)
+    return _plain(f"cost {money(amount, currency)}" + (f" ({model})" if model else ""), facts)
+
+
+def _spend_limit(facts: dict[str, Any]) -> str:
+    spent, limit = number_of(facts.pop("spent", None)), number_of(facts.pop("limit", None))
+    currency, scope = str(facts.pop("currency", "")), str(facts.pop("scope", "session"))
+    what = _SPEND_LIMITS.get(str(facts.pop("what", "")), "spending limit")
+    of = f"{money(spent, currency)} of {money(limit, currency)} for the {scope}"
+    return _plain(f"{what}: {of}", facts)
+
+
+_SPEND_LIMITS = {
+    "near": "the spending limit is near",
+    "reached": "the spending limit is reached",
+    "other_currency": "the agent's costs are in another currency than the spending limit",
+    "no_cost": "the agent states no cost, so the spending limit cannot act",
+}
+
 _SOURCES = {
     "wire": ", as the agent says",
     "stderr": ", as its error output says",
@@ -363,6 +385,8 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.RETRY: _retry,
     Kind.LIMIT_WAIT: _limit_wait,
     Kind.CONTINUED: _continued,
+    Kind.COST: _cost,
+    Kind.SPEND_LIMIT: _spend_limit,
     Kind.TOOL_STARTED: _tool("tool starts"),
     Kind.TOOL_ENDED: _tool("tool ends"),
     Kind.SILENCE: _silence,

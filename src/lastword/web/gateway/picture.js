@@ -33,7 +33,8 @@ export function picture(block, changed) {
   const shown = h("img", { alt: "Picture from the agent", decoding: "async" });
   shown.onload = () => {
     if (shown.naturalWidth * shown.naturalHeight > MAX_PIXELS) refuse("it is too large");
-    else place.append(shown); // it is only decoded once it is to be seen
+    // It is only decoded once it is to be seen.
+    else place.append(shown);
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
     changed?.();
   };

@@ -333,7 +333,8 @@ export class Transcript {
     const id = String(update.toolCallId);
     const before = this.#tools.get(id);
     const isOver = ["completed", "failed", "cancelled"].includes(before?.tool.status);
-    const existing = update.sessionUpdate === "tool_call" && isOver ? undefined : before; // an id used again
+    // An id used again.
+    const existing = update.sessionUpdate === "tool_call" && isOver ? undefined : before;
     const given = Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined));
     if (Array.isArray(given["content"])) given["content"] = given["content"].slice(0, MAX_TOOL_PARTS);
     if (existing) {

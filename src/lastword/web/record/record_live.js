@@ -31,7 +31,7 @@ function sessionRow(shown) {
     h("p", {}, failure ? mark("failed") : isOpen ? mark("running") : null, how, failure && past ? ", " : null, failure && past ? when(past.at_epoch_ms) : null),
     past && !failure ? h("p", { class: "quiet" }, past.recovered ? "Recovered from: " : "Failed before: ", title(past.type), ", ", when(past.at_epoch_ms)) : null,
     shown.run.alive ? null : h("p", { class: "quiet" }, "The session is over."),
-    h("p", { class: "quiet" }, plural(shown.turn_count, "turn"), ", ", line(programs, 80), ", ", when(shown.last_epoch_ms)),
+    h("p", { class: "quiet" }, plural(shown.turn_count, "turn"), ...Object.entries(shown.costs).map(([currency, amount]) => `, ${amount.toFixed(2)} ${currency}`), ", ", line(programs, 80), ", ", when(shown.last_epoch_ms)),
   );
 }
 

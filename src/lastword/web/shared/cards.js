@@ -110,7 +110,8 @@ const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
  * @returns {[string, string | null]}
  */
 function halves(sentence) {
-  const match = [...sentence.matchAll(WAIT)].at(-1); // what stands before may be quoted
+  // What stands before may be quoted.
+  const match = [...sentence.matchAll(WAIT)].at(-1);
   return match ? [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)] : [sentence, null];
 }
 

@@ -25,6 +25,8 @@ export const KINDS = {
   retry: "The agent tries again",
   limit_wait: "Waits for a limit",
   continued: "Goes on",
+  cost: "Cost",
+  spend_limit: "Spending limit",
   silence: "Silence",
   stderr: "The agent's stderr",
   cancel: "Cancel",
@@ -64,8 +66,8 @@ export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "
 /** @type {[string, string[]][]} */
 export const FILTERS = [
   ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
-  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "continued", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
-  ["Turns", ["prompt", "cancel", "answer", "error"]],
+  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "continued", "spend_limit", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
+  ["Turns", ["prompt", "cost", "cancel", "answer", "error"]],
   ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_decided", "question_held"]],
   ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],
 ];

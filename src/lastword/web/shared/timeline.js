@@ -121,8 +121,8 @@ function took(ms) {
 function turnAbout(events) {
   const [first] = events;
   if (first?.kind !== "prompt") return "";
-  const ends = events.filter((event) => event.turn === first.turn && (event.kind === "error" || event.kind === "answer"));
-  const end = ends.find((event) => event.kind === "error") ?? ends[0];
+  const find = (/** @type {string} */ kind) => events.find((event) => event.turn === first.turn && event.kind === kind);
+  const end = find("error") ?? find("answer");
   if (!end) return " has not ended";
   const how = end.kind === "error" ? "failed" : end.facts.stop_reason === "cancelled" ? "cancelled" : "ended well";
   return ` ${how} after ${took(end.at_epoch_ms - first.at_epoch_ms)}`;
@@ -206,8 +206,8 @@ function detailOf(kind, about) {
     case "session_restored":
       return about.history === "none" ? "without its history" : "";
     default: {
-      const { method, update, word, count, text, what, outcome, how, why, reason, cause, program, signal } = about;
-      return plain(method ?? update ?? word ?? count ?? text ?? what ?? outcome ?? how ?? why ?? reason ?? cause ?? program ?? signal);
+      const { method, update, word, count, text, what, outcome, how, why, reason, cause, program, signal, amount, currency } = about;
+      return plain(method ?? update ?? word ?? count ?? text ?? what ?? outcome ?? how ?? why ?? reason ?? cause ?? program ?? signal ?? (currency && `${amount} ${currency}`));
     }
   }
 }

@@ -46,11 +46,22 @@ def reads(link: Link, line: bytes) -> bool:
     return has_air_report(link) and signs.has_air_report(line)
 
 
-def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
-    """Report a delay."""
+def remark(link: Link, session: Session, title: str) -> list[Effect]:
+    """Report a delay, or what else the user should know while work goes on."""
     if not _warns_by_air(link):
         return _notice(session, title)
     return _air_warning(link, session.turns[-1], None, title)
+
+
+def inform(link: Link, session: Session, text: str) -> list[Effect]:
+    """Report what the user should know in this client's own way, or else as a thought."""
+    if can_show(link):
+        return remark(link, session, text)
+    if link.options.show_retries != "auto":
+        return []
+    content = {"type": "text", "text": f"{text}\n\n"}
+    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+    return failures.to_client(ladder.session_update(session.session_id, update))
 
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:

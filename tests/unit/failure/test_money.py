@@ -1,0 +1,103 @@
+"""Amounts of money with their currency, and the written form of a limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.cli.run.options import UsageError, parse
+from lastword.core.failure.money import CURRENCIES, limit_of, money
+from lastword.core.link.option_table import BY_KEY
+from lastword.core.link.user_options import Options
+
+OPTION = BY_KEY["spend_limit"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("5USD", "5USD/session"),
+        ("5.50 EUR/day", "5.5EUR/day"),
+        ("2usd/turn", "2USD/turn"),
+        (" 0.01 usd / Session ", "0.01USD/session"),
+        (".5GBP", "0.5GBP/session"),
+        ("0.00001USD", "0.00001USD/session"),
+        ("100USD", "100USD/session"),
+        ("1000000000000IDR", "1000000000000IDR/session"),
+        ("0", ""),
+        ("", ""),
+    ],
+)
+def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None:
+    assert OPTION.read(text) == written
+    assert OPTION.read(written) == written
+    assert Options(spend_limit=text).spend_limit == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "5",
+            "5XYZ",
+            "USD",
+            "five USD",
+            "5USD/week",
+            "5USD/",
+            "-5USD",
+            "+5USD",
+            "0USD",
+            "0.00EUR",
+        ),
+        *(
+            "1e400USD",
+            "nanUSD",
+            "infUSD",
+            "5 US Dollars",
+            "5$",
+            "$5",
+            "5,50EUR",
+            "5.5.0USD",
+            ".USD",
+        ),
+        *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
+    ],
+)
+def test_what_is_no_limit_is_refused_with_what_to_write(text: str) -> None:
+    assert OPTION.read(text) is None
+    with pytest.raises(UsageError, match="it takes an amount with its currency, such as 5USD"):
+        parse(["--spend-limit", text, "--", "agent"], {})
+    with pytest.raises(ValueError, match="spend_limit takes an amount with its currency"):
+        Options(spend_limit=text)
+
+
+def test_a_limit_has_its_parts() -> None:
+    limit = limit_of("7.5 chf / day")
+    assert limit is not None
+    assert (limit.amount, limit.currency, limit.scope) == (7.5, "CHF", "day")
+
+
+def test_a_limit_for_a_day_needs_the_record() -> None:
+    with pytest.raises(UsageError, match="--no-record"):
+        parse(["--spend-limit=5USD/day", "--no-record", "--", "agent"], {})
+    for limit in ("5USD", "5USD/turn"):
+        options = parse([f"--spend-limit={limit}", "--no-record", "--", "agent"], {})
+        assert options.values["spend_limit"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        (0, "0.00 USD"),
+        (0.00001, "less than 0.0001 USD"),
+        (0.00034567, "0.00035 USD"),
+        (0.01, "0.01 USD"),
+        (1234.5, "1,234.50 USD"),
+    ],
+)
+def test_an_amount_is_shown_to_the_cent_or_finer_below_one(amount: float, words: str) -> None:
+    assert money(amount, "USD") == words
+
+
+def test_the_codes_are_three_letters_each_and_none_stands_twice() -> None:
+    assert len(CURRENCIES) > 150
+    assert all(len(code) == 3 and code.isupper() for code in CURRENCIES)
