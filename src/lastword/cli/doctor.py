@@ -164,6 +164,9 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
     findings.append(_versions(speaks_v2=speaks_v2))
     findings += _sources(agent, result)
+    limit = _option("spend_limit")
+    if limit not in {"", "auto"}:
+        findings.append(sources.costs(limit))
     rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
     return Report(agent, findings, rows)
 

@@ -129,6 +129,15 @@ def test_a_rung_that_the_environment_forces_is_said() -> None:
     assert (rows["v2"]["rung"], rows["v2"]["forced"]) == ("v2", False)
 
 
+def test_a_spending_limit_is_said_to_act_on_what_the_agent_states() -> None:
+    command = (*AGENT, "--bare", "healthy")
+    status, told = report("--", *command, LASTWORD_SPEND_LIMIT="5 usd/day")
+    assert status == 0
+    said = finding(told, "spending")["says"]
+    assert "--spend-limit is 5USD/day" in said
+    assert "the costs that the agent states" in said
+
+
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     rows = {row.client: row for row in clients.table(None, option="auto", speaks_v2=False)}
     assert rows["v2"].rung is Rung.ERROR_WITH_META

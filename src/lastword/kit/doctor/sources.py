@@ -52,6 +52,16 @@ def none() -> Observation:
     return ok(STEP, f"lastword knows no log of this agent. It looks for causes {when}")
 
 
+def costs(limit: str) -> Observation:
+    """Report what a spending limit depends on, which no conversation without a prompt shows."""
+    return note(
+        "spending",
+        f"--spend-limit is {limit}. It acts on the costs that the agent states. If the first turn "
+        "ends without one, the client is notified that the limit cannot act.",
+        limit=limit,
+    )
+
+
 def silences(*, why_not: str | None) -> Observation:
     """Report whether the cause of a silence can be seen: the agent's own connections."""
     if why_not is None:
