@@ -11,6 +11,7 @@ from lastword.core.link.costs import MAX_CURRENCIES, Spent
 from lastword.core.link.effects import Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
+from lastword.core.timeline.summary import fault_of
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -435,6 +436,12 @@ def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> 
     wire.time(60)
     assert payload(wire)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
+
+
+def test_nobody_is_to_blame_for_a_limit_that_the_user_set() -> None:
+    failure = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
+    assert fault_of(failure) == ""
+    assert fault_of(failure | {"reason": "credits"}) != ""
 
 
 # --- what the user gets to know
