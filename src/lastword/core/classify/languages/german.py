@@ -128,7 +128,8 @@ CONCEPTS = (
         "zeituberschreitung, zeitlimit, timeout, nicht rechtzeitig, zu lange gedauert, "
         "dauerte zu lange, dauert zu lange, zeit abgelaufen, keine antwort erhalten, "
         "keine antwort vom, nicht innerhalb, wartezeit, beim warten auf, zeit uberschritten, "
-        "hat nicht geantwortet, lange nicht geantwortet, keine antwort nach",
+        "hat nicht geantwortet, lange nicht geantwortet, keine antwort nach, "
+        "zu lange auf sich, zu lange warten",
         "",
         ("prozess",),
     ),
