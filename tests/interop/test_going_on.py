@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents
 from tests.interop.matrix import killed_after_first_answer, killed_at_first_text, sidecar
@@ -77,6 +78,28 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
     assert texts(result).count("model is 42") == 2
     assert longest > first_longest
     assert result.leftovers == []
+
+
+@pytest.mark.parametrize("agent_name", ["claude"], indirect=True)
+def test_a_turn_goes_on_when_the_limit_of_a_plan_ends(agent_name: str, tmp_path: Path) -> None:
+    text = "You have reached your usage limit. Please try again in 3 seconds."
+    error = {"type": "error", "error": {"type": "rate_limit_error", "message": text}}
+    # Other agents wait by themselves, as this one does unless it is asked not to.
+    asked = {"x-should-retry": "false"}
+    limit = ProviderFailure(429, json.dumps(error).encode(), headers=asked)
+    with Provider(failure=limit) as provider:
+        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+
+        def ends(event: Event) -> None:
+            if event["event"] == "update" and event["kind"] == "agent_message_chunk":
+                provider.failure = None
+
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        command = sidecar(agent.argv, ["--continue-at-reset"])
+        result = run(Client("py"), command, env, agent.cwd, on_event=ends)
+    (turn,) = result.outcomes()
+    assert (turn["event"], turn.get("stop_reason")) == ("answer", "end_turn"), turn
+    assert "model is 42" in texts(result)
 
 
 @pytest.mark.parametrize("agent_name", ["opencode"], indirect=True)
