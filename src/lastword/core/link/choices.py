@@ -46,7 +46,7 @@ class Choices:
             self._in_mode(params.get("modeId"))
         elif method == acp.SET_MODEL:
             self._model = _text(params.get("modelId")) or self._model
-        elif method == acp.SET_OPTION:
+        else:
             self._has_value(option, params.get("value"))
         if answer:
             self.read_answer(answer)
