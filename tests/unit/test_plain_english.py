@@ -61,6 +61,8 @@ ALLOWED_NAMES = {
     "SeenTool": "an earlier name in lastword.testing",
     "TakenTurn": "an earlier name in lastword.testing",
     "take_turn": "public in lastword.testing",
+    "ask_reminder": "an option of lastword run",
+    "ask_timeout": "an option of lastword run",
     "questions_held": "a member of `lastword stats --json`",
 }
 """What a name may contain, with the reason.
@@ -70,7 +72,7 @@ A constant that is spelled like its value is a word of the wire or of a file, an
 """
 
 ALLOWED_IN_FILES = {
-    "kit/agent/script.py": {"ask", "ask_permission"},  # steps of a scenario file
+    "kit/agent/script.py": {"ask", "ask_permission", "ask_permissions"},  # steps of a scenario file
 }
 """Whole names that are allowed in one file, relative to the package."""
 

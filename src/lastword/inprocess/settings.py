@@ -32,6 +32,8 @@ _INSTEAD = {
     "continue_at_reset_seconds": "use until_reset_seconds of lastword.retry instead",
     "spend_limit": "add up what its model calls cost where they are made; leave it out",
     "continue_with": "catch the failure that lastword.retry raises, and call the model anew",
+    "ask_reminder_seconds": "wait for the user's answer with a timeout of your own, and say so",
+    "ask_timeout": "put asyncio.timeout around the request to the user instead",
 }
 """The settings without a meaning for an agent in this process, each with what to do instead."""
 

@@ -35,6 +35,8 @@ EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.FIRST_OUTPUT: (),
     Kind.ASKED: ("what",),
     Kind.USER_ANSWERED: ("outcome",),
+    Kind.QUESTION_REMINDED: ("what", "waited_seconds"),
+    Kind.QUESTION_EXPIRED: ("what", "outcome", "waited_seconds"),
     Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
     Kind.LIMIT_WAIT: ("type", "wait_seconds"),
     Kind.CONTINUED: ("what",),

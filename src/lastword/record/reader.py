@@ -33,7 +33,7 @@ _SLACK_SECONDS = 60
 
 _WAITS = frozenset({
     *(Kind.TOOL_STARTED, Kind.TOOL_ENDED, Kind.ASKED, Kind.USER_ANSWERED, Kind.ANSWER, Kind.ERROR),
-    Kind.PROMPT,
+    *(Kind.QUESTION_EXPIRED, Kind.PROMPT),
 })  # fmt: skip
 """The kinds of entries that say who was waited for."""
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from lastword.record.reader import RecordedEntry
 
 _BEGIN = {Kind.TOOL_STARTED: "tool", Kind.ASKED: "user"}
-_END = {Kind.TOOL_ENDED: "tool", Kind.USER_ANSWERED: "user"}
+_END = {
+    Kind.TOOL_ENDED: "tool",
+    Kind.USER_ANSWERED: "user",
+    Kind.QUESTION_EXPIRED: "user",
+}
 _FACTS = {
     "provider": "provider_seconds",
     "tool": "tool_seconds",

@@ -76,6 +76,7 @@ class PageFile(msgspec.Struct, frozen=True):
     tag: str
 
 
+_NEEDLESS_BREAK = re.compile(r"(?<=[,({\[])\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export ((?:async function|function|class|const) ([A-Za-z_]\w*))", re.MULTILINE
@@ -150,7 +151,8 @@ def _wrapped(files: Mapping[str, PageFile], name: str, *, is_last: bool) -> str:
     text = _text(files, name)
     exports = ", ".join(name for _, name in _EXPORT.findall(text))
     body = _EXPORT.sub(r"\1", _IMPORT.sub(_destructured, text))
-    lines = "\n".join(line for line in body.splitlines() if line)
+    # No template literal goes over a line's end.
+    lines = _NEEDLESS_BREAK.sub("", "\n".join(line for line in body.splitlines() if line))
     if is_last:
         return f"{lines}\n"
     return f"const {_module(name)} = (() => {{\n{lines}\nreturn {{ {exports} }};\n}})();\n"

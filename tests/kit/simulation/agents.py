@@ -71,13 +71,20 @@ def begins(w: World, prompt: bytes, session: bytes) -> bool:
     return False
 
 
+OPTIONS = (
+    b'{"optionId":"allow","kind":"allow_once"},{"optionId":"always","kind":"allow_always"},'
+    b'{"optionId":"no","kind":"reject_once"}'
+)
+"""What the user can choose."""
+
+
 def asks(w: World, prompt: bytes, session: bytes) -> bool:
     """It asks the client for something."""
     w.agent(*w.opening(prompt, session))
     dice = w.roll()
     about = b"sub" if dice > 0.95 else session
     if dice < 0.5:
-        more = b',"toolCall":{"toolCallId":"t1"},"options":[]'
+        more = b',"toolCall":{"toolCallId":"t1"},"options":[%b]' % OPTIONS
         w.agent(frames.request(w.agent_id(), b"session/request_permission", about, more))
     elif dice < 0.6:
         w.agent(frames.request(w.agent_id(), b"elicitation/create", session))

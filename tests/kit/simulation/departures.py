@@ -97,6 +97,9 @@ def _same_asker(line: bytes, frame: Read) -> bool:
 class Departures(SessionRules):
     """The rules over what is sent."""
 
+    is_answered = False
+    """Does the client answer a question now?"""
+
     def to_client(self, sent: bytes, came: Read | None, line: bytes) -> None:
         """This goes to the client, because `line` came, if one did."""
         if not is_text(sent):
@@ -362,10 +365,13 @@ class Departures(SessionRules):
             raise BrokenPromiseError("hint", f"a thought that nobody wants: {sent[:200]!r}")
 
     def _may_think(self) -> bool:
-        """May a retry be told in the conversation?"""
-        other = self.retry or self.v2 or self.options.show_retries == "off"
+        """May a retry, or a reminder, be told in the conversation?"""
+        if self.v2 or self.options.show_retries == "off":
+            return False
+        if self.options.watches_questions:
+            return True
         # Where prompts are sent again, what failed may be anything.
-        return not other and (self.failing or self.options.tries_again)
+        return not self.retry and (self.failing or self.options.tries_again)
 
     def to_agent(self, sent: bytes) -> None:
         """This goes to the agent."""
@@ -496,6 +502,8 @@ class Departures(SessionRules):
             raise BrokenPromiseError(
                 "ids", f"an answer that the agent does not wait for: {sent[:200]!r}"
             )
+        if not self.is_answered and (b'"allow' in sent or b'"always"' in sent):
+            raise BrokenPromiseError("question", f"nobody allowed it: {sent[:200]!r}")
         self.users.pop(frame.id or b"", None)
         for known in [known for known, own in self.shown.items() if own == frame.id]:
             del self.shown[known]

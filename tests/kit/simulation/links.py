@@ -47,6 +47,8 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "retry_wait_limit_seconds": (300.0, 300.0, 5.0, 0),
 }
 _LIMIT_WAITS = (0, 21_600.0, 0, 10.0)
+_QUESTIONS = ((0.0, ""), (0.0, ""), (11.0, "45s=reject"), (0.0, "3s=cancel"), (4.0, ""))
+"""`--ask-reminder` and `--ask-timeout`."""
 _CAPABILITIES = (
     b'"agentCapabilities":{"loadSession":true}',
     b'"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}',
@@ -92,6 +94,8 @@ class Drawn:
         }
         # By the link's number: a further throw would change all that the others mean.
         self.options["continue_at_reset_seconds"] = _LIMIT_WAITS[number % len(_LIMIT_WAITS)]
+        reminder, timeout = _QUESTIONS[number % len(_QUESTIONS)]
+        self.options |= {"ask_reminder_seconds": reminder, "ask_timeout": timeout}
         self.profile = list(clients.PROFILES)[int(roll() * len(clients.PROFILES))]
         v2 = self.profile.startswith("v2")
         self.world = World(Player(self.options, core), dice, v2=v2, handler=roll() < 0.15)

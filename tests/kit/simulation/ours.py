@@ -137,7 +137,8 @@ def update(frame: bytes) -> dict[str, Any]:
     elif kind == "agent_thought_chunk":
         text = told["content"]["text"]
         waits = " tries again" in text or "when the limit ends" in text
-        _must("frame", waits, "a thought that is no retry's")
+        of_question = text.startswith(("The agent is waiting for your answer", "Nobody answered"))
+        _must("frame", waits or of_question, "a thought about neither a retry nor a question")
     elif kind == "current_mode_update":
         _must("frame", isinstance(told["currentModeId"], str), "no mode")
     else:

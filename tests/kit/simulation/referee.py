@@ -408,6 +408,7 @@ class Referee(Departures):
         self.answered_now.clear()
         self.closed_now.clear()
         self.named_now = False
+        self.is_answered = not from_agent and frame is not None and frame.method is None
         try:
             for _, to_client, sent in out:
                 if to_client:

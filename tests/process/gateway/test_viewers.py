@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.render import EXPIRED
+from tests.kit.client import NOTICES
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
@@ -210,3 +212,64 @@ def test_a_session_outside_of_the_root_is_invalid(serve: Serve, tmp_path: Path) 
             params = {"cwd": folder, "mcpServers": []}
             answer = viewer.answer(viewer.request("session/new", params))
             assert answer["error"]["code"] == -32602, folder
+
+
+def test_a_question_that_no_viewer_answers_in_time_is_answered_and_each_sees_that(
+    serve: Serve,
+) -> None:
+    gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "1s")
+    with (
+        ViewerClient(gateway, replay=True) as first,
+        ViewerClient(gateway, capabilities=NOTICES) as second,
+        ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER)) as observer,
+    ):
+        session = first.new(gateway.root)
+        second.load(session, gateway.root)
+        observer.load(session, gateway.root)
+        prompt = first.prompt(session)
+        assert first.answer(prompt)["result"]["stopReason"] == "end_turn"
+        said = "".join(update["content"]["text"] for update in first.updates("agent_message_chunk"))
+        assert said == "Run the tests: reject. Edit parser.py: reject. "
+        observer.find(lambda frame: "Edit parser.py: reject" in str(frame))
+        second.find(lambda frame: "Edit parser.py: reject" in str(frame))
+        for viewer in (first, second):
+            (asked, other) = filter(is_question, viewer.frames)
+            gone = list(filter(is_withdrawal, viewer.frames))
+            assert [f["params"]["requestId"] for f in gone] == [asked["id"], other["id"]]
+            how = [frame["params"]["_meta"]["lastword"]["how"] for frame in gone]
+            assert how == ["timed_out", "timed_out"]
+            viewer.send({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}})
+        titles = [notice["title"] for notice in second.updates("notice")]
+        assert titles[0].startswith("The agent is waiting for your answer: Run the tests. Without")
+        assert titles[-1] == EXPIRED
+        thoughts = [each["content"]["text"] for each in observer.updates("agent_thought_chunk")]
+        assert thoughts == [f"{title}\n\n" for title in titles]
+        assert not any(map(is_question, observer.frames))
+
+
+def test_a_question_ends_at_its_time_with_nobody_attached(serve: Serve) -> None:
+    gateway = serve("two_questions", "--ask-timeout", "1s")
+    with ViewerClient(gateway) as asker:
+        session = asker.new(gateway.root)
+        asker.prompt(session)
+        asker.find(is_question)
+    until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
+    assert gateway.holders()[0]["sessions"][0]["questions"] == 0
+    with ViewerClient(gateway) as comer:
+        comer.load(session, gateway.root)
+        comer.find(lambda frame: "Edit parser.py: reject" in str(frame))
+        assert not any(map(is_question, comer.frames))
+
+
+def test_an_agent_that_works_on_after_its_answer_is_shown_to_each_viewer(serve: Serve) -> None:
+    gateway = serve("works_on")
+    words = ["active", "quiet"]
+    with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as second:
+        session = first.new(gateway.root)
+        second.load(session, gateway.root)
+        assert first.answer(first.prompt(session))["result"]["stopReason"] == "end_turn"
+        for viewer in (first, second):
+            for word in words:
+                viewer.find(lambda frame, word=word: f"'session': '{word}'" in str(frame))
+        view = gateway.holders()[0]["sessions"][0]["view"]
+        assert (view["state"], view["activity"]) == ("idle", "quiet")

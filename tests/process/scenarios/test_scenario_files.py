@@ -40,6 +40,7 @@ EVERY_STEP: dict[str, Any] = {
     "update": {"sessionUpdate": "plan", "entries": []},
     "ask": {"method": "fs/read_text_file", "params": {"path": "/x"}},
     "ask_permission": "x",
+    "ask_permissions": ["x", "y"],
     "wait": 0.1,
     "silence": True,
     "retry": {"attempt": 2},

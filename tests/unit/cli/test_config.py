@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SAFE = {
     *("first-update-timeout", "idle-timeout", "tool-timeout", "turn-timeout"),
-    *("warn-after", "show-retries"),
+    *("warn-after", "show-retries", "ask-reminder"),
 }
 """What a project's file may set, and no more."""
 
@@ -54,6 +54,7 @@ VALUES: dict[str, Any] = {
     "names": ["a.example"],
     "text": "text",
     "spending": "5USD",
+    "seconds=reject|cancel": "30m=cancel",
 }
 NAMED = {
     "listen": "127.0.0.1:1",

@@ -144,6 +144,7 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
         "file": __file__,
         "spending": "5USD",
     }
+    known["seconds=reject|cancel"] = "7=cancel"
     text = ({"seconds": "7", "bytes": "7MiB", "count": "7", "flag": "1"} | known).get(
         option.kind, option.kind.split("|")[-1]
     )

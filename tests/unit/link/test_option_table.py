@@ -57,7 +57,7 @@ def test_what_a_link_is_set_to_by_default_stands_in_the_table() -> None:
     for name in (*LIMITS, "retry", "fallback", "silent_success", "record_text"):
         (option,) = [option for option in OPTIONS if option.field == name]
         assert getattr(options, name) == option.default
-    assert len(LIMITS) == 9
+    assert len(LIMITS) == 10
 
 
 def test_a_fallback_is_any_rung_that_there_is() -> None:

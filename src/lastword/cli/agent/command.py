@@ -57,7 +57,7 @@ after_tool --script` prints one to start from:
              [{"say": "Better now."}, {"result": "end_turn"}]]}
 A step is one of
   say, think TEXT    tool {title, kind, status, id}    update {as on the wire}
-  ask_permission TITLE    ask {method, params, wait}
+  ask_permission TITLE    ask_permissions TITLES    ask {method, params, wait}
   wait SECONDS    silence true    repeat {steps, times; 0: for ever}
   retry {attempt, http, message, wait}
   fail {http, message, code, headers}, {exception}, {error} or {agent_error};

@@ -13,14 +13,14 @@ _lastword_command() {
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
     'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
-    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
+    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
     'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
     'export') flags='-h --help --last -o --output --html --force --json --record' runs_agent='' argument='ARGUMENT' ;;
     'stats') flags='-h --help --days --json --record' runs_agent='' ;;
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --record' runs_agent='' ;;
     'gateway status') flags='-h --help --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
@@ -61,6 +61,8 @@ _lastword_value() {
     'run --retry-wait-limit') kind=nothing ;;
     'run --continue-at-reset') kind=nothing ;;
     'run --continue-with') kind=nothing ;;
+    'run --ask-reminder') kind=nothing ;;
+    'run --ask-timeout') kind=nothing ;;
     'run --record') kind=folder ;;
     'run --report-to') kind=nothing ;;
     'run --report-format') kind=words words='otlp webhook' ;;
@@ -90,7 +92,7 @@ _lastword_value() {
     'explain ARGUMENT') kind=file ;;
     'agent --file') kind=file ;;
     'agent --fallback') kind=words words='auto typed v2 air error error_with_meta result text' ;;
-    'agent ARGUMENT') kind=words words='healthy healthy_tool slow retried permission max_tokens refusal cancelled talks_afterwards silence_warned rate_limit budget provider_unavailable context_overflow auth model_not_found invalid_request content_filter timeout network unknown internal protocol_error wait_unknown wait_too_long reset_later retried_in_vain third_time_lucky login_needed prompt_refused typed_agent after_thought after_text after_read_tool after_tool tool_open permission_open terminal_open stream_cut auth_after_tool agent_stalled never_answered stalled_tool runaway cancel_ignored late_frames silent_success stderr_overflow hang agent_crash crash_after_text crash_after_edit crash_with_dialog crash_with_terminal crash_out_of_memory crash_traceback exits_well restarted restarted_by_load context_lost crash_loop fails_to_start error_data_null error_empty error_without_message error_code_text error_is_text error_http_code stop_reason_unknown stop_reason_error result_null id_as_text id_null id_wrong answered_twice stdout_garbage stdout_values stdout_not_utf8 stdout_glued stdout_huge_line stderr_loud answer_cut stdout_held stdout_closed prose_as_error' ;;
+    'agent ARGUMENT') kind=words words='healthy healthy_tool slow retried permission two_questions max_tokens refusal cancelled talks_afterwards works_on silence_warned rate_limit budget provider_unavailable context_overflow auth model_not_found invalid_request content_filter timeout network unknown internal protocol_error wait_unknown wait_too_long reset_later retried_in_vain third_time_lucky login_needed prompt_refused typed_agent after_thought after_text after_read_tool after_tool tool_open permission_open terminal_open stream_cut auth_after_tool agent_stalled never_answered stalled_tool runaway cancel_ignored late_frames silent_success stderr_overflow hang agent_crash crash_after_text crash_after_edit crash_with_dialog crash_with_terminal crash_out_of_memory crash_traceback exits_well restarted restarted_by_load context_lost crash_loop fails_to_start error_data_null error_empty error_without_message error_code_text error_is_text error_http_code stop_reason_unknown stop_reason_error result_null id_as_text id_null id_wrong answered_twice stdout_garbage stdout_values stdout_not_utf8 stdout_glued stdout_huge_line stderr_loud answer_cut stdout_held stdout_closed prose_as_error' ;;
     'check --preset') kind=words words='opencode claude kimi codex qwen' ;;
     'check --provider-env') kind=nothing ;;
     'check --scenario-prompts') kind=nothing ;;
@@ -138,6 +140,8 @@ _lastword_value() {
     'gateway --retry-wait-limit') kind=nothing ;;
     'gateway --continue-at-reset') kind=nothing ;;
     'gateway --continue-with') kind=nothing ;;
+    'gateway --ask-reminder') kind=nothing ;;
+    'gateway --ask-timeout') kind=nothing ;;
     'gateway --record') kind=folder ;;
     'gateway --report-to') kind=nothing ;;
     'gateway --report-format') kind=words words='otlp webhook' ;;

@@ -252,6 +252,8 @@ def _status(arguments: Sequence[str]) -> int:
         page.line(f"agent: {process}, kept by process {pid}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
+            activity = str((session.get("view") or {}).get("activity"))
+            what = _ACTIVITIES.get(activity, what)
             until_ms = (session.get("view") or {}).get("continues_at_epoch_ms")
             if until_ms:
                 moment = plain_moment(until_ms, local_time()) or "now"
@@ -262,6 +264,12 @@ def _status(arguments: Sequence[str]) -> int:
             page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
     sys.stdout.write(page.drain())
     return 0 if front is not None else 1
+
+
+_ACTIVITIES = {
+    "active": "the agent works on without a turn",
+    "quiet": "the agent worked on without a turn, and is quiet",
+}
 
 
 def _holder(report: dict[str, Any]) -> dict[str, Any]:

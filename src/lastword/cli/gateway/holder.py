@@ -78,7 +78,9 @@ class LinkedAgent:
             write_message(not_started(options.command[0], error))
         self._link = link = EmbeddedSidecar(
             settings_of(options, start),
-            core_options(options, self._record.run),
+            msgspec.structs.replace(
+                core_options(options, self._record.run), answers_questions=False
+            ),
             agent=agent,
             deliver=self._deliver,
             ended=self._ended,
@@ -141,18 +143,23 @@ def _recorder(options: RunOptions, record: HolderRecord) -> Recorder | None:
     return Recorder(start)
 
 
-def agent_of(
+def _run_options(settings: HolderSettings) -> RunOptions | None:
+    """Return the options of `lastword run`; `None` if they cannot be used."""
+    try:
+        return parse([*settings.options, "--", *settings.command])
+    except UsageError:
+        return None
+
+
+def agent_of(  # noqa: PLR0913, PLR0917 - the first two are bound, the others the holder's
     settings: HolderSettings,
+    options: RunOptions | None,
     deliver: Callable[[bytes], None],
     ended: Callable[[int], None],
     waits: LimitWaits,
     record: HolderRecord,
 ) -> HeldAgent:
     """Return the agent of a holder, which is still to be started."""
-    try:
-        options = parse([*settings.options, "--", *settings.command])
-    except UsageError:
-        options = None
     if options is None or options.values["passthrough"]:
         return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
     for warning in options.files.warnings if options.files is not None else ():
@@ -178,7 +185,11 @@ def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     settings = msgspec.structs.replace(settings, **folders)
     if settings.root:  # where the agent starts
         os.chdir(settings.root)
-    holder = Holder(settings, partial(agent_of, settings), open_log)
+    options = _run_options(settings)
+    if options is not None:
+        timeout = str(options.values.get("ask_timeout", ""))
+        settings = msgspec.structs.replace(settings, question_timeout=timeout)
+    holder = Holder(settings, partial(agent_of, settings, options), open_log)
     try:
         asyncio.run(holder.run())
     except LogOwnedError:

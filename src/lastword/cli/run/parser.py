@@ -33,6 +33,7 @@ examples:
   lastword run --retry 2 --retry-wait-limit 60s -- gemini --acp
   lastword run --continue-at-reset=6h -- claude-agent-acp
   lastword run --spend-limit 5USD -- claude-agent-acp
+  lastword run --ask-reminder 2m --ask-timeout 30m -- opencode acp
   LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
 
 exit status: the agent's own; 2 for invalid options, 126 or 127 if the agent
@@ -50,6 +51,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("restart", "retry", "retry_wait_limit"),
         *("continue_at_reset", "continue_with"),
     ),
+    "questions of the agent to the user": ("ask_reminder", "ask_timeout"),
     "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
     "reports of failures": ("report_to", "report_format", "report_secret_file"),
     "notifications": (
@@ -72,6 +74,7 @@ METAVARS = {
     "text": "TEXT",
     "spending": "LIMIT",
 }
+"""The kinds' words for a value; with a word behind it, a duration is `TIME=WORD`."""
 
 
 def parser() -> CommandParser:
@@ -93,7 +96,7 @@ def add_options(made: CommandParser) -> None:
             elif option.words:
                 group.add_argument(f"--{option.name}", choices=option.words, help=text)
             else:
-                metavar = METAVARS[option.kind]
+                metavar = _metavar(option)
                 if option.implied is not None:
                     group.add_argument(
                         f"--{option.name}",
@@ -104,6 +107,10 @@ def add_options(made: CommandParser) -> None:
                     )
                     continue
                 group.add_argument(f"--{option.name}", metavar=metavar, help=text)
+
+
+def _metavar(option: Option) -> str:
+    return f"TIME[={'|'.join(option.timed_words)}]" if option.timed_words else METAVARS[option.kind]
 
 
 def _default(option: Option) -> str:
@@ -121,6 +128,8 @@ def _default(option: Option) -> str:
         return "(default: none)"
     if option.kind == "spending":
         return "(default: off)"
+    if option.timed_words:
+        return f"(default: off; without a word: {option.timed_words[0]})"
     if option.kind == "text":
         return f"(default: {option.default})"
     if option.kind == "count":

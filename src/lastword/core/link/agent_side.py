@@ -80,6 +80,7 @@ def _withdrawn(link: Link, frame: Frame) -> None:
     params = frame.message.params
     if params is not UNSET and params.request_id is not UNSET:
         request_id = jsonrpc.same_id(bytes(params.request_id))
+        link.forget_question(request_id)
         for session in link.sessions.values():
             session.answered(request_id, link.now)
 
@@ -143,7 +144,12 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return [Drop("quarantine"), requests.refuse(request_id, method)]
     to_user = method in acp.USER_REQUESTS
     options = _option_kinds(frame) if to_user else None
-    link.add_agent_request(request_id, OpenRequest(method, message.session_id, params=options))
+    watched = to_user and link.options.watches_questions
+    question = None
+    if watched:
+        question = late.open_question.begin(link.options, jsonrpc.params_of(frame), link.now)
+    request = OpenRequest(method, message.session_id, params=options, question=question)
+    link.add_agent_request(request_id, request)
     # As for progress, what a sub-agent's session begins counts for every turn at work.
     for turn in link.open_turns() if session is None or not session.opened else session.turns:
         turn.note_request(method, link.now)

@@ -281,6 +281,8 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     if request_id.startswith(OWN_ID_PREFIX):
         return [Drop("answer_to_lastword")]
     reason = "answer_to_nobody" if stale is None else "answer_to_dead_agent"
+    if stale is not None and stale.expired:
+        reason = "question_expired"
     return [Drop(reason), entries.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
 
 

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
 
 
+DONE_SECONDS = 60.0
+"""How long after its last words and its usage an agent's answer is late."""
+
 STARTED_SECONDS = 0.5
 """How long before the agent's last message a program may have been started that it runs since."""
 
@@ -52,6 +55,7 @@ def horizon_seconds(options: LinkOptions) -> float:
         options.tool_timeout_seconds,
         options.turn_timeout_seconds,
         options.warn_after_seconds,
+        DONE_SECONDS if options.warn_after_seconds > 0 else 0.0,
         acp.INITIALIZE_LIMIT_SECONDS,
         acp.SESSION_REQUEST_LIMIT_SECONDS,
     )
@@ -80,10 +84,18 @@ def handle(link: Link) -> list[Effect]:
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             effects += _turn_due(link, turn)
+        activity = link.activities.get(session.session_id)
+        if activity is not None and activity.time_out(link.now):
+            effects += notices.show_activity(session, activity.word)
         effects += _watchdog_due(link, session)
         effects += _warning_due(link, session)
         if any(prompt.due <= link.now for prompt in session.waiting):
             effects += _waited_too_long(link, session)
+    if any(due <= link.now for due in _question_dues(link)):
+        # Loaded with the first question that nobody answers.
+        from lastword.core.link import questions  # noqa: PLC0415
+
+        effects += questions.handle(link)
     return effects
 
 
@@ -164,6 +176,7 @@ def _dues(link: Link) -> Iterator[float]:
     for request in link.from_client.values():
         if request.due is not None:
             yield request.due
+    yield from _question_dues(link)
     if link.withheld_error is not None:
         yield link.withheld_error.until
     look_at = _stderr_look(link)
@@ -175,7 +188,16 @@ def _dues(link: Link) -> Iterator[float]:
         yield from _session_dues(link, session)
 
 
+def _question_dues(link: Link) -> Iterator[float]:
+    for request in link.from_agent.values() if link.options.watches_questions else ():
+        if request.question is not None:
+            yield request.question.due
+
+
 def _session_dues(link: Link, session: Session) -> Iterator[float]:
+    activity = link.activities.get(session.session_id)
+    if activity is not None and activity.due is not None:
+        yield activity.due
     for prompt in session.waiting:
         yield prompt.due
     for turn in session.turns:
@@ -309,10 +331,12 @@ def _warning(link: Link, session: Session) -> float | None:
     if after <= 0 or session.asking:
         return None
     if _tool_running(session):
-        # The client shows that a tool runs; only what is seen of it says more.
-        cause = _silence_of(session)
+        cause = _cause_of(session)
         if cause is None or session.was_warned_of(cause):
             return None
+    elif _seems_done(session):
+        reported = all(turn.done_reported for turn in session.turns)
+        return None if reported else session.progress_at + DONE_SECONDS
     if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
         return session.progress_at + after
     return None
@@ -322,20 +346,49 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     due = _warning(link, session)
     if due is None or due > link.now:
         return []
-    session.warn(_silence_of(session))
+    cause = _cause_of(session)
+    session.warn(cause, done=_seems_done(session))
     silence = round(link.now - session.progress_at)
     title = _title_of_silence(link, session, silence)
-    entry = entries.silence(link, session, silence, _silence_of(session))
+    entry = entries.silence(link, session, silence, cause)
     if not notices.can_show(link):
         return [entry]
     return [*notices.remark(link, session, title), entry]
 
 
-def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
+def _seems_done(session: Session) -> bool:
+    """Return whether nothing but the agent's answer is missing."""
+    turns = [turn for turn in session.turns if turn.state in AT_WORK]
+    return (
+        bool(turns)
+        and not session.tools
+        and all(turn.usage_reported and turn.withheld is None for turn in turns)
+    )
+
+
+def _cause_of(session: Session) -> SilenceCause | None:
+    """Return why the session's turn is silent: as it is seen, or as its own frames say."""
+    silence = late.silence
+    tool = session.tools.longest()
+    if tool is None and _seems_done(session):
+        return silence.SilenceCause(cause=silence.Cause.DONE, since=session.progress_at)
     cause = _silence_of(session)
+    if cause is None and tool is not None:
+        return silence.SilenceCause(cause=silence.Cause.TOOL, since=tool.since)
+    return cause
+
+
+def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
+    cause = _cause_of(session)
     if cause is not None:
-        text = late.silence.sentence(cause, link.now)
-        return late.wording.plain_text(failures.redactor(link)(text))
+        redact = failures.redactor(link)
+        tool = session.tools.longest()
+        title = late.wording.plain_text(redact(tool.title or "")) if tool is not None else ""
+        if title and cause.cause is late.silence.Cause.TOOL:
+            text = late.silence.of_tool(title, cause, link.now)
+        else:
+            text = late.silence.sentence(cause, link.now)
+        return late.wording.plain_text(redact(text))
     hints = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not hints:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."

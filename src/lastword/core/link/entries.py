@@ -13,7 +13,7 @@ import msgspec
 
 from lastword.core.link import late
 from lastword.core.link.effects import Record
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
         return record(link, Kind.SILENCE, session, silent_seconds=seconds)
     redact = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
     program = late.silence.plain_program(cause.program)
+    tool = session.tools.longest() if cause.cause is late.silence.Cause.TOOL else None
+    kind = tool.kind if tool is not None and tool.kind in acp.TOOL_KIND_NAMES else None
     return record(
         link,
         Kind.SILENCE,
@@ -121,6 +123,8 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
         cause=cause.cause.value,
         cause_seconds=max(round(link.now - cause.since), 0),
         program=redact(program) if program else None,
+        call=short(tool.call_id) if tool is not None else None,
+        tool=kind,
         tries=cause.tries,
     )
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import Phase, RetrySafety
     from lastword.core.protocol.jsonrpc import Update
 
+MAX_TITLE_CHARS = 200
+"""What is kept of a tool call's title."""
+
 MAX_OPEN_TOOLS = 4096
 """Tool calls remembered as open in one session. Real turns have a few; the bound is for madness."""
 
@@ -39,14 +42,32 @@ def _text_in(content: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
+class RunningTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that is running.
+
+    Attributes:
+        call_id: its id.
+        kind: its kind; empty if unknown.
+        title: its title, as far as it is kept.
+        since: since when it runs.
+    """
+
+    call_id: str
+    kind: str
+    title: str | None
+    since: float
+
+
 class OpenTools:
     """A session's unfinished tool calls, by id, with their kinds."""
 
-    __slots__ = ("_kinds", "_waiting", "ended_at")
+    __slots__ = ("_began", "_kinds", "_titles", "ended_at")
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
-        self._waiting: set[str] = set()
+        self._began: dict[str, float] = {}
+        """Since when those run that are no longer being written by the model."""
+        self._titles: dict[str, str] = {}
         self.ended_at: float = -math.inf
         """When the last of them ended."""
 
@@ -56,7 +77,23 @@ class OpenTools:
     @property
     def running(self) -> bool:
         """Return whether any of them is running, rather than still being written by the model."""
-        return len(self._kinds) > len(self._waiting)
+        return bool(self._began)
+
+    def longest(self) -> RunningTool | None:
+        """Return the call that has been running longest, if any is."""
+        if not self._began:
+            return None
+        call_id = min(self._began, key=self._began.__getitem__)
+        return RunningTool(
+            call_id=call_id,
+            kind=self._kinds[call_id],
+            title=self._titles.get(call_id),
+            since=self._began[call_id],
+        )
+
+    def title_of(self, tool_call_id: object) -> str | None:
+        """Return the title of an open call."""
+        return self._titles.get(tool_call_id) if isinstance(tool_call_id, str) else None
 
     def knows(self, update: Update) -> bool:
         """Return whether this update is about an open call."""
@@ -70,22 +107,25 @@ class OpenTools:
         kind = update.kind or self._kinds.get(tool_call_id, "")
         if update.status is not None and update.status not in acp.OPEN_TOOL:
             self._kinds.pop(tool_call_id, None)
-            self._waiting.discard(tool_call_id)
+            self._began.pop(tool_call_id, None)
+            self._titles.pop(tool_call_id, None)
             self.ended_at = now
         elif len(self._kinds) < MAX_OPEN_TOOLS:
-            is_open = tool_call_id in self._kinds
             self._kinds[tool_call_id] = kind
-            if update.status == "pending" or (update.status is None and not is_open):
-                self._waiting.add(tool_call_id)
+            if update.title:
+                self._titles[tool_call_id] = update.title[:MAX_TITLE_CHARS]
+            if update.status == "pending":
+                self._began.pop(tool_call_id, None)
             elif update.status is not None:
-                self._waiting.discard(tool_call_id)
+                self._began.setdefault(tool_call_id, now)
         return kind
 
     def drain(self) -> list[str]:
         """Return the ids of the open calls, and forget them."""
         ids = list(self._kinds)
         self._kinds.clear()
-        self._waiting.clear()
+        self._began.clear()
+        self._titles.clear()
         return ids
 
 

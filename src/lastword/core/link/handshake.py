@@ -30,6 +30,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
         retry: it wants `agent_retry` updates.
         notices: it advertised `session.notices`.
         air: it reads JetBrains AIR's own `sessionFailure`.
+        activity: it wants to know whether the agent works on without a turn.
     """
 
     dialect: acp.Dialect = acp.V1
@@ -40,6 +41,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
     retry: bool = False
     notices: bool = False
     air: bool = False
+    activity: bool = False
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +80,7 @@ def read_client(line: bytes) -> ClientProfile:
         typed=typed,
         stop_reason=typed and extension.get("stop_reason") is True,
         retry=typed and extension.get("retry") is True,
+        activity=typed and extension.get("session") is True,
         notices=isinstance(object_of(capabilities.get("session")).get("notices"), dict)
         or object_of(capabilities.get("session")).get("notices") is True,
         air=air.negotiated(capabilities),

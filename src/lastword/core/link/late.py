@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
     from lastword.core.failure import durations, payload, wording
-    from lastword.core.link import account_limits, costs, reset_wait, silence
+    from lastword.core.link import (
+        account_limits,
+        activity,
+        costs,
+        open_question,
+        reset_wait,
+        silence,
+    )
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -30,10 +37,12 @@ else:
 
 __all__ = [
     "account_limits",
+    "activity",
     "agents",
     "classify",
     "costs",
     "durations",
+    "open_question",
     "payload",
     "peek",
     "prose",
@@ -45,11 +54,13 @@ __all__ = [
 ]
 
 MODULES: Final = {
+    "activity": "lastword.core.link.activity",
     "account_limits": "lastword.core.link.account_limits",
     "agents": "lastword.core.classify.agents",
     "classify": "lastword.core.classify",
     "costs": "lastword.core.link.costs",
     "durations": "lastword.core.failure.durations",
+    "open_question": "lastword.core.link.open_question",
     "payload": "lastword.core.failure.payload",
     "peek": "lastword.core.protocol.peek",
     "prose": "lastword.core.classify.prose",

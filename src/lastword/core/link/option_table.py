@@ -32,7 +32,8 @@ class Option:
     Attributes:
         name: Its name on the command line.
         kind: `seconds`, `bytes`, `count`, `flag`, `text`, `spending`, `folder`, `file`, `url`,
-            `url-or-topic` (of ntfy), or the allowed words, separated by `|`.
+            `url-or-topic` (of ntfy), the allowed words, separated by `|`, or `seconds=` with such
+            words: a duration and one of them.
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
@@ -82,11 +83,20 @@ class Option:
     @property
     def words(self) -> tuple[str, ...]:
         """The allowed words, if it takes one."""
-        return tuple(self.kind.split("|")) if "|" in self.kind else ()
+        return tuple(self.kind.split("|")) if "|" in self.kind and not self.timed_words else ()
+
+    @property
+    def timed_words(self) -> tuple[str, ...]:
+        """The allowed words behind a duration; the first is the default."""
+        before, mark, words = self.kind.partition("=")
+        return tuple(words.split("|")) if mark and before == "seconds" else ()
 
     @property
     def expects(self) -> str:
         """What it accepts, in words."""
+        if self.timed_words:
+            words = " or ".join(f"={word}" for word in self.timed_words)
+            return f"a duration, such as 30m, and {words}; 0 switches it off"
         return _EXPECTED.get(self.kind) or "one of " + ", ".join(self.words)
 
     def read(self, text: str) -> Value | None:
@@ -108,6 +118,8 @@ class Option:
         if self.kind in {"url", "url-or-topic"}:
             schemes = _SCHEMES if self.kind == "url" else {*_SCHEMES, "ntfy"}
             return text if _is_url(text, schemes) else None
+        if self.timed_words:
+            return _timed(text, self.timed_words)
         text = self.aliases.get(text, text)
         return text if text in self.words else None
 
@@ -136,6 +148,15 @@ def _spending(text: str) -> str | None:
 
     limit = limit_of(text)
     return None if limit is None else limit.text
+
+
+def _timed(text: str, words: tuple[str, ...]) -> str | None:
+    """Return a duration and a word with both written out; empty for a duration of 0."""
+    duration, mark, word = text.partition("=")
+    seconds = seconds_of(duration)
+    if seconds is None or (mark and word not in words):
+        return None
+    return f"{duration.strip()}={word or words[0]}" if seconds else ""
 
 
 def _count(text: str) -> int | None:
@@ -281,6 +302,20 @@ OPTIONS = (
         "spending",
         "end the turn once the agent says that so much was spent, and refuse further prompts; an "
         "amount with its currency, for each session, or /turn, or /day for all of a day",
+        "",
+    ),
+    Option(
+        "ask-reminder",
+        "seconds",
+        "remind the user of the agent's question after this time, and a few times more",
+        0.0,
+        project_safe=True,
+    ),
+    Option(
+        "ask-timeout",
+        "seconds=reject|cancel",
+        "answer the agent's question after this time, if nobody has: with no, or that it was "
+        "cancelled",
         "",
     ),
     Option("record", "folder", "keep the record in this folder", ""),

@@ -25,6 +25,8 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
         zone_of: returns the time zone of a name (`Europe/Berlin`), or `None` if it knows none.
         retry_bucket: the process's bound on prompts that are sent again; without it, the link has
             one of its own.
+        answers_questions: the link itself answers a question that `ask_timeout` ends. A gateway's
+            holder does so for its viewers.
     """
 
     in_process: bool = False
@@ -33,6 +35,12 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     notify_content: bool = False
     zone_of: Callable[[str], tzinfo | None] | None = None
     retry_bucket: RetryBucket | None = None
+    answers_questions: bool = True
+
+    @property
+    def watches_questions(self) -> bool:
+        """Whether a question that nobody answers is to be noticed."""
+        return bool(self.ask_reminder_seconds or self.ask_timeout)
 
     @property
     def tries_again(self) -> bool:

@@ -48,6 +48,8 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     if joined is None:
         again = frame if resend.may_resend(link, turn, frame) else None
         session.begin(turn, link.now, again=again)
+        if link.client.activity:
+            link.begin_activity(session)
     else:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)

@@ -20,7 +20,7 @@ from lastword.core.link.limit_wait import LimitWait, StoredWait
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
-from lastword.core.link.waiting_prompts import WaitingPrompt
+from lastword.core.link.waiting_prompts import MAX_PROMPT_BYTES, RECENT_PROMPTS, WaitingPrompt
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ FOREGROUND = b"foreground"
 SAME_SECONDS = 1.0
 """How much two looks at one program may differ about when it was started."""
 
-RECENT_PROMPTS = 8
-MAX_PROMPT_BYTES = 16 * 1024
-"""What is kept of a session's prompts: whether they speak of errors is asked, at most, of a turn
-that says nothing but what looks like one."""
-
 
 class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
@@ -56,6 +51,7 @@ class Turn:
         "again_at",
         "cancelled",
         "continues",
+        "done_reported",
         "earlier",
         "evidence",
         "facts",
@@ -80,6 +76,7 @@ class Turn:
         "stop_due",
         "translated",
         "tried",
+        "usage_reported",
         "waited",
         "warned",
         "warned_by_us",
@@ -148,6 +145,10 @@ class Turn:
         """How many retries of its model call the agent has reported."""
         self.retry_is_certain: bool = True
         """Was the last of them more than a failed call, after which there may be another?"""
+        self.usage_reported: bool = False
+        """Has the agent stated its usage after its last words?"""
+        self.done_reported: bool = False
+        """Has the user read that it seems to be done?"""
         self.translated: bool = False
         """Was the agent's own announcement of a failure withheld, for us to report if it lasts?"""
 
@@ -242,7 +243,7 @@ class Turn:
         self.facts.note_request(method)
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.evidence.show_other()
-            self._recover(now)
+            self.recover(now)
 
     def show(self, update: Update, text: str | None, now: float) -> None:
         """Take in output: a piece of the turn's message, or something else."""
@@ -254,10 +255,15 @@ class Turn:
         elif kind in acp.SHOWN_KINDS:
             self.evidence.show_other()
         if kind in _OUTPUT_KINDS:
-            self._recover(now)
+            self.recover(now)
 
-    def _recover(self, now: float) -> None:
+    def note_usage(self) -> None:
+        """Note that the agent stated its usage, which follows its last words."""
+        self.usage_reported = self.evidence.speaks
+
+    def recover(self, now: float) -> None:
         """Note output of the model: it has answered, so the last retry did follow."""
+        self.usage_reported = False
         self.evidence.recover(now)
         self.reported.forget_wait()
         self.retry_is_certain = True
@@ -527,11 +533,12 @@ class Session:
         for turn in self.turns:
             turn.warned = self._was_warned
 
-    def warn(self, cause: SilenceCause | None = None) -> None:
-        """Note that the silence has been reported, and why it is silent."""
+    def warn(self, cause: SilenceCause | None = None, *, done: bool = False) -> None:
+        """Note that the silence has been reported, why it is silent, and if it seems `done`."""
         self._warned_of = cause
         for turn in self.turns:
             turn.warned = True
+            turn.done_reported = turn.done_reported or done
 
     def was_warned_of(self, cause: SilenceCause) -> bool:
         """Return whether the last report was about this, however often something was shown since.

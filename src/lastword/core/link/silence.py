@@ -13,6 +13,7 @@ import msgspec
 from lastword.core.link import late
 
 MAX_PROGRAM_CHARS = 40
+MAX_TITLE_CHARS = 120
 _MINUTES_FROM_SECONDS = 120
 
 
@@ -35,6 +36,8 @@ class Cause(StrEnum):
     """The agent's process is stopped, as by a debugger or Ctrl-Z."""
     DISK = "disk"
     """The agent's process waits for a disk."""
+    DONE = "done"
+    """Its last words and its usage have come, and its answer has not."""
 
 
 WAITS: dict[Cause, str] = {
@@ -46,6 +49,7 @@ WAITS: dict[Cause, str] = {
     Cause.BUSY: "agent_seconds",
     Cause.STOPPED: "agent_seconds",
     Cause.DISK: "agent_seconds",
+    Cause.DONE: "agent_seconds",
 }
 """The fact of a turn's end that counts each cause's time."""
 
@@ -86,8 +90,26 @@ def sentence(cause: SilenceCause, now: float) -> str:
             return "The agent itself is busy."
         case Cause.STOPPED:
             return "The agent's process is stopped."
+        case Cause.DONE:
+            return "The agent seems to be done; its answer has not come yet."
         case _:
             return "The agent is waiting for a disk."
+
+
+def of_tool(title: str, cause: SilenceCause, now: float) -> str:
+    """Return how long a tool has been running, in a sentence.
+
+    Args:
+        title: Its title, redacted and on one line.
+        cause: Since when it runs, or its program, where that is seen.
+        now: The time.
+    """
+    shown = title.replace('"', "'")
+    if len(shown) > MAX_TITLE_CHARS:
+        shown = f"{shown[:MAX_TITLE_CHARS].rstrip()}…"
+    program = plain_program(cause.program)
+    of = f' (program "{program}")' if program else ""
+    return f'The tool "{shown}"{of} has been running for {_span(now - cause.since)}.'
 
 
 def plain_program(name: str | None) -> str | None:

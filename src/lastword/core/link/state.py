@@ -23,8 +23,10 @@ from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.activity import Activity
     from lastword.core.link.costs import Bill, Costs, Spending
     from lastword.core.link.decision import Decision, TurnSnapshot
+    from lastword.core.link.open_question import Question
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.retries.hints import Hint
     from lastword.core.protocol import acp
@@ -50,6 +52,8 @@ class OpenRequest(msgspec.Struct):
         params: what to remember of its params, for a request that a new agent may need again.
         plain: the line as the client sent it, if the agent was sent a longer one.
         requests_events: whether the client itself asks for events that we might ask for.
+        question: what becomes of the agent's question to the user if nobody answers it.
+        expired: whether it was answered in the user's place.
     """
 
     method: str
@@ -60,6 +64,8 @@ class OpenRequest(msgspec.Struct):
     params: dict[str, Any] | None = None
     plain: bytes | None = None
     requests_events: bool = False
+    question: Question | None = None
+    expired: bool = False
 
     @property
     def waits_for_resend(self) -> bool:
@@ -70,6 +76,8 @@ class OpenRequest(msgspec.Struct):
         """Shift its clock by the time that it stood still."""
         if self.due is not None:
             self.due += seconds
+        if self.question is not None:
+            self.question.shift(seconds)
 
 
 class WithheldError(msgspec.Struct, frozen=True):
@@ -94,6 +102,7 @@ class Link:
     """Everything known about one client, one agent, and what is between them."""
 
     __slots__ = (
+        "activities",
         "agent",
         "agent_gone",
         "answered_by_agent",
@@ -138,6 +147,8 @@ class Link:
         self.agent_gone: Verdict | None = None
         """Why there is no agent, while there is none."""
         self.sessions: dict[str, Session] = {}
+        self.activities: dict[str, Activity] = {}
+        """What the agent does beside a session's turns, for a client that wants to know."""
         self.from_client: dict[bytes, OpenRequest] = {}
         """The client's open requests to the agent, by the JSON text of their id."""
         self.from_agent: dict[bytes, OpenRequest] = {}
@@ -253,6 +264,7 @@ class Link:
     def forget_session(self, session_id: str) -> None:
         """Forget a session that was closed or deleted."""
         del self.sessions[session_id]
+        self.activities.pop(session_id, None)
         self.costs.pop(session_id, None)
 
     def client_sent(self) -> None:
@@ -298,14 +310,22 @@ class Link:
             _remember(self.answered_by_client, request_id)
         return request
 
-    def withdraw(self, request_id: bytes) -> None:
+    def forget_question(self, request_id: bytes) -> None:
+        """Note that the agent itself withdrew a question, which the client may still answer."""
+        request = self.from_agent.get(request_id)
+        if request is not None:
+            request.question = None
+
+    def withdraw(self, request_id: bytes, *, expired: bool = False) -> None:
         """Note that the agent withdrew a request, though the client may still answer it.
 
-        A client that never does must not make us remember it forever.
+        An `expired` one was answered in the user's place. A client that never answers must not make
+        us remember it forever.
         """
         if len(self.withdrawn) >= MAX_WITHDRAWN:
             del self.withdrawn[next(iter(self.withdrawn))]
-        self.withdrawn[request_id] = self.from_agent.pop(request_id)
+        request = self.withdrawn[request_id] = self.from_agent.pop(request_id)
+        request.expired = expired
 
     def pop_withdrawn(self, request_id: bytes) -> OpenRequest | None:
         """Return the withdrawn request that the client answers all the same; it does so once."""
@@ -356,8 +376,10 @@ class Link:
         """Shift every clock by the time that it stood still."""
         for session in self.sessions.values():
             session.shift(seconds)
+        for activity in self.activities.values():
+            activity.shift(seconds)
         self.turn_ended_at += seconds
-        for request in self.from_client.values():
+        for request in (*self.from_client.values(), *self.from_agent.values()):
             request.shift(seconds)
 
     def requeue(self, turn: Turn) -> None:
@@ -389,6 +411,9 @@ class Link:
         if self.options.spend_limit and turn.state is State.ENDED and not turn.cancelled:
             self._expect_cost(turn)
         turn.session.end(turn)
+        activity = self.activities.get(turn.session.session_id)
+        if activity is not None and not turn.session.turns:
+            activity.end_turn()
         self.turn_ended_at = self.now
 
     def decide(self, turn: Turn) -> Decision:
@@ -437,6 +462,21 @@ class Link:
         if not any(self.bill_of(session).costs.spent.values()):
             spending.expect_cost(session.session_id, self.now + late.costs.LATE_SECONDS)
             self.wakes_soon = True
+
+    def note_activity(self, session: Session, kind: str) -> str:
+        """Take in an update, which may set a near deadline; return the word if it changes."""
+        activity = self.activities.get(session.session_id)
+        if activity is None:
+            return ""
+        self.wakes_soon = True
+        return activity.word if activity.note(kind, self.now) else ""
+
+    def begin_activity(self, session: Session) -> None:
+        """Note that a turn begins, of a client that wants to know what happens beside turns."""
+        activity = self.activities.get(session.session_id)
+        if activity is None:
+            activity = self.activities[session.session_id] = late.activity.Activity()
+        activity.begin_turn()
 
     def pop_wake(self) -> bool:
         """Return whether a frame that passes has set a near deadline, and forget it."""

@@ -15,7 +15,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import ending, entries, failures, late, prompts, runaway, v2
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.facts import text_of
-from lastword.core.link.retries import reporting
+from lastword.core.link.retries import notices, reporting
 from lastword.core.link.session import FOREGROUND
 from lastword.core.link.turn import AT_WORK, Event, State
 from lastword.core.protocol import acp, jsonrpc
@@ -68,10 +68,17 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     if update.session_update == "session_info_update":
         effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
+    effects += _activity(link, session, update)
     if session.turns and session.repetition.is_too_much(update):
         verdict = failures.own_failure(ErrorType.AGENT_STALLED, "runaway")
         effects += ending.stop_session(link, session, Event.STOP, verdict)
     return effects
+
+
+def _activity(link: Link, session: Session, update: Update) -> list[Effect]:
+    """Tell a client that wants to know whether the agent works on without a turn."""
+    word = link.note_activity(session, update.session_update)
+    return notices.show_activity(session, word) if word else []
 
 
 def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
@@ -123,8 +130,11 @@ def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> l
 
     A choice of the client's that the session no longer follows is dropped: it is not set again.
     """
-    if update.session_update == "usage_update" and _LIMIT_KEY in frame.line:
-        session.read_account_limit(jsonrpc.params_of(frame).get("update"))
+    if update.session_update == "usage_update":
+        for turn in session.turns:
+            turn.note_usage()
+        if _LIMIT_KEY in frame.line:
+            session.read_account_limit(jsonrpc.params_of(frame).get("update"))
     if update.session_update in acp.CHOICE_KINDS:
         members = object_of(jsonrpc.params_of(frame).get("update"))
         session.choices.changed(session.session_id, members)
@@ -190,7 +200,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
                 break
         else:
             repetition.went_on(last_content, repeats)
-            if kind not in acp.TOOL_KINDS or not _observe_tool(session, update):
+            if kind not in acp.TOOL_KINDS or not _observe_tool(link, session, update):
                 break
             last_content, repeats = repetition.content, repetition.repeats
         count += 1
@@ -199,7 +209,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
         for turn in session.turns:
-            turn.evidence.recover(link.now)
+            turn.recover(link.now)
         link.stderr.count_anew()
     return count
 
@@ -220,6 +230,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     if (
         session is None
         or session.unresolved
+        or session.session_id in link.activities
         or not session.turns
         or link.withheld_error is not None
     ):
@@ -237,13 +248,13 @@ def _may_run_away(session: Session, update: Update) -> bool:
     return not runaway.is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
 
 
-def _observe_tool(session: Session, update: Update) -> bool:
+def _observe_tool(link: Link, session: Session, update: Update) -> bool:
     # A call that begins or ends is recorded, which only the long way does.
     if not session.tools.knows(update) or update.status not in _OPEN_OR_SAME:
         return False
     if session.repetition.tool_near:
         return False
-    tool_kind = session.tools.note(update)
+    tool_kind = session.tools.note(update, link.now)
     for turn in session.turns:
         turn.facts.note(update, tool_kind)
     session.repetition.is_tool_too_much(update)

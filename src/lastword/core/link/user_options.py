@@ -51,6 +51,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         continue_with: the prompt with which it goes on where the user's own may not be sent again.
         spend_limit: how much may be spent, such as `5USD`, `2USD/turn` or `20EUR/day`; an empty
             text sets none. Only for `lastword run`, whose agents state what a session costs.
+        ask_reminder_seconds: after how long the user is reminded of the agent's question, and how
+            often. Only for `lastword run`.
+        ask_timeout: after how long a question that nobody has answered is answered with no, such as
+            `30m=reject`, or as cancelled, `30m=cancel`; empty for never. Only for `lastword run`.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
         evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
             Only for `lastword run`.
@@ -82,6 +86,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     continue_at_reset_seconds: float = default_seconds("continue_at_reset")
     continue_with: str = default_word("continue_with")
     spend_limit: str = default_word("spend_limit")
+    ask_reminder_seconds: float = default_seconds("ask_reminder")
+    ask_timeout: str = default_word("ask_timeout")
     record: bool | str = True
     record_text: bool = False
     secrets: tuple[str, ...] = ()
@@ -108,6 +114,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         if limit is None:
             raise ValueError(f"spend_limit takes {option.expects}, not {self.spend_limit!r}")
         msgspec.structs.force_setattr(self, "spend_limit", limit)
+        timeout = self.ask_timeout
+        if not isinstance(timeout, str) or BY_KEY["ask_timeout"].read(timeout or "0") is None:
+            raise ValueError(f"ask_timeout takes a text such as 30m=reject, not {timeout!r}")
         if not isinstance(self.record, bool | str):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others

@@ -43,6 +43,10 @@ class Kind(StrEnum):
     ASKED = "asked"
     """The user was asked: a permission, or a form to fill in."""
     USER_ANSWERED = "user_answered"
+    QUESTION_REMINDED = "question_reminded"
+    """The user was reminded of a question that waits."""
+    QUESTION_EXPIRED = "question_expired"
+    """Nobody answered a question in time, so lastword did."""
     RETRY = "retry"
     """The model call is going to be tried again."""
     LIMIT_WAIT = "limit_wait"
@@ -100,6 +104,8 @@ class Kind(StrEnum):
     """A line informed viewers that cannot read retries that the agent waits."""
     CLIENT_ERROR = "client_error"
     """A page or a connector reported an error of its own."""
+    ACTIVITY = "activity"
+    """The agent works on without a turn, or has become quiet."""
     LIFE = "life"
     """Something else happened to the session; `word` says what."""
 
@@ -140,6 +146,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.VIEWER_LAGS: Level.WARNING,
     Kind.GAP_TOLD: Level.WARNING,
     Kind.QUESTION_HELD: Level.WARNING,
+    Kind.QUESTION_EXPIRED: Level.WARNING,
     Kind.HOLDER_DIED: Level.ERROR,
     Kind.SESSION_NOT_RESTORED: Level.ERROR,
     Kind.LOG_RESET: Level.WARNING,

@@ -191,7 +191,7 @@ def _add_surroundings(story: TurnHistory, entry: Entry) -> None:
     elif kind is Kind.DELEGATED:
         story.delegated += 1
         story.unsafe_tools = True
-    elif kind is Kind.USER_ANSWERED:
+    elif kind in (Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED):
         story.waits_for_user = False
     elif kind is Kind.STDERR:
         story.stderr_bytes += int(number_of(facts.get("bytes")))

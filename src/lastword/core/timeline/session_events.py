@@ -197,6 +197,25 @@ _RUN = {
         },
         groups=(Group.QUESTIONS,),
     ),
+    Kind.QUESTION_REMINDED: EventSpec(
+        "Question still open",
+        {
+            "what": Fact(str, "`permission` or `form`"),
+            "waited_seconds": Fact(int, "how long it has been open", _SECONDS),
+        },
+        groups=(Group.QUESTIONS,),
+    ),
+    Kind.QUESTION_EXPIRED: EventSpec(
+        "Question timed out",
+        {
+            "what": Fact(str, "`permission` or `form`"),
+            "outcome": Fact(
+                str, "how: `reject_once` or `cancelled`; of a form, `decline` or `cancel`"
+            ),
+            "waited_seconds": Fact(int, "how long it had been open", _SECONDS),
+        },
+        groups=(Group.QUESTIONS,),
+    ),
     Kind.RETRY: EventSpec(
         "The agent tries again",
         {
@@ -258,6 +277,8 @@ _RUN = {
             "cause": Fact(str, "why, if it was seen: `core.link.silence.Cause`"),
             "cause_seconds": Fact(int, "how long that had lasted", _SECONDS),
             "program": Fact(str, "the name of the program that runs, without its arguments"),
+            "call": Fact(str, "the call that has been running longest, by its id"),
+            "tool": Fact(str, "its kind, as ACP names it; absent for any other"),
             "tries": Fact(int, "how often the request had been sent", "requests"),
         },
         groups=(Group.RETRIES,),
@@ -342,8 +363,8 @@ _HOLDER = {
             "what": _QUESTION,
             "how": Fact(
                 str,
-                "`answered`, `expired` or `rejected` because no viewer was there, `withdrawn` by "
-                "the agent, `lost` with it",
+                "`answered`, `expired` or `rejected` because no viewer was there, `timed_out` "
+                "because none answered in time, `withdrawn` by the agent, `lost` with it",
             ),
         },
         groups=(Group.QUESTIONS,),
@@ -455,6 +476,11 @@ _LOG = {
         {"text": Fact(str, "the line, in lastword's words")},
         groups=(Group.RETRIES,),
     ),
+    Kind.ACTIVITY: EventSpec(
+        "Work without a turn",
+        {"what": Fact(str, "`active`, or `quiet` after 10 s without an update")},
+        groups=(Group.TURNS,),
+    ),
     Kind.CLIENT_ERROR: EventSpec(
         "A viewer reports an error",
         {
@@ -481,7 +507,8 @@ GATEWAY = frozenset({*_HOLDER, *_LIFE})
 RECORDED = GATEWAY | _RUN.keys()
 
 WORDS = {kind: spec.word or kind.value for kind, spec in _LIFE.items()} | {
-    kind: kind.value for kind in (Kind.LIMIT_WAIT, Kind.CONTINUED, Kind.WAITS, Kind.CLIENT_ERROR)
+    kind: kind.value
+    for kind in (Kind.LIMIT_WAIT, Kind.CONTINUED, Kind.WAITS, Kind.ACTIVITY, Kind.CLIENT_ERROR)
 }
 """Of a `life` entry: its word in the log and on the wire; in metrics, if it is recorded."""
 

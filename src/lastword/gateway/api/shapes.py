@@ -183,6 +183,13 @@ class OtherGateway(Struct, frozen=True):
     address: str
 
 
+class ActivityWord(StrEnum):
+    """What an agent does beside its turns."""
+
+    ACTIVE = "active"
+    QUIET = "quiet"
+
+
 class SessionView(Struct, frozen=True, kw_only=True):
     """A session.
 
@@ -203,6 +210,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
         gateway: the gateway whose process has it, if this one does not reach that process; only
             for controllers.
         continues_at_epoch_ms: when its turn goes on, which waits for the end of a limit.
+        activity: what the agent does although no turn is open, or only its answer is missing;
+            absent if nothing.
     """
 
     id: str
@@ -218,6 +227,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     title: str | UnsetType | None = UNSET
     cwd: str | UnsetType | None = UNSET
     gateway: OtherGateway | UnsetType = UNSET
+    activity: ActivityWord | UnsetType = UNSET
     continues_at_epoch_ms: int | UnsetType = UNSET
 
 

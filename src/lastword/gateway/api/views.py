@@ -16,6 +16,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.api.events import MAX_NAME_CHARS, sentence_of
 from lastword.gateway.api.shapes import (
+    ActivityWord,
     AgentNamed,
     LastFailure,
     OtherGateway,
@@ -47,6 +48,7 @@ class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
         ended_ms: when it ended; 0 if it has not.
         lost_ms: when its process was last known to be running; 0 if it is running or has ended.
         gateway: the other gateway that has it.
+        activity: what the agent does without a turn.
     """
 
     id: str
@@ -57,6 +59,7 @@ class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
     ended_ms: int = 0
     lost_ms: int = 0
     gateway: OtherGateway | None = None
+    activity: str = ""
 
 
 def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
@@ -82,6 +85,7 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
         title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
         cwd=facts.cwd,
         gateway=facts.gateway or UNSET,
+        activity=ActivityWord(facts.activity) if facts.activity else UNSET,
         continues_at_epoch_ms=_continues_at(log) if not facts.ended_ms else UNSET,
     )
 

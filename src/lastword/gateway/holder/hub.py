@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from lastword.core.link import late
+from lastword.core.link.activity import Activity
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
+from lastword.gateway.holder.entries import activity_entry, end_entry, unattended_entry
 from lastword.gateway.holder.limit_waits import begun
 from lastword.gateway.holder.presence import PresenceBounds
 from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
@@ -27,6 +31,7 @@ from lastword.gateway.log.pins import MAX_ENDS
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.attachment import Attachment
 from lastword.gateway.viewing.reader import Reader, start
+from lastword.gateway.viewing.render import TIMED_OUT
 from lastword.gateway.viewing.request_ids import number_of, read_question_id, session_key
 from lastword.gateway.viewing.retry_lines import WaitLines
 
@@ -69,7 +74,7 @@ class OpenQuestion(msgspec.Struct, frozen=True):
 class Hub:
     """One session."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - two of them are limits
         self,
         log: PulledLog,
         *,
@@ -77,6 +82,7 @@ class Hub:
         numbers: Callable[[], int],
         turns: Callable[[], int] | None = None,
         unattended_seconds: float | None = 24 * 3600.0,
+        question_timeout: str = "",
     ) -> None:
         """Begin on a log, which may have a past.
 
@@ -86,6 +92,8 @@ class Hub:
             numbers: Returns the next id towards the agent, shared by all sessions of one agent.
             turns: Returns the number of the next turn, likewise; without, it is counted here.
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
+            question_timeout: How long it waits in any case, and what is answered then, as
+                `--ask-timeout` has it; empty for no limit.
         """
         self._log = log
         self.head: int = log.head
@@ -94,6 +102,9 @@ class Hub:
         self._numbers = numbers
         self._turns = turns or count(1).__next__
         self._unattended_seconds = unattended_seconds
+        self._question_timeout = (
+            late.open_question.read_timeout(question_timeout) if question_timeout else None
+        )
         self._attached: list[Attachment] = []
         self._open: dict[int, OpenIn] = {}
         self._by_key: dict[tuple[str, bytes], int] = {}
@@ -104,6 +115,7 @@ class Hub:
         self._is_closed = False
         self._waits = WaitLines()
         self._presence = PresenceBounds()
+        self._activity = Activity()
         self._recall()
 
     def _recall(self) -> None:
@@ -216,7 +228,7 @@ class Hub:
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
             unattended = [
-                _unattended(number, question, now_ms)
+                unattended_entry(number, question, now_ms)
                 for number, question in self._questions.items()
             ]
             effects += self._commit(unattended)
@@ -287,6 +299,8 @@ class Hub:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
         number = self._numbers()
         turn = self._turns() if method == acp.PROMPT else 0
+        if turn:
+            self._activity.begin_turn()
         about = About(viewer=viewer.id, request=request_id, number=number, turn=turn, method=method)
         effects = self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)])
         self._open[number] = OpenIn(viewer.id, request_id, method, turn)
@@ -370,6 +384,7 @@ class Hub:
                 if not has_spoken:
                     has_spoken = True
                     self._waits.note(frame, now)
+                    entries += self._shows(frame, now, now_ms)
                 continue
             has_spoken = False
             if message.method is None:
@@ -377,7 +392,7 @@ class Hub:
                 opened = self._open.pop(number, None)
                 if opened is None:
                     continue
-                entries.append(_end(frame, number, opened, now_ms))
+                entries.append(end_entry(frame, number, opened, now_ms))
                 ended.append(len(entries))
             elif message.request_id is not None:
                 entries += self._question(frame, message.request_id, now, now_ms)
@@ -388,10 +403,24 @@ class Hub:
             elif not self._is_repeated_by_an_end(frame):
                 entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
                 self._waits.note(frame, now)
+                entries += self._shows(frame, now, now_ms)
         before, effects = self.head, self._commit(entries)
         for place in ended:
             self._has_ended(Numbered(before + place, entries[place - 1]))
         return effects
+
+    @property
+    def activity(self) -> str:
+        """Return what the agent does without a turn: `active`, `quiet`, or empty for nothing."""
+        return self._activity.word
+
+    def _shows(self, frame: Frame, now: float, now_ms: int) -> list[LogEntry]:
+        """Take in an update; return the entry of a change in what the agent does."""
+        update = frame.message.update
+        kind = update.session_update if update is not None else ""
+        return (
+            [activity_entry(self._activity.word, now_ms)] if self._activity.note(kind, now) else []
+        )
 
     def _has_ended(self, end: Numbered) -> None:
         key = (end.entry.about.viewer, end.entry.about.request)
@@ -402,6 +431,7 @@ class Hub:
             self._is_closed = self._is_closed or not has_failed
         if end.entry.about.method == acp.PROMPT and self.turn_of is None:
             self._waits.end()
+            self._activity.end_turn()
         self._ended[key] = end
         if len(self._ended) > MAX_ENDS:
             self._ended.popitem(last=False)
@@ -422,7 +452,7 @@ class Hub:
         about = About(number=number, method=method, request=agent_id)
         entries = [LogEntry(LogKind.ASK, now_ms, frame.line, about)]
         if self._left_alone_since is not None:
-            entries.append(_unattended(number, question, now_ms))
+            entries.append(unattended_entry(number, question, now_ms))
         return entries
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
@@ -489,7 +519,10 @@ class Hub:
 
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, on the clock of `now`."""
-        due = [self._waits.due, *(self._due(question) for question in self._questions.values())]
+        questions = self._questions.values()
+        due = [self._waits.due, *(self._due(question) for question in questions)]
+        due += [self._expires(question) for question in questions]
+        due.append(self._activity.due)
         return min((at for at in due if at is not None), default=None)
 
     def _due(self, question: OpenQuestion) -> float | None:
@@ -500,13 +533,25 @@ class Hub:
             return since + CLIENT_METHODS_SECONDS
         return since + (self._unattended_seconds or 0.0)
 
+    def _expires(self, question: OpenQuestion) -> float | None:
+        """Return when a question is answered whoever is there."""
+        if self._question_timeout is None or question.method not in acp.USER_REQUESTS:
+            return None
+        return question.since + self._question_timeout.seconds
+
     def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
         """Report a long wait, and answer the questions that waited long enough for a viewer."""
         effects: list[HubEffect] = []
+        if self._activity.time_out(now):
+            effects += self._commit([activity_entry(self._activity.word, now_ms)])
         line = self._waits.due_line(now)
         if line:
             effects += self.note(now_ms, Kind.WAITS, text=line)
         for number, question in list(self._questions.items()):
+            expires = self._expires(question)
+            if expires is not None and expires <= now:
+                effects += self._expire(number, question, now_ms)
+                continue
             due = self._due(question)
             if due is None or due > now:
                 continue
@@ -517,11 +562,15 @@ class Hub:
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
 
-
-def _unattended(number: int, question: OpenQuestion, now_ms: int) -> LogEntry:
-    """Note a question for which nobody is there who may answer it."""
-    about = About(number=number, method=question.method, word=WORDS[Kind.QUESTION_HELD])
-    return LogEntry(LogKind.LIFE, now_ms, b"", about)
+    def _expire(self, number: int, question: OpenQuestion, now_ms: int) -> list[HubEffect]:
+        """Answer a question that no viewer has answered in time."""
+        word = self._question_timeout.word if self._question_timeout is not None else ""
+        params = object_of(object_of(jsonrpc.loads(question.line)).get("params"))
+        result, _ = late.open_question.answer_of_nobody(question.method, params, word)
+        frame = jsonrpc.decode(jsonrpc.result(b"0", result))
+        if not isinstance(frame, jsonrpc.Frame):
+            return []
+        return self._decide(number, frame, now_ms, word="policy", why=TIMED_OUT)
 
 
 def _is_text(message: jsonrpc.Envelope) -> bool:
@@ -533,23 +582,3 @@ def _is_text(message: jsonrpc.Envelope) -> bool:
 
 
 _TEXT = acp.TEXT_KINDS | acp.THOUGHT_KINDS
-
-
-def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
-    about = About(
-        viewer=opened.viewer,
-        request=opened.request,
-        number=number,
-        turn=opened.turn,
-        method=opened.method,
-        failure=_payload(frame) if opened.method == acp.PROMPT else None,
-    )
-    return LogEntry(LogKind.END, now_ms, frame.line, about)
-
-
-def _payload(frame: Frame) -> dict[str, Any] | None:
-    """Return the failure in a prompt's answer, as the sidecar put it there."""
-    error = jsonrpc.loads(frame.message.error)
-    data = error.get("data") if isinstance(error, dict) else None
-    payload = data.get("agent_error") if isinstance(data, dict) else None
-    return payload if isinstance(payload, dict) else None

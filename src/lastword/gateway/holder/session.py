@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
 
+_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
@@ -150,6 +151,7 @@ class HeldSession:
             numbers=holder.conversation.next_number,
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
+            question_timeout=holder.settings.question_timeout,
         )
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
@@ -582,11 +584,9 @@ class HeldSession:
                 cwd=cwd if isinstance(cwd, str) else None,
                 viewers=ViewerCount(controllers, len(attached) - controllers),
                 refused=self.failed,
+                activity=self.hub.activity,
             ),
         )
-
-
-_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 
 
 def _is_conversation(frame: Frame) -> bool:

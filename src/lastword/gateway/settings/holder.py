@@ -41,6 +41,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         client: the `initialize` params of the client that it is started for.
         session: the session whose log it takes over; empty for a new agent without one.
         report: where failures are reported.
+        question_timeout: the value of `lastword run --ask-timeout`; empty for none.
     """
 
     name: str = ""
@@ -54,6 +55,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     client: dict[str, Any] = {}
     session: str = ""
     report: TargetOptions = TargetOptions()
+    question_timeout: str = ""
     root: Annotated[
         str,
         Setting(

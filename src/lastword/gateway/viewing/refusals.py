@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastword.client.link_words import BY_NAME
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.link import late
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
@@ -195,7 +196,9 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
 def answer_of_nobody(method: str, question: bytes) -> bytes:
     """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:
-        return jsonrpc.result(b"0", {"outcome": _rejection(question)})
+        params = object_of(object_of(jsonrpc.loads(question)).get("params"))
+        result, _ = late.open_question.answer_of_nobody(method, params, "reject")
+        return jsonrpc.result(b"0", result)
     message = "No viewer of this session is connected to do this. Go on without it."
     return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": message})
 
@@ -214,14 +217,3 @@ def closed_answer(request_id: bytes, method: str) -> bytes:
     if method in acp.ENDS_SESSION:
         return jsonrpc.result(request_id, {})
     return jsonrpc.error(request_id, _CLOSED)
-
-
-def _rejection(question: bytes) -> dict[str, Any]:
-    """Return the option that rejects once, if there is one."""
-    params = object_of(object_of(jsonrpc.loads(question)).get("params"))
-    options = params.get("options")
-    for option in options if isinstance(options, list) else ():
-        members = object_of(option)
-        if members.get("kind") == "reject_once" and isinstance(members.get("optionId"), str):
-            return {"outcome": "selected", "optionId": members["optionId"]}
-    return {"outcome": "cancelled"}

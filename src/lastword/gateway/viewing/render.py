@@ -17,6 +17,7 @@ from lastword.core.failure import air, ladder
 from lastword.core.failure.error_object import SentError, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.link import late
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
@@ -41,6 +42,14 @@ AT = "_lastword/at"
 
 SESSION_ENDED = WORDS[Kind.SESSION_ENDED]
 """The word of the last entry of a session, which is also why a viewer's connection ends."""
+
+TIMED_OUT = "timed_out"
+"""Why a question was answered in its viewers' place: `--ask-timeout`."""
+
+EXPIRED = "Nobody answered the agent's question in time, so lastword did. Nothing was allowed."
+
+ACTIVITY = WORDS[Kind.ACTIVITY]
+"""The word of an agent's work without a turn."""
 
 META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
@@ -277,7 +286,15 @@ class Renderer:
             is_shown = profile.typed
         elif kind == "notice":
             is_shown = profile.notices or not profile.dialect.notice_needs_capability
+            if not is_shown and self._by_thought(attachment):
+                return self._reminder(entry)
         return [entry.frame] if is_shown else []
+
+    def _reminder(self, entry: LogEntry) -> list[bytes]:
+        """Return a reminder of a question as a thought; no other notice needs one."""
+        params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+        title = str(object_of(params.get("update")).get("title"))
+        return [self._thought(title)] if title.startswith(late.open_question.WAITING) else []
 
     def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         """Return a retry for a viewer without `agent_retry`: a notice or AIR's warning, or none."""
@@ -303,15 +320,31 @@ class Renderer:
 
     def _outcome(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
+        how = str(entry.about.facts.get("why", ""))
+        line = self._expired_line(attachment) if how == TIMED_OUT else []
         # With a cursor, what was asked before it stands open at the viewer.
         has_it_open = number in attachment.questions or attachment.from_cursor
         if not has_it_open and seq > attachment.again_until:
-            return []
+            return line
         attachment.questions.discard(number)
         if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
             return []  # it has just answered; of the past it is shown the question again
-        params = {"requestId": Raw(question_id(self._key, number))}
-        return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
+        params: dict[str, Any] = {"requestId": Raw(question_id(self._key, number))}
+        if how == TIMED_OUT:
+            params["_meta"] = {META: {"how": how, "text": EXPIRED}}
+        return [jsonrpc.notification(acp.CANCEL_REQUEST, params), *line]
+
+    def _expired_line(self, attachment: Attachment) -> list[bytes]:
+        """Return a line that says that lastword answered, for a viewer that is shown no more."""
+        profile = attachment.viewer.profile
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="warning", title=EXPIRED)]
+        return [self._thought(EXPIRED)] if self._by_thought(attachment) else []
+
+    def _thought(self, text: str) -> bytes:
+        content = {"type": "text", "text": f"{text}\n\n"}
+        update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+        return ladder.session_update(self._session_id, update)
 
     def _in(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
@@ -416,12 +449,18 @@ class Renderer:
         update = {"sessionUpdate": "session_info_update", "_meta": meta}
         return [ladder.session_update(self._session_id, update)]
 
+    def _activity(self, entry: LogEntry) -> list[bytes]:
+        """Return the update that says whether the agent works on without a turn."""
+        meta = {META: {"session": entry.about.facts.get("what")}}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return [ladder.session_update(self._session_id, update)]
+
     def _life(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
         if about.word == WAITS and self._by_thought(attachment):
-            content = {"type": "text", "text": f"{about.facts.get('text', '')}\n\n"}
-            update = {"sessionUpdate": "agent_thought_chunk", "content": content}
-            return [ladder.session_update(self._session_id, update)]
+            return [self._thought(str(about.facts.get("text", "")))]
+        if about.word == ACTIVITY:
+            return self._activity(entry)
         if not attachment.viewer.replay:
             return self._session_ended(seq, entry, attachment)
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}

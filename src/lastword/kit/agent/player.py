@@ -38,19 +38,27 @@ class Answers:
     """The client's answers to the agent's requests, by the number of the request."""
 
     def __init__(self) -> None:
-        self._came: set[object] = set()
+        self._came: dict[object, Any] = {}
         self._changed = threading.Condition()
 
-    def put(self, number: object) -> None:
-        """Note that an answer came; its content does not matter."""
+    def put(self, number: object, result: object) -> None:
+        """Note that an answer came."""
         with self._changed:
-            self._came.add(number)
+            self._came.setdefault(number, result)
             self._changed.notify_all()
 
     def wait(self, number: int, is_over: Callable[[], bool]) -> None:
         """Wait for one, or until the turn is over."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._came or is_over())
+
+    def outcome_of(self, number: int) -> str:
+        """Return how the user answered a permission dialog: the option's id, or a word."""
+        with self._changed:
+            result = self._came.get(number)
+        outcome = result.get("outcome") if isinstance(result, dict) else None
+        members = outcome if isinstance(outcome, dict) else {}
+        return str(members.get("optionId") or members.get("outcome") or "unknown")
 
     def wake(self) -> None:
         """Let those who wait look again whether their turn is over."""
@@ -146,6 +154,18 @@ def _request_permission(turn: PlayedTurn, title: str) -> None:
     turn.answers.wait(number, turn.cancelled.is_set)
 
 
+def _request_permissions(turn: PlayedTurn, titles: tuple[str, ...]) -> None:
+    numbers = [
+        turn.wire.permission(turn.session_id, title, f"asked_{at}")
+        for at, title in enumerate(titles, 1)
+    ]
+    for number in numbers:
+        turn.answers.wait(number, turn.cancelled.is_set)
+    turn.pause(0)
+    for title, number in zip(titles, numbers, strict=True):
+        _say(turn, f"{title}: {turn.answers.outcome_of(number)}. ")
+
+
 def _retry(turn: PlayedTurn, retry: RetryStep) -> None:
     turn.wire.retry(turn.session_id, retry)
     turn.pause(retry.wait)
@@ -217,6 +237,7 @@ _DOES: dict[str, Callable[[PlayedTurn, Any], None]] = {
     "update": _update,
     "ask": _request,
     "ask_permission": _request_permission,
+    "ask_permissions": _request_permissions,
     "wait": PlayedTurn.pause,
     "silence": lambda turn, _: turn.pause(FOR_EVER_SECONDS),
     "retry": _retry,

@@ -104,6 +104,8 @@ class Step(_Part, frozen=True, kw_only=True):
         update: Any `session/update`, as it goes over the wire.
         ask: A request to the client.
         ask_permission: A permission dialog with this title; the turn waits for its answer.
+        ask_permissions: Several such dialogs that are open at once. The turn waits for all answers,
+            and says in the order of the titles how each was answered.
         wait: Seconds of silence. A cancel ends it.
         silence: Silence until the user cancels.
         retry: The agent says that it tries its model call again.
@@ -128,6 +130,7 @@ class Step(_Part, frozen=True, kw_only=True):
     update: dict[str, Any] | UnsetType = UNSET
     ask: ClientRequest | UnsetType = UNSET
     ask_permission: str | UnsetType = UNSET
+    ask_permissions: tuple[str, ...] | UnsetType = UNSET
     wait: float | UnsetType = UNSET
     silence: bool | UnsetType = UNSET
     retry: RetryStep | UnsetType = UNSET

@@ -80,7 +80,7 @@ class ScriptedAgent(PlainAgent):
     def handle_answer(self, message: dict[str, Any]) -> None:
         """Wake the turn that waits for it."""
         if isinstance(number := message.get("id"), int):
-            self._answers.put(number)
+            self._answers.put(number, message.get("result"))
 
     def handle_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
         """Answer a request, or say what is wrong with it."""

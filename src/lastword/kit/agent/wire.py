@@ -51,9 +51,9 @@ class Wire(Output):
         data = {"title": tool.title, "kind": tool.kind} if is_new else {}
         self.update(session_id, update | data)
 
-    def permission(self, session_id: str, title: str) -> int:
+    def permission(self, session_id: str, title: str, call_id: str = "asked_1") -> int:
         """Ask the user; gives the request's id."""
-        call = {"toolCallId": "asked_1", "title": title, "kind": "execute", "status": "pending"}
+        call = {"toolCallId": call_id, "title": title, "kind": "execute", "status": "pending"}
         options = list(PERMISSION_OPTIONS)
         if self.dialect.turn_ends_by_state:
             params: dict[str, Any] = {"title": title, "options": options}

@@ -80,6 +80,7 @@ _WITHHELD = {
     "late_answer": "its turn had already been answered",
     "line_too_long": "it is too long",
     "quarantine": "it belongs to a turn that had been ended",
+    "question_expired": "its question had already been answered",
     "replay": "lastword requested it to restore the session",
 }
 _ACTIONS = {
@@ -242,7 +243,10 @@ def _silence(facts: dict[str, Any]) -> str:
     cause, since = facts.pop("cause", None), facts.pop("cause_seconds", None)
     program, tries = facts.pop("program", None), facts.pop("tries", None)
     why = _CAUSES.get(str(cause), "")
-    why = why.format(program=_value(program or "a program"), tries=_value(tries or "several"))
+    facts.pop("call", None)
+    tool = facts.pop("tool", None)
+    runs = program or (f"a tool ({plain(_value(tool))})" if tool else "a program")
+    why = why.format(program=_value(runs), tries=_value(tries or "several"))
     lasting = f" for {duration(since)}" if why and isinstance(since, int | float) else ""
     return _plain(f"silent{length}" + (f": {why}{lasting}" if why else ""), facts)
 
@@ -256,6 +260,7 @@ _CAUSES = {
     "busy": "the agent itself is busy",
     "stopped": "the agent's process is stopped",
     "disk": "the agent is waiting for a disk",
+    "done": "the agent seems to be done, without its answer",
 }
 """The causes of a silence (`core.link.silence.Cause`), in words."""
 
@@ -332,6 +337,19 @@ def _one(name: str, fact: str, names: Mapping[str, str] | None = None) -> Callab
     return describe
 
 
+def _open_question(name: str) -> Callable[..., str]:
+    """A question that waits for the user, or did for too long."""
+
+    def describe(facts: dict[str, Any]) -> str:
+        waited = facts.pop("waited_seconds", None)
+        facts.pop("what", None)
+        outcome = facts.pop("outcome", None)
+        after = f" after {duration(waited)}" if isinstance(waited, int | float) else ""
+        return _plain(f"{name}{after}" + (f": {plain(_value(outcome))}" if outcome else ""), facts)
+
+    return describe
+
+
 def _created(facts: dict[str, Any]) -> str:
     how = str(facts.pop("how", "new"))
     return _plain(_HOW.get(how) or f"session begins ({plain(how)})", facts)
@@ -375,6 +393,8 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.DELEGATED: _one("the agent asks the client to act", "what", _DELEGATED),
     Kind.ASKED: _one("the agent asks the user", "what", _QUESTIONS),
     Kind.USER_ANSWERED: _one("the user answers", "outcome"),
+    Kind.QUESTION_REMINDED: _open_question("the question is still open"),
+    Kind.QUESTION_EXPIRED: _open_question("lastword answers the question"),
     Kind.FRAME_DROPPED: _withheld,
     Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
     Kind.QUARANTINED: _one(

@@ -65,6 +65,7 @@ class SessionPage {
   #prompt = null;
   #choice = "";
   #isTurn = false;
+  #works = "";
   #isLive = false;
   #isSaid = false;
   #isEnded = false;
@@ -156,6 +157,7 @@ class SessionPage {
     this.#controls = await controls();
     const { session } = await get(sessionPath(this.id) + (this.#controls ? "?content=1" : ""));
     this.#lastFailure = session.last_failure;
+    this.#works = session.activity ?? "";
     if (session.title) this.#name(session.title);
     const agent = session.agent ? `${session.agent.name} ${session.agent.version ?? ""}`.trim() : "";
     this.about.replaceChildren();
@@ -267,6 +269,7 @@ class SessionPage {
     else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What happens meanwhile is shown afterwards." : "Loading the conversation…";
     else if (this.#questions.size) sentence = "The agent is waiting for your answer.";
     else if (this.#isTurn) sentence = "The agent is working.";
+    else if (this.#works === "active") sentence = "The agent is working in the background.";
     else if (this.#failed) sentence = this.#failed;
     if (this.turn.textContent !== sentence) this.turn.textContent = sentence;
   }
@@ -318,7 +321,7 @@ class SessionPage {
       case "session/request_permission":
         return this.#question(String(frame.id), params);
       case "$/cancel_request":
-        return this.#answeredElsewhere(String(params.requestId));
+        return this.#answeredElsewhere(String(params.requestId), params._meta?.lastword?.text);
       case "_lastword/ended":
         return this.#ended(params.stopReason, params.error && readError(params.error));
       case "_lastword/gap": {
@@ -357,6 +360,8 @@ class SessionPage {
       }
       case "session_info_update":
         if (typeof update.title === "string" && update.title) this.#name(update.title);
+        this.#works = update._meta?.lastword?.session ?? this.#works;
+        this.#enable();
         return this.#fail(readError(frame));
       case "notice":
         return this.#news(line(update.title, 300).textContent ?? "", update.severity !== "info", this.#isLive ? Date.now() : 0);
@@ -383,6 +388,7 @@ class SessionPage {
    */
   #ended(stopReason, error) {
     this.#isTurn = this.#prompt !== null;
+    this.#works = "";
     if (error) this.#fail(error);
     else {
       this.transcript.settle();
@@ -445,11 +451,14 @@ class SessionPage {
     this.#enable();
   }
 
-  /** @param {string} id */
-  #answeredElsewhere(id) {
+  /**
+   * @param {string} id
+   * @param {string} [text]
+   */
+  #answeredElsewhere(id, text) {
     if (!this.#questions.has(id)) return;
     this.#withdraw(id);
-    if (this.#isLive) this.#news("The agent's question was answered elsewhere, or withdrawn.", false);
+    if (this.#isLive) this.#news(text ?? "The agent's question was answered elsewhere, or withdrawn.", !!text);
   }
 
   /** @param {any} params */

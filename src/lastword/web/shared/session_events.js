@@ -22,6 +22,8 @@ export const KINDS = {
   delegated: "The agent asks the client to act",
   asked: "The agent asks",
   user_answered: "Answer to a question",
+  question_reminded: "Question still open",
+  question_expired: "Question timed out",
   retry: "The agent tries again",
   limit_wait: "Waits for a limit",
   continued: "Goes on",
@@ -55,19 +57,20 @@ export const KINDS = {
   request: "Request",
   result: "Answer to a request",
   waits: "A wait was announced",
+  activity: "Work without a turn",
   client_error: "A viewer reports an error",
   life: "News",
 };
 
 /** What a gateway's log has. */
-export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "limit_wait", "continued", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "client_error", "life"];
+export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "limit_wait", "continued", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "activity", "client_error", "life"];
 
 /** What the pages' filters offer: a name, and the kinds that it shows. */
 /** @type {[string, string[]][]} */
 export const FILTERS = [
   ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
   ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "continued", "spend_limit", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
-  ["Turns", ["prompt", "cost", "cancel", "answer", "error"]],
-  ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_decided", "question_held"]],
+  ["Turns", ["prompt", "cost", "cancel", "answer", "error", "activity"]],
+  ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_reminded", "question_expired", "question_decided", "question_held"]],
   ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],
 ];

@@ -267,6 +267,30 @@ def test_with_reject_a_question_is_answered_as_soon_as_nobody_is_there() -> None
     assert len(play.hub.handle_timeout(1.0, 0)) == 1
 
 
+@pytest.mark.parametrize(("word", "outcome"), [("reject", "selected"), ("cancel", "cancelled")])
+def test_a_question_that_viewers_leave_open_is_answered_at_its_timeout(
+    word: str, outcome: str
+) -> None:
+    play = Play(question_timeout=f"2m={word}")
+    a = play.comes()
+    play.asks()
+    play.asks(b"5", "fs/read_text_file")
+    assert play.hub.next_timeout() == 121.0
+    (answer,) = lines(play.hub.handle_timeout(121.0, 0))
+    assert answer["id"] == "q"
+    assert answer["result"]["outcome"]["outcome"] == outcome
+    late = jsonrpc.result(question_id(KEY, 1), {"outcome": {"outcome": "cancelled"}})
+    assert play.says(a, late) == []
+    assert play.hub.handle_timeout(10_000.0, 0) == []
+
+
+def test_with_nobody_there_the_earlier_of_two_limits_answers() -> None:
+    play = Play(question_timeout="2m", unattended_seconds=50.0)
+    play.asks()
+    assert play.hub.next_timeout() == 51.0
+    assert len(lines(play.hub.handle_timeout(130.0, 0))) == 1
+
+
 def test_a_request_for_a_viewers_files_is_refused_after_half_a_minute() -> None:
     play = Play()
     play.asks(b"5", "fs/read_text_file")

@@ -41,6 +41,26 @@ def has_air_report(link: Link) -> bool:
     return rung is ladder.Rung.AIR
 
 
+def by_thought(link: Link) -> bool:
+    """Return whether a thought is the only form in which this client would show such a line."""
+    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
+    return by_default and not can_show(link)
+
+
+def thought(session: Session, text: str) -> list[Effect]:
+    """Show a line in the conversation; it is not output of the turn."""
+    content = {"type": "text", "text": f"{text}\n\n"}
+    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+    return failures.to_client(ladder.session_update(session.session_id, update))
+
+
+def show_activity(session: Session, word: str) -> list[Effect]:
+    """Say whether the agent works on without a turn."""
+    meta = {"lastword": {"session": word}}
+    update = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return failures.to_client(ladder.session_update(session.session_id, update))
+
+
 def reads(link: Link, line: bytes) -> bool:
     """Return whether the client itself reads this frame of the agent's, in AIR's convention."""
     return has_air_report(link) and signs.has_air_report(line)
@@ -57,11 +77,7 @@ def inform(link: Link, session: Session, text: str) -> list[Effect]:
     """Report what the user should know in this client's own way, or else as a thought."""
     if can_show(link):
         return remark(link, session, text)
-    if link.options.show_retries != "auto":
-        return []
-    content = {"type": "text", "text": f"{text}\n\n"}
-    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
-    return failures.to_client(ladder.session_update(session.session_id, update))
+    return thought(session, text) if link.options.show_retries == "auto" else []
 
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:

@@ -262,15 +262,12 @@ def show(link: Link, turn: Turn) -> list[Effect]:
             attempt=retry.attempt,
             max_attempts=retry.max_attempts,
         )
-    content = {"type": "text", "text": f"{text}\n\n"}
-    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
-    return failures.to_client(ladder.session_update(turn.session.session_id, update))
+    return notices.thought(turn.session, text)
 
 
 def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
-    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
-    return by_default and not link.client.retry and not notices.can_show(link)
+    return not link.client.retry and notices.by_thought(link)
 
 
 def _left(retry: Retrying, since_seconds: float) -> int | None:

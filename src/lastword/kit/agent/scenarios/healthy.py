@@ -51,6 +51,12 @@ SCENARIOS = (
         then="stop every timeout while the dialog is open",
     ),
     Scenario(
+        name="two_questions",
+        sees="two permission dialogs at once; once both are answered, text that says how",
+        script=turn(Step(ask_permissions=("Run the tests", "Edit parser.py")), END),
+        then="show both, one beside or after the other, and send each answer under its own id",
+    ),
+    Scenario(
         name="max_tokens",
         sees="text, then the stop reason max_tokens",
         script=turn(Step(say="It goes on and"), Step(result="max_tokens")),
@@ -82,6 +88,17 @@ SCENARIOS = (
             Step(update={"sessionUpdate": "usage_update", "used": 10, "size": 100}),
         ),
         then="accept late updates of the session, without opening a turn for them",
+    ),
+    Scenario(
+        name="works_on",
+        sees="a good turn, and a second later more text without a turn",
+        script=turn(
+            Step(say="The build runs in the background."),
+            END,
+            Step(wait=1),
+            Step(say="The build has passed."),
+        ),
+        then="show the late text, and that the agent works on, without a turn that never ends",
     ),
     Scenario(
         name="silence_warned",
