@@ -65,6 +65,7 @@ NAMES = {
     "error": "a failure's payload, or why the command could not do what it was asked",
     "error_in_version_2": "the same in version 2 of ACP",
     "error_type": "the type of a scenario's failure",
+    "event": "what a notification is about",
     "evidence": "what something was concluded from",
     "evidence_version": "the version that evidence was read in",
     "exists": "is the file there?",
@@ -81,6 +82,7 @@ NAMES = {
     "first_output": "from the prompt to the first text, tool call or question",
     "first_output_after_seconds": "the same of one turn",
     "forced": "was the rung chosen by an option?",
+    "form": "what an address takes",
     "frames": "frames of the wire",
     "from_at": "when a stretch of time begins",
     "from_epoch_ms": "the same in milliseconds",
@@ -114,6 +116,7 @@ NAMES = {
     "name": "a name",
     "no_end": "turns without an end",
     "not_restored": "sessions that could not be restored",
+    "notifications": "the outbox of notifications",
     "now": "these days",
     "number": "a session's number in the list, from 1 for the latest",
     "observers": "viewers that watch",
@@ -217,6 +220,7 @@ NAMES = {
     "when_recorded": "the same of the record",
     "where": "where a piece of evidence was",
     "whole_turn": "from the prompt to the end, of turns that ended well",
+    "withdrawn": "notifications that were no longer true",
 } | {member.name: member.description for member in MEMBERS}
 
 OLDER_NAMES = {

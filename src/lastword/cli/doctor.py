@@ -27,6 +27,8 @@ from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
+from lastword.notify.http import target_of
+from lastword.notify.settings import settings_of
 from lastword.posix.listeners import free_port
 from lastword.posix.tcp_sockets import read_tcp_sockets
 from lastword.quirks import editors
@@ -58,6 +60,7 @@ arguments, 130 after Ctrl-C.
 
 TIMEOUT_SECONDS = 30.0
 INTERRUPTED_STATUS = 130
+NOTIFY = "LASTWORD_NOTIFY"
 MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
 TAIL_LINES = 6
@@ -149,6 +152,7 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     variables = [*(option.variable for option in OPTIONS), *own]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += _configuration()
+    findings += _notifications()
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
         return Report(agent, findings, [])
@@ -190,6 +194,22 @@ def _configuration() -> list[Observation]:
         paths_read = " and ".join(document.path for document in files.documents.values())
         findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
     return findings
+
+
+def _notifications() -> list[Observation]:
+    """Say where notifications go, if they go anywhere."""
+    try:
+        values = parse(["--", "agent"]).values
+    except UsageError as error:
+        do = "Correct it: until then `lastword run` does not start the agent"
+        return [problem("notifications", f"{error}.", do)] if os.environ.get(NOTIFY) else []
+    if not values.get("notify"):
+        return []
+    settings = settings_of(values)
+    target = target_of(settings).target
+    what = ", ".join(settings.events)
+    sentence = f"Notifications ({what}) go to {target.place}, in the form of {settings.form}."
+    return [ok("notifications", sentence, place=target.place, form=settings.form)]
 
 
 def _own_journals() -> tuple[JournalRow, ...]:

@@ -22,6 +22,9 @@ from lastword.core.failure.durations import counted, duration
 from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
 from lastword.notify.http import NotificationOutbox
+from lastword.notify.http import target_of as target_of_notifications
+from lastword.notify.notification import Notification, NotifiedEvent
+from lastword.notify.settings import NotifyError, settings_of
 from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.notify.notification import Notification
     from lastword.outbox.report import FailureReport
 
 SEND_SECONDS = 60.0
@@ -51,6 +53,7 @@ _ENDS = """\
 examples:
   lastword outbox
   lastword outbox --test --report-to https://collector.example:4318
+  lastword outbox --test --notify ntfy://ntfy.sh/my-topic
   lastword outbox --send
   lastword outbox --redirect all --report-to https://collector.example:4318
 
@@ -62,6 +65,13 @@ _REPORTS = {
     "report_to": "with --send, --test and --redirect: the address",
     "report_format": "the receiver: an OpenTelemetry collector or a webhook (otlp, webhook)",
     "report_secret_file": "the file with the secret that signs reports to a webhook",
+}
+
+_NOTIFICATIONS = {
+    "notify": "send a test notification to this address, and no report",
+    "notify_format": "what the address takes (webhook, ntfy)",
+    "notify_template": "the body of a request to the webhook",
+    "notify_secret_file": "the file with ntfy's access token or the webhook's secret",
 }
 
 _WHY = {
@@ -77,6 +87,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
+        if options.test and options.notify:
+            return _test_notification(options)
         if options.test or options.send or options.redirect:
             target = _target(options)
             if options.redirect:
@@ -85,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.clear_dead:
             return _clear(outbox)
         return _show(outbox, _key(options), as_json=options.json)
-    except TargetError as error:
+    except (NotifyError, TargetError) as error:
         sys.stderr.write(f"lastword outbox: {error}\n")
         return 2
     except StoreError as error:
@@ -127,6 +139,16 @@ def parser() -> CommandParser:
             metavar=None if option.words else option.kind.upper(),
             help=f"{_REPORTS[key]} (default: {option.variable}"
             f"{f', else {option.default}' if option.default else ''})",
+        )
+    elsewhere = made.add_argument_group("with --test: where notifications go")
+    for key in ("notify", "notify_format", "notify_template", "notify_secret_file"):
+        option = BY_KEY[key]
+        elsewhere.add_argument(
+            f"--{option.name}",
+            default=option.default,
+            choices=option.words or None,
+            metavar=None if option.words else "URL" if key == "notify" else "FILE",
+            help=f"{_NOTIFICATIONS[key]} (default: {option.default or 'none'})",
         )
     add_record_option(made)
     return made
@@ -171,6 +193,29 @@ def _test(target: ReportTarget) -> int:
             sys.stdout.write(f"a test report was accepted by {target.place}\n")
             return 0
     sys.stderr.write(f"lastword outbox: {target.place} did not accept the report: {reason}\n")
+    return 1
+
+
+def _test_notification(options: argparse.Namespace) -> int:
+    """Send one test notification directly, without the outbox."""
+    destination = target_of_notifications(settings_of(vars(options)))
+    test = Notification(
+        notification_id=secrets.token_hex(16),
+        at_epoch_ms=now_ms(),
+        event=NotifiedEvent.ENDED,
+        agent="lastword",
+        title="A test of lastword",
+        sentence="Notifications arrive here.",
+    )
+    place = destination.target.place
+    try:
+        fate, reason = fate_of(destination.send(destination.target, test), is_otlp=False)
+    except PostError as error:
+        fate, reason = Fate.FAILED, str(error)
+    if fate is Fate.DELIVERED:
+        sys.stdout.write(f"a test notification was accepted by {place}\n")
+        return 0
+    sys.stderr.write(f"lastword outbox: {place} did not accept the notification: {reason}\n")
     return 1
 
 

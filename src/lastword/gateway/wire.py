@@ -59,6 +59,11 @@ EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
 """Front: a client reported an error of its own at a session. Holder: it is this entry."""
+ANSWER = "answer"
+"""Front: answer a question by a code. Holder: what has become of it. Only the holder that has made
+a code has its question, so no older one needs to know this."""
+ANSWERED, DECIDED, GONE = "answered", "decided", "gone"
+"""Outcomes of that: it is answered by this; it had been decided; this holder has none."""
 
 UNKNOWN = "unknown"
 REFUSED = "refused"

@@ -12,6 +12,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.timeline.entry import Kind
 from lastword.notify.pace import NotificationPace
 from lastword.notify.senders import started
@@ -66,6 +68,7 @@ class Notifier:
         self._folder = folder
         self._writer = NotificationWriter(run, content=settings.content, surroundings=surroundings)
         self._scrub = scrub
+        self._link_to = surroundings.link_to if surroundings is not None else None
         self._pace = NotificationPace(
             settings.events, question_seconds=settings.question_seconds, per_minute=PER_MINUTE
         )
@@ -110,7 +113,7 @@ class Notifier:
                 self._rows.popleft()
             now = time.monotonic()
             for notification in self._pace.rest() if ending else self._pace.due(now):
-                _send(senders, notification)
+                self._send(senders, notification)
             if ending:
                 break
             due = self._pace.next_due(now)
@@ -129,11 +132,14 @@ class Notifier:
                         sender.withdraw(made.notification_id)
                 continue
             for notification in self._pace.add(made, time.monotonic()):
-                _send(senders, notification)
+                self._send(senders, notification)
 
-
-def _send(senders: list[NotificationSender], notification: Notification) -> None:
-    for sender in senders:
-        # A bug in one of them neither ends the thread nor keeps the others from it.
-        with contextlib.suppress(Exception):
-            sender.send(notification)
+    def _send(self, senders: list[NotificationSender], notification: Notification) -> None:
+        # Made only now: a link is a file, and most notifications are not sent.
+        if self._link_to is not None and notification.session:
+            link = self._link_to(notification.session)
+            notification = msgspec.structs.replace(notification, link=link)
+        for sender in senders:
+            # A bug in one of them neither ends the thread nor keeps the others from it.
+            with contextlib.suppress(Exception):
+                sender.send(notification)

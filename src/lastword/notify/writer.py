@@ -185,7 +185,6 @@ class NotificationWriter:
             agent=self._agent,
             title=f"{self._agent} {_WORDS[event]}"[:MAX_TITLE_CHARS],
             sentence=sentence[:MAX_SENTENCE_CHARS],
-            link=self._around.link_to(session) if session else "",
             **more,
         )
 

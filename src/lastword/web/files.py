@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WEB = Path(__file__).parent
-GATEWAY, RECORD = WEB / "gateway", WEB / "record"
-"""Each page's own files. Neither page reads the other's."""
+GATEWAY, RECORD, ANSWER = WEB / "gateway", WEB / "record", WEB / "answer"
+"""Each page's own files. No page reads another's."""
 
 SHARED = WEB / "shared"
 """What both pages have: style, elements, failure cards, the timeline and its words."""
@@ -90,6 +90,13 @@ def gateway_files() -> dict[str, PageFile]:
     files = _files_of(GATEWAY)
     later = {name: _file(_alone(files, name).encode()) for name in LATER}
     return _served(GATEWAY, "main.js", shares=True) | later | library
+
+
+@cache
+def answer_files() -> dict[str, PageFile]:
+    """Return the files of the gateway's page for one answer, by name."""
+    files = _files_of(ANSWER)
+    return {name: files[name] for name in ("answer.html", "answer.js")}
 
 
 @cache

@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from lastword.client.display import TITLES
-from lastword.web.files import GATEWAY, LIBRARY, RECORD, SHARED
+from lastword.web.files import ANSWER, GATEWAY, LIBRARY, RECORD, SHARED
 from tests.interop import toolchain
 from tests.interop.page.library import library
 from tests.kit.installs import require_node_packages
@@ -27,7 +27,7 @@ OPTIONS = (
 
 def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
     packages = require_node_packages(ROOT / "tests" / "interop" / "typescript")
-    for folder in (GATEWAY, RECORD, SHARED):
+    for folder in (ANSWER, GATEWAY, RECORD, SHARED):
         for path in folder.glob("*.js"):
             shutil.copy(path, tmp_path)
     (tmp_path / "agent_error.js").unlink()  # its types are in what it was compiled from

@@ -127,18 +127,17 @@ def test_a_wait_for_a_limit_says_when_the_turn_goes_on() -> None:
     assert limit.sentence.endswith("The turn goes on at 02:01.")
 
 
-def test_a_gateway_says_the_name_the_link_and_the_buttons() -> None:
+def test_a_gateway_says_the_name_and_the_buttons() -> None:
     book = Book()
     asked(book)
     yes = NotificationAction("Yes", "https://gw.example/answer#code")
     around = Surroundings(
         name_of=lambda agents_id: f"{agents_id}-1",
-        link_to=lambda name: f"https://gw.example/?session={name}",
         actions_of=lambda row: (yes,) * 9 if row.request_id == "7" else (),
     )
     (made,) = made_of(book.rows, around=around)
     assert isinstance(made, Notification)
-    assert (made.session, made.link) == ("s-1", "https://gw.example/?session=s-1")
+    assert made.session == "s-1"
     assert made.actions == (yes,) * 3
 
 

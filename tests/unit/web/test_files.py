@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.web.files import (
+    ANSWER,
     GATEWAY,
     LATER,
     LIBRARY,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 40_000
 MAX_LATER_BYTES = 6_000
-ALL = [path for folder in (GATEWAY, RECORD, SHARED) for path in folder.iterdir()]
+ALL = [path for folder in (ANSWER, GATEWAY, RECORD, SHARED) for path in folder.iterdir()]
 SCRIPTS = [path for path in ALL if path.suffix == ".js"]
 PAGE_TESTS = ROOT / "tests" / "interop" / "page"
 

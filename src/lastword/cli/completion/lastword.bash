@@ -20,13 +20,13 @@ _lastword_command() {
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --record' runs_agent='' ;;
     'gateway status') flags='-h --help --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
     'gateway stop') flags='-h --help --agents --port --record' runs_agent='' ;;
     'connect') flags='-h --help --session --token --token-file --insecure --config --no-config' runs_agent='' argument='ARGUMENT' ;;
-    'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --record' runs_agent='' ;;
+    'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --notify --notify-format --notify-template --notify-secret-file --record' runs_agent='' ;;
     'help') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
     'completion') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
   esac
@@ -115,6 +115,7 @@ _lastword_value() {
     'gateway --viewers') kind=nothing ;;
     'gateway --idle-close') kind=nothing ;;
     'gateway --detach-grace') kind=nothing ;;
+    'gateway --notify-link') kind=words words='off observer controller' ;;
     'gateway --log-limit') kind=nothing ;;
     'gateway --unattended-timeout') kind=nothing ;;
     'gateway --log-age') kind=nothing ;;
@@ -174,6 +175,10 @@ _lastword_value() {
     'outbox --report-to') kind=nothing ;;
     'outbox --report-format') kind=words words='otlp webhook' ;;
     'outbox --report-secret-file') kind=file ;;
+    'outbox --notify') kind=nothing ;;
+    'outbox --notify-format') kind=words words='webhook ntfy' ;;
+    'outbox --notify-template') kind=file ;;
+    'outbox --notify-secret-file') kind=file ;;
     'outbox --record') kind=folder ;;
     'help ARGUMENT') kind=words words='demo doctor setup config run log export stats explain agent check gateway connect outbox help completion' ;;
     'completion ARGUMENT') kind=words words='bash zsh fish man' ;;

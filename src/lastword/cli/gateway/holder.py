@@ -23,13 +23,17 @@ from lastword.cli.run.start import (
     report_target,
     settings_of,
 )
+from lastword.gateway.front.folders import folder_of
 from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
+from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.holder import HolderSettings
+from lastword.posix.identity import run_id
 from lastword.posix.process import ensure_standard_streams, without_our_locale, write_message
+from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import limits_of
@@ -45,20 +49,27 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
+    from lastword.outbox.target import ReportTarget
     from lastword.record.sink import Sink
+
+SUBSCRIPTIONS = "push.json"
+"""The file of browsers' subscriptions (`notify.subscriptions`), by whose presence it is known that
+there are any."""
 
 
 class LinkedAgent:
     """An agent, and the link to it in this process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what it is made of
         self,
         options: RunOptions,
         deliver: Callable[[bytes], None],
         ended: Callable[[int], None],
         waits: LimitWaits,
         record: HolderRecord,
+        notices: SessionNotices | None = None,
     ) -> None:
+        self._notices = notices
         self._options = options
         self._waits = waits
         self._deliver = deliver
@@ -84,7 +95,7 @@ class LinkedAgent:
             agent=agent,
             deliver=self._deliver,
             ended=self._ended,
-            recorder=_recorder(options, self._record),
+            recorder=_recorder(options, self._record, self._notices),
             waits=self._waits,
             noted=self._record.noted,
         )
@@ -123,14 +134,25 @@ class LinkedAgent:
             await self._link.stop()
 
 
-def _recorder(options: RunOptions, record: HolderRecord) -> Recorder | None:
+def _recorder(
+    options: RunOptions, record: HolderRecord, notices: SessionNotices | None
+) -> Recorder | None:
     target = report_target(options)
-    if not is_recorded(options, target):
-        return None
+    start = _start_of(options, record, target) if is_recorded(options, target) else None
+    if notices is not None:
+        bounds = Bounds(NOTIFIED if options.values.get("notify") else frozenset())
+        return Recorder(lambda: notices.of_link(start() if start else None), bounds)
+    return Recorder(start) if start is not None else None
+
+
+def _start_of(
+    options: RunOptions, record: HolderRecord, target: ReportTarget | None
+) -> Callable[[], Sink | None]:
+    """Return what starts the sink of the link's rows."""
     folder = record_folder(options)
     store = None if options.values["no_record"] else store_path(folder)
     if target is None and store == record.store:
-        return Recorder(record.shared)
+        return record.shared
 
     def start() -> Sink | None:
         program = os.path.basename(options.command[0])
@@ -140,7 +162,7 @@ def _recorder(options: RunOptions, record: HolderRecord) -> Recorder | None:
         except OSError:
             return None  # no process is to be had: a session without a record is still a session
 
-    return Recorder(start)
+    return start
 
 
 def _run_options(settings: HolderSettings) -> RunOptions | None:
@@ -151,9 +173,43 @@ def _run_options(settings: HolderSettings) -> RunOptions | None:
         return None
 
 
-def agent_of(  # noqa: PLR0913, PLR0917 - the first two are bound, the others the holder's
+class HolderNotices:
+    """The notifications of a holder: of `--notify`, and of browsers that subscribe to them.
+
+    Attributes:
+        notices: what they are made from.
+    """
+
+    def __init__(self, settings: HolderSettings, options: RunOptions) -> None:
+        """Start nothing yet."""
+        self._settings = settings
+        self._options = options
+        self._names: dict[str, str] = {}
+        self._run = run_id()
+        self._push_file = os.path.join(folder_of(settings.state_folder), SUBSCRIPTIONS)
+        self._sink = LateSink(self._is_needed, self._start)
+        self.notices: SessionNotices = SessionNotices(self._run, self._names, self._sink)
+
+    def _is_needed(self) -> bool:
+        return bool(self._options.values.get("notify")) or os.path.exists(self._push_file)
+
+    def _start(self) -> Sink:
+        # Loaded where somebody wants notifications.
+        from lastword.cli.gateway.notices import notifier_of  # noqa: PLC0415
+        from lastword.notify.settings import settings_of as notify_settings_of  # noqa: PLC0415
+
+        notify = notify_settings_of(self._options.values)
+        return notifier_of(self._settings, notify, self._names, self._run)
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        self._sink.close()
+
+
+def agent_of(  # noqa: PLR0913, PLR0917 - what an agent is made of
     settings: HolderSettings,
     options: RunOptions | None,
+    notices: SessionNotices | None,
     deliver: Callable[[bytes], None],
     ended: Callable[[int], None],
     waits: LimitWaits,
@@ -164,7 +220,7 @@ def agent_of(  # noqa: PLR0913, PLR0917 - the first two are bound, the others th
         return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
     for warning in options.files.warnings if options.files is not None else ():
         write_message(warning)
-    return LinkedAgent(options, deliver, ended, waits, record)
+    return LinkedAgent(options, deliver, ended, waits, record, notices)
 
 
 def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
@@ -189,13 +245,18 @@ def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     if options is not None:
         timeout = str(options.values.get("ask_timeout", ""))
         settings = msgspec.structs.replace(settings, question_timeout=timeout)
-    holder = Holder(settings, partial(agent_of, settings, options), open_log)
+    notifier = HolderNotices(settings, options) if options is not None else None
+    notices = notifier.notices if notifier is not None else None
+    agent = partial(agent_of, settings, options, notices)
+    holder = Holder(settings, agent, open_log, notices)
     try:
         asyncio.run(holder.run())
     except LogOwnedError:
         return 1  # whoever started it looks for the owner
     finally:
         holder.reports.finish()
+        if notifier is not None:
+            notifier.close()
     return 0
 
 

@@ -103,9 +103,9 @@ def _record_from_here(run: RunOptions) -> list[str]:
 
 
 def _files_from_here(run: RunOptions) -> list[str]:
-    """Resolve the options of files against this folder: a webhook's secret, the configuration."""
+    """Resolve the options of files against this folder: secrets, a template, the configuration."""
     words = []
-    for key in ("report_secret_file", "config"):
+    for key in ("report_secret_file", "notify_secret_file", "notify_template", "config"):
         named = os.path.expanduser(str(run.values.get(key) or ""))
         if named and not os.path.isabs(named):
             words.append(f"--{BY_KEY[key].name}={os.path.abspath(named)}")

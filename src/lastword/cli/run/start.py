@@ -140,7 +140,7 @@ def report_target(options: RunOptions) -> ReportTarget | None:
 
 def notify_settings(options: RunOptions) -> NotifySettings | None:
     """Return what is notified, if anything."""
-    if not options.values["notify"]:
+    if not options.values.get("notify"):
         return None
     # Loaded where notifications are asked for; the command line has been checked.
     from lastword.notify.settings import settings_of  # noqa: PLC0415

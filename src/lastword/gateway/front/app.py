@@ -21,6 +21,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
+from lastword.gateway.front import answers
 from lastword.gateway.front.doorkeeper import (
     PROTOCOL,
     Refusal,
@@ -36,6 +37,7 @@ from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Slots, socket_shares
 from lastword.gateway.front.push_api import PushApi
 from lastword.gateway.front.services import FrontServices
+from lastword.gateway.front.session_source import SessionSource
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.attachment import Role
@@ -74,6 +76,7 @@ class Front:
         self._doorkeeper = doorkeeper
         self._path = settings.path
         self._page = WebPage(doorkeeper)
+        self._answers = answers.AnswerDesk(SessionSource(holders), doorkeeper)
         self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
@@ -102,6 +105,7 @@ class Front:
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 *(self._route(each) for each in OPERATIONS),
                 Route("/", self._home, methods=["GET"]),
+                Route(answers.PATH, self._answer, methods=["GET", "POST"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
                 Route("/page/{name}", self._page.asset, methods=["GET"]),
                 WebSocketRoute("/{path:path}", self._nowhere),
@@ -222,6 +226,16 @@ class Front:
         except Refusal as refusal:
             return refused(refusal)
         return self._page.page(request)
+
+    async def _answer(self, request: Request) -> Response:
+        """Answer a question by a code, or serve the page for that."""
+        try:
+            if request.method == "POST":
+                return await self._answers.post(request, _requester(request))
+            self._doorkeeper.look_at_place(_requester(request))
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        return answers.page()
 
     async def _settings(self, request: Request) -> Response:
         try:

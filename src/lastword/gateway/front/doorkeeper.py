@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.front.links import Links
     from lastword.gateway.front.tokens import Keeper
+    from lastword.gateway.viewing.answer_codes import AnswerCode
 
 PROTOCOL = "acp.lastword.v1"
 BEARER_PROTOCOL = "bearer."
@@ -114,6 +115,7 @@ class Doorkeeper:
         clock: Callable[[], float] = time.time,
         waits: Callable[[], float] = time.monotonic,
         links: Links | None = None,
+        notified: Links | None = None,
     ) -> None:
         """Admit whoever has one of the keeper's tokens.
 
@@ -125,11 +127,12 @@ class Doorkeeper:
             clock: The time of day in seconds, by which tokens expire.
             waits: A monotonic time in seconds, by which wrong tokens are counted.
             links: The links to the page; without them, no link is valid.
+            notified: The links in notifications.
         """
         self._keeper = keeper
         self.cookies: Keeper = keeper.of_cookies(port)
         """Makes and reads the page's cookies."""
-        self._links = links
+        self._links = [each for each in (links, notified) if each is not None]
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
@@ -164,10 +167,26 @@ class Doorkeeper:
             Refusal: The link is not valid.
         """
         self.look_at_place(requester)
-        if self._links is None:
-            raise Refusal(401, 4401, "unauthorized", "This gateway has no links to its page.")
+        failure = TokenError("this gateway has no links to its page")
+        for links in self._links:
+            try:
+                return links.take(code)
+            except TokenError as error:
+                failure = error
+        raise self._refusal(requester, failure, f"{str(failure).capitalize()}.") from None
+
+    def read_answer(self, requester: Requester, text: str) -> AnswerCode:
+        """Admit somebody who answers a question by a code, and return what it answers.
+
+        Raises:
+            Refusal: The code is not valid, or a page of another site sent it.
+        """
+        self.look_at_place(requester)
         try:
-            return self._links.take(code)
+            return self._keeper.read_answer_code(text, self._clock())
+        except TokenExpiredError:
+            message = "This way to answer has expired. Open the session to answer."
+            raise Refusal(410, 4410, "expired", message) from None
         except TokenError as error:
             raise self._refusal(requester, error, f"{str(error).capitalize()}.") from None
 

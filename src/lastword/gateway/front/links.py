@@ -27,6 +27,9 @@ CODE_BYTES = 24
 LINK_SECONDS = 10 * 60
 """How long a link waits to be followed."""
 
+NOTIFIED_SECONDS = 12 * 3600
+"""How long one in a notification waits: somebody may be asleep."""
+
 MAX_CODE_CHARS = 128
 MAX_LINKS = 1000
 """Links that wait; with one more, the oldest is gone."""
@@ -47,11 +50,33 @@ class WaitingLink(msgspec.Struct, frozen=True):
 class Links:
     """The unused links."""
 
-    def __init__(self, folder: str, clock: Callable[[], float], keeper: Keeper) -> None:
-        """Keep them in a subfolder of this folder, with a clock that gives the time of day."""
+    def __init__(
+        self,
+        folder: str,
+        clock: Callable[[], float],
+        keeper: Keeper,
+        *,
+        name: str = "links",
+        seconds: int = LINK_SECONDS,
+    ) -> None:
+        """Keep them in a subfolder of this folder.
+
+        Args:
+            folder: The gateway's folder.
+            clock: Gives the time of day.
+            keeper: Names their files.
+            name: The subfolder's name.
+            seconds: How long a link waits to be followed.
+        """
         self._keeper = keeper
-        self._folder = os.path.join(folder, "links")
+        self._folder = os.path.join(folder, name)
         self._clock = clock
+        self._seconds = seconds
+
+    @classmethod
+    def notified(cls, folder: str, clock: Callable[[], float], keeper: Keeper) -> Links:
+        """Return the links in notifications, however many of which displace none of the others."""
+        return cls(folder, clock, keeper, name="notified-links", seconds=NOTIFIED_SECONDS)
 
     def make(self, grant: Grant) -> str:
         """Return the code of a new link.
@@ -60,7 +85,7 @@ class Links:
             StoreError: It cannot be stored.
         """
         code = secrets.token_urlsafe(CODE_BYTES)
-        waiting_link = WaitingLink(grant, self._clock() + LINK_SECONDS)
+        waiting_link = WaitingLink(grant, self._clock() + self._seconds)
         try:
             make_private(self._folder)
             self._forget()
@@ -97,7 +122,7 @@ class Links:
         """Remove expired links."""
         with os.scandir(self._folder) as found:
             waiting = sorted((each.stat().st_mtime, each.path) for each in found)
-        too_old = self._clock() - LINK_SECONDS
+        too_old = self._clock() - self._seconds
         for place, (made, path) in enumerate(waiting):
             if made < too_old or len(waiting) - place >= MAX_LINKS:
                 os.unlink(path)

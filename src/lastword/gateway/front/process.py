@@ -115,11 +115,20 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     origin = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     page = f"http://{origin}"
     holder = msgspec.structs.replace(
-        settings.holder, run_folder=run_folder, log_folder=log_folder, address=page
+        settings.holder,
+        run_folder=run_folder,
+        log_folder=log_folder,
+        address=page,
+        links_to=settings.public_url,
     )
     settings = msgspec.structs.replace(settings, holder=holder)
     doorkeeper = Doorkeeper(
-        keeper, port=port, hosts=settings.hosts, origins=settings.origins, links=links
+        keeper,
+        port=port,
+        hosts=settings.hosts,
+        origins=settings.origins,
+        links=links,
+        notified=Links.notified(folder, time.time, keeper),
     )
     front = Front(Holders(holder, limit=settings.sessions), keeper, doorkeeper, settings)
     public = settings.public_url or page

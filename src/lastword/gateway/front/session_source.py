@@ -22,6 +22,7 @@ from lastword.gateway import wire
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import view_in
+from lastword.gateway.front.holders import answers
 from lastword.gateway.log import files
 from lastword.gateway.log.stored import StoredLog, reading
 from lastword.gateway.viewing.reader import CursorError
@@ -29,6 +30,7 @@ from lastword.gateway.viewing.reader import CursorError
 if TYPE_CHECKING:
     from lastword.gateway.api.scan import EventQuery
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.viewing.answer_codes import AnswerCode
 
 MAX_ENDED = 500
 """Ended sessions that are listed; the oldest are left out."""
@@ -171,6 +173,16 @@ class SessionSource:
         answer = await ask(holder_socket, wire.NOTE, {"session": session_id, "facts": facts})
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
+
+    async def answer(self, code: AnswerCode) -> str:
+        """Answer a question by a code; return the outcome, as `wire` has it."""
+        holder_socket = self._holders.live(code.session)
+        if holder_socket is None:
+            return wire.GONE
+        answer = await ask(holder_socket, wire.ANSWER, {"code": msgspec.to_builtins(code)})
+        if answer is not None:
+            return str(answer.get("outcome"))
+        return wire.UNKNOWN if await answers(holder_socket) else wire.GONE
 
 
 async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.run_folder import make_private
+from lastword.gateway.viewing.answer_codes import AnswerCode
 from lastword.gateway.viewing.attachment import Role
 
 if TYPE_CHECKING:
@@ -131,6 +132,27 @@ class Keeper:
             raise TokenExpiredError("the token has expired")
         padded = session + "=" * (-len(session) % 4)
         return Grant(Role(role), base64.urlsafe_b64decode(padded).decode(), int(expires))
+
+    def answer_code(self, code: AnswerCode) -> str:
+        """Return the text of a code that answers a question."""
+        content = base64.urlsafe_b64encode(msgspec.json.encode(code)).decode().rstrip("=")
+        return f"{content}.{self._mac(b'answer', content)}"
+
+    def read_answer_code(self, text: str, now: float) -> AnswerCode:
+        """Return what a code answers.
+
+        Raises:
+            TokenError: It is not valid or has expired; the text says which.
+        """
+        content, _, mac = text.rpartition(".")
+        given = mac.encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, self._mac(b"answer", content).encode()):
+            raise TokenError("the code is wrong")
+        padded = content + "=" * (-len(content) % 4)
+        code = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=AnswerCode)
+        if code.expires <= now:
+            raise TokenExpiredError("the code has expired")
+        return code
 
     def secret(self, viewer_id: str) -> str:
         """Return the secret by which a returning viewer proves its identity."""

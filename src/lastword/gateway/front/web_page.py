@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from lastword.web.files import SAFE, TYPES, gateway_files
+from lastword.web.files import SAFE, TYPES, answer_files, gateway_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +49,9 @@ class WebPage:
 
     async def asset(self, request: Request) -> Response:
         """`GET /page/{name}`."""
-        kept = gateway_files().get(request.path_params["name"])
-        suffix = Path(request.path_params["name"]).suffix
+        name = request.path_params["name"]
+        kept = gateway_files().get(name) or answer_files().get(name)
+        suffix = Path(name).suffix
         if kept is None or suffix not in TYPES:
             return Response("There is no such file.\n", 404, SAFE, "text/plain")
         headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}

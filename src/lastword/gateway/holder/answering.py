@@ -1,6 +1,6 @@
-"""A holder's answers to a front that asks for events.
+"""A holder's answers to a front that asks for events, or answers a question by a code.
 
-Owns the two control words and their facts. A front asks over a connection that has no viewer, one
+Owns the control words and their facts. A front asks over a connection that has no viewer, one
 question at a time; what it does not read is not read from the log either.
 """
 
@@ -15,6 +15,7 @@ import msgspec
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.scan import EventQuery, Scan, as_facts
+from lastword.gateway.viewing.answer_codes import AnswerCode
 from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
@@ -74,10 +75,24 @@ async def _note(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> d
     return {"seq": seq}
 
 
+async def _answer(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    """Answer a question by a code that the front has checked."""
+    code = msgspec.convert(facts.get("code"), AnswerCode)
+    session = sessions.get(code.session)
+    if session is None or session.run != code.run or session.is_over or session.failed is not None:
+        return {"outcome": wire.GONE}
+    at_ms = time.time_ns() // 1_000_000
+    outcome, effects = session.hub.answer(code.question, code.option, at_ms)
+    if effects:
+        session.carry_out(effects)
+    return {"outcome": outcome}
+
+
 ANSWERED: dict[
     str, Callable[[Mapping[str, HeldSession], dict[str, Any]], Awaitable[dict[str, Any]]]
 ] = {
     wire.EVENTS_PAGE: _events,
     wire.NOTE: _note,
+    wire.ANSWER: _answer,
 }
 """What answers each word."""

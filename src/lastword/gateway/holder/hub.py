@@ -22,13 +22,14 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
+from lastword.gateway import wire
 from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
 from lastword.gateway.holder.entries import activity_entry, end_entry, unattended_entry
 from lastword.gateway.holder.limit_waits import begun
 from lastword.gateway.holder.presence import PresenceBounds
 from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.pins import MAX_ENDS
-from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing import answer_codes, refusals
 from lastword.gateway.viewing.attachment import Attachment
 from lastword.gateway.viewing.reader import Reader, start
 from lastword.gateway.viewing.render import TIMED_OUT
@@ -360,6 +361,18 @@ class Hub:
         if question is None or key != self._key or not attachment.viewer.controls:
             return []
         return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
+
+    def answer(self, number: int, place: int, now_ms: int) -> tuple[str, list[HubEffect]]:
+        """Answer a question with the option at a place, by a code; return the outcome's word."""
+        question = self._questions.get(number)
+        if question is None:
+            return (wire.DECIDED if 0 < number <= self._last_question else wire.GONE), []
+        line = answer_codes.answer_to(question.method, question.line, place)
+        frame = jsonrpc.decode(line) if line is not None else None
+        if not isinstance(frame, jsonrpc.Frame):
+            return wire.GONE, []
+        viewer = answer_codes.VIEWER
+        return wire.ANSWERED, self._decide(number, frame, now_ms, word="viewer", viewer=viewer)
 
     def _decide(  # noqa: PLR0913 - what stands on the entry
         self, number: int, frame: Frame, now_ms: int, *, word: str, viewer: str = "", why: str = ""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
+    from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.log.owner import LogLock
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
@@ -73,15 +74,23 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(self, settings: HolderSettings, agent: StartAgent, open_log: OpenLog) -> None:
+    def __init__(
+        self,
+        settings: HolderSettings,
+        agent: StartAgent,
+        open_log: OpenLog,
+        notices: SessionNotices | None = None,
+    ) -> None:
         """Put a holder together.
 
         Args:
             settings: Its settings.
             agent: Makes its agent, which is started later.
             open_log: Opens the log of a session.
+            notices: What notifications are made from, if there are any.
         """
         self.settings = settings
+        self.notices: SessionNotices | None = notices
         self.open_log: OpenLog = open_log
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(

@@ -31,8 +31,10 @@ from lastword.gateway.log.owner import LogLock, LogOwnedError
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import paths, refusals
+from lastword.gateway.viewing.compact import is_conversation
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
 from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
+from lastword.outbox.store import now_ms as _now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.limit_waits import WaitingTurn
+    from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
@@ -57,7 +60,6 @@ if TYPE_CHECKING:
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
 
-_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
@@ -106,6 +108,11 @@ class SessionHolder(Protocol):
         ...
 
     @property
+    def notices(self) -> SessionNotices | None:
+        """What notifications are made from; `None` if there are none."""
+        ...
+
+    @property
     def can_close(self) -> bool:
         """Whether the agent can close a session on request."""
         ...
@@ -132,8 +139,11 @@ class HeldSession:
         """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.quality: HolderQuality = holder.quality
         self.log: Log = log
+        self.run: str = holder.notices.run if holder.notices is not None else ""
         record, agents_id = holder.record, self.agents_id
         log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
+        if holder.notices is not None:
+            log.observers.append(holder.notices.of_session(session_id, agents_id))
         log.observers.append(LogCounts(self.quality).committed)
         log.observers.append(self._committed)
         self._effects = Effects(log, self._send)
@@ -304,7 +314,7 @@ class HeldSession:
     def from_agent(self, frames: list[Frame]) -> None:
         """Take in the agent's output for this session from one read."""
         if self.suppressed:
-            self._has_replayed |= any(_is_conversation(frame) for frame in frames)
+            self._has_replayed |= any(is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
         self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
         if self.hub.is_closed:
@@ -587,13 +597,3 @@ class HeldSession:
                 activity=self.hub.activity,
             ),
         )
-
-
-def _is_conversation(frame: Frame) -> bool:
-    """Return whether it is part of the conversation."""
-    update = frame.message.update
-    return update is not None and update.session_update in _CONVERSATION
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SESSIONS = "sessions"
 QUESTIONS = "questions of the agent while nobody is connected"
+NOTIFICATIONS = "links in notifications (see --notify)"
 """Headings in the help."""
 
 AGENT_ERROR: dict[str, Any] = {"version": 1, "retry": True}
@@ -34,6 +35,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         run_folder: the folder of the sockets; for its user alone.
         log_folder: the folder of the logs; for its user alone.
         address: the URL of the gateway that starts it.
+        links_to: where browsers reach that gateway, if that has been said.
         record_folder: the folder of the record; empty for none.
         state_folder: the folder of the outbox.
         command: the agent's command.
@@ -48,6 +50,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     run_folder: str = ""
     log_folder: str = ""
     address: str = ""
+    links_to: str = ""
     record_folder: str = ""
     state_folder: str = ""
     command: list[str] = []
@@ -103,6 +106,16 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
             note="0, which is never",
         ),
     ] = 0.0
+    notify_link: Annotated[
+        str,
+        Setting(
+            "notify-link",
+            "off|observer|controller",
+            "with --notify and --public-url: notifications have a link that works once and opens "
+            "their session in this role, and questions have buttons; off for neither",
+            group=NOTIFICATIONS,
+        ),
+    ] = "observer"
     log_limit_bytes: Annotated[
         int,
         Setting(

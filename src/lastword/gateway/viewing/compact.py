@@ -17,6 +17,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.log.entries import LogEntry, LogKind, Numbered
 
 if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.viewing.reader import Pulled
 
 MAX_JOINED_BYTES = 64 * 1024
@@ -124,3 +125,12 @@ def _mould(entry: LogEntry) -> _Mould | None:
     if match is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
         return None
     return _Mould(entry.frame[: at + match.start("text")], entry.frame[at + match.end("text") :])
+
+
+_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
+
+
+def is_conversation(frame: Frame) -> bool:
+    """Return whether it is part of the conversation."""
+    update = frame.message.update
+    return update is not None and update.session_update in _CONVERSATION

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX = "LASTWORD_"
+NOTIFY = "LASTWORD_NOTIFY"
+"""Whoever knows a topic of ntfy can read it."""
+
 GATEWAY_TOKEN = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 PLATFORMS = {"linux": "tested", "darwin": "should work, but is not tested"}
 
@@ -65,7 +68,8 @@ def _variables(
             do = f"Correct or unset {name}"
             observations.append(problem("environment", f"{wrong}.", do, name=name))
         else:
-            observations.append(ok("environment", f"{name}={value} is set.", name=name))
+            setting = name if name == NOTIFY else f"{name}={value}"
+            observations.append(ok("environment", f"{setting} is set.", name=name))
     return observations or [ok("environment", "No LASTWORD_ variable is set.")]
 
 

@@ -1,0 +1,99 @@
+"""Codes that answer a question, and the links in notifications, without a gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.front.doorkeeper import Doorkeeper, Refusal, Requester
+from lastword.gateway.front.links import LINK_SECONDS, NOTIFIED_SECONDS, Links
+from lastword.gateway.front.tokens import Grant, Keeper, TokenError, TokenExpiredError
+from lastword.gateway.viewing.answer_codes import AnswerCode, answer_to, choices_of, title_of
+from lastword.gateway.viewing.attachment import Role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEEPER = Keeper(b"k" * 32)
+CODE = AnswerCode("a session / of Ünicode", "run", 3, 1, 1000)
+HERE = Requester(peer="127.0.0.1", headers={"host": "127.0.0.1:7780"})
+QUESTION = (
+    b'{"method": "session/request_permission", "params": {"toolCall": {"title": "Edit"}, "options":'
+    b' [{"optionId": 7}, {"optionId": "a", "kind": "allow_once", "name": "Yes"}, null,'
+    b' {"optionId": "b", "kind": "reject_once"}]}}'
+)
+
+
+def test_a_code_is_read_as_it_was_made_until_it_expires() -> None:
+    text = KEEPER.answer_code(CODE)
+    assert KEEPER.read_answer_code(text, 999) == CODE
+    with pytest.raises(TokenExpiredError):
+        KEEPER.read_answer_code(text, 1000)
+
+
+@pytest.mark.parametrize("change", [0, 10, -1])
+def test_a_code_that_was_changed_is_none(change: int) -> None:
+    text = KEEPER.answer_code(CODE)
+    other = "A" if text[change] != "A" else "B"
+    changed = text[:change] + other + text[change:][1:]
+    with pytest.raises(TokenError, match="wrong"):
+        KEEPER.read_answer_code(changed, 0)
+
+
+@pytest.mark.parametrize("text", ["", ".", "x", "\ud800.\ud800", "é.é", "a.b.c.d"])
+def test_what_is_no_code_is_refused(text: str) -> None:
+    with pytest.raises(TokenError, match="wrong"):
+        KEEPER.read_answer_code(text, 0)
+
+
+def test_a_token_is_no_code_a_code_no_token_and_neither_is_another_gateways() -> None:
+    token, code = KEEPER.token(Grant(Role.CONTROLLER)), KEEPER.answer_code(CODE)
+    with pytest.raises(TokenError):
+        KEEPER.read_answer_code(token, 0)
+    with pytest.raises(TokenError):
+        KEEPER.read(code, 0)
+    with pytest.raises(TokenError):
+        Keeper(b"j" * 32).read_answer_code(code, 0)
+
+
+def test_wrong_codes_have_to_wait_and_the_right_one_never_does() -> None:
+    door = Doorkeeper(KEEPER, clock=lambda: 0.0, waits=lambda: 0.0)
+    statuses = []
+    for _ in range(11):
+        with pytest.raises(Refusal) as refused:
+            door.read_answer(HERE, "wrong")
+        statuses.append(refused.value.status)
+    assert statuses == [401] * 10 + [429]
+    assert door.read_answer(HERE, KEEPER.answer_code(CODE)) == CODE
+
+
+def test_a_question_is_answered_by_the_place_of_an_option_that_can_be_chosen() -> None:
+    assert [(each.place, each.kind, each.name) for each in choices_of(QUESTION)] == [
+        (1, "allow_once", "Yes"),
+        (3, "reject_once", ""),
+    ]
+    assert title_of(QUESTION) == "Edit"
+    permission = "session/request_permission"
+    answer = answer_to(permission, QUESTION, 3)
+    assert answer is not None
+    assert b'"optionId":"b"' in answer
+    assert answer_to(permission, QUESTION, 0) is None
+    assert answer_to("elicitation/create", QUESTION, 3) is None
+
+
+def test_links_in_notifications_wait_longer_and_displace_no_other(tmp_path: Path) -> None:
+    now = [0.0]
+    links = Links(str(tmp_path), lambda: now[0], KEEPER)
+    notified = Links.notified(str(tmp_path), lambda: now[0], KEEPER)
+    door = Doorkeeper(KEEPER, links=links, notified=notified)
+    grant = Grant(Role.OBSERVER, "s")
+    first, second, plain = notified.make(grant), notified.make(grant), links.make(grant)
+    now[0] = LINK_SECONDS + 1.0
+    assert door.follow(HERE, first) == grant
+    for code in (first, plain):
+        with pytest.raises(Refusal):
+            door.follow(HERE, code)
+    now[0] = NOTIFIED_SECONDS + 1.0
+    with pytest.raises(Refusal):
+        door.follow(HERE, second)

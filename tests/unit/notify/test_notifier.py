@@ -1,0 +1,83 @@
+"""The notifier: every sender gets what the pace lets through, whatever another does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.timeline.entry import Kind
+from lastword.notify import senders
+from lastword.notify.notification import Notification, NotifiedEvent
+from lastword.notify.notifier import Notifier
+from lastword.notify.settings import NotifySettings
+from lastword.notify.writer import Surroundings
+from tests.kit.recording import Book, a_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+class Kept:
+    """A sender that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[Notification] = []
+        self.withdrawn: list[str] = []
+        self.is_closed = False
+
+    def send(self, notification: Notification) -> None:
+        self.sent.append(notification)
+
+    def withdraw(self, notification_id: str) -> None:
+        self.withdrawn.append(notification_id)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Broken(Kept):
+    """A sender with a bug."""
+
+    def send(self, notification: Notification) -> None:
+        raise RuntimeError(notification.title)
+
+
+def a_book() -> Book:
+    book = Book()
+    book.note(Kind.ASKED, "s", 1, what="permission")
+    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id="7")
+    book.failed("t", 2)
+    book.ok("t", 3)
+    return book
+
+
+def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, kept = Broken(), Kept()
+    monkeypatch.setattr(senders, "SENDERS", (lambda *_: broken, lambda *_: None, lambda *_: kept))
+    around = Surroundings(link_to=lambda name: f"https://gw.example/{name}")
+    notifier = Notifier(NotifySettings(), str(tmp_path), a_run(), surroundings=around)
+    notifier.send(a_book().rows)
+    notifier.close()
+    assert [(each.event, each.link) for each in kept.sent] == [
+        (NotifiedEvent.ASK, "https://gw.example/s"),
+        (NotifiedEvent.FAILED, "https://gw.example/t"),
+    ]
+    assert kept.withdrawn == [kept.sent[0].notification_id]
+    assert broken.is_closed
+    assert kept.is_closed
+
+
+def test_no_thread_is_started_for_rows_that_lead_to_nothing(tmp_path: Path) -> None:
+    book = Book()
+    book.note(Kind.PROMPT, "s", 1)
+    book.note(Kind.FIRST_OUTPUT, "s", 1)
+    notifier = Notifier(NotifySettings(), str(tmp_path), a_run())
+    notifier.send(book.rows)
+    assert notifier.is_stored
+    notifier.close()
+    assert list(tmp_path.iterdir()) == []
