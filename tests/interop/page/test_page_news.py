@@ -159,3 +159,29 @@ def test_mode_commands_and_context_are_shown_and_used(browser: Browser, tmp_path
         tab.do("close")
         watcher.do("close")
         gateway.close()
+
+
+def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    steps = (
+        {"ask_permission": "Run the tests"},
+        {"say": "Then not."},
+        {"result": "end_turn"},
+        {"wait": 1},
+        {"say": "The build has passed."},
+    )
+    gateway = Gateway(tmp_path, scripted(tmp_path, *steps), "--ask-timeout", "3s")
+    tab = browser.tab()
+    try:
+        tab.do("size", 390, 844)
+        tab.session(gateway, new_session(gateway))
+        tab.say("Hello")
+        tab.see("The agent is waiting for your answer.")
+        tab.see("Nobody answered the agent's question in time, so lastword did.")
+        tab.see("The agent is working in the background.")
+        holds_for_all(tab, "background-390")
+        assert tab.do("errors") == []
+    finally:
+        tab.do("close")
+        gateway.close()

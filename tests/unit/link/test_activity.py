@@ -107,3 +107,4 @@ def test_what_an_agent_shows_before_its_first_turn_is_nothing_that_goes_on() -> 
     activity = Activity()
     assert not activity.note("agent_message_chunk", 1.0)
     assert activity.due is None
+    assert not activity.time_out(100.0)
