@@ -24,6 +24,7 @@ from tests.kit.simulation.frames import (
     KEY,
     cancel,
     chunk,
+    models,
     prompt,
     request,
     result,
@@ -409,6 +410,28 @@ def test_a_prompt_in_another_mode_than_the_client_shows_is_caught(
     monkeypatch.setattr(ReturningSession, "correct", lambda *_: None)
     monkeypatch.setattr(sessions, "_report_choices", lambda *_: [])
     broken = replay({"restart": "on-crash"}, RETURNS)
+    assert broken is not None
+    assert broken.promise == "mode"
+
+
+class HidesTheModel(Altered):
+    """The client is not shown to which model the session was switched."""
+
+    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
+        hidden = b"config_option_update"
+        return [e for e in effects if not (isinstance(e, Send) and hidden in e.frame)]
+
+
+def test_a_prompt_to_another_model_than_the_client_shows_is_caught() -> None:
+    failed = b'{"id":1,"error":{"code":-32603,"message":"429 Too Many Requests"}}'
+    switched = result(b'"lastword:model:1"', b"{%b}" % models(b"small"))
+    events: list[tuple[Any, ...]] = [
+        *OPENED[:-1],
+        ("agent", result(b"2", b'{"sessionId":"s1",%b}' % models(b"big"))),
+        *(SENT, ("agent", failed), ("agent", switched), ("time", 1.0)),
+    ]
+    assert replay({"fallback_model": "small"}, events) is None
+    broken = replay({"fallback_model": "small"}, events, HidesTheModel)
     assert broken is not None
     assert broken.promise == "mode"
 

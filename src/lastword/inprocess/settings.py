@@ -31,6 +31,8 @@ _INSTEAD = {
     "retry_wait_limit_seconds": "use max_wait_seconds of lastword.retry instead",
     "continue_at_reset_seconds": "use until_reset_seconds of lastword.retry instead",
     "spend_limit": "add up what its model calls cost where they are made; leave it out",
+    "fallback_model": "catch the failure of the call, and call another model",
+    "fallback_stays": "catch the failure of the call, and call another model",
     "continue_with": "catch the failure that lastword.retry raises, and call the model anew",
     "ask_reminder_seconds": "wait for the user's answer with a timeout of your own, and say so",
     "ask_timeout": "put asyncio.timeout around the request to the user instead",

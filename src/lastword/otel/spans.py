@@ -39,6 +39,7 @@ EVENTS: dict[Kind, tuple[str, ...]] = {
     Kind.QUESTION_EXPIRED: ("what", "outcome", "waited_seconds"),
     Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
     Kind.LIMIT_WAIT: ("type", "wait_seconds"),
+    Kind.MODEL_SWITCH: ("outcome", "from_model", "to_model"),
     Kind.CONTINUED: ("what",),
     Kind.COST: ("amount", "currency", "model"),
     Kind.SPEND_LIMIT: ("what", "spent", "limit", "currency", "scope"),

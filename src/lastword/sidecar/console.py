@@ -8,10 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.redact.printable import one_line
+from lastword.core.timeline.entry import Kind
 from lastword.posix.framing import StderrWriter
 
 if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry
+
+
+_MODELS = {
+    "not_offered": "the agent does not offer the model {model}: --fallback-model skips it",
+    "no_models": "the agent offers no choice of models, so --fallback-model has no effect",
+    "not_restored": "the agent does not go back to the model {model}",
+}
+"""What is said of a session's models, by the outcome in the entry."""
 
 
 class Console:
@@ -28,7 +37,10 @@ class Console:
         self.stderr.write(f"lastword: {one_line(sentence)}\n".encode(errors="replace"))
 
     def record(self, entry: Entry) -> None:
-        """Describe an event, if the output is verbose."""
+        """Describe an event, if the output is verbose or the user has to know of it."""
+        if entry.kind is Kind.MODEL_SWITCH and entry.facts["outcome"] in _MODELS:
+            sentence = _MODELS[entry.facts["outcome"]]
+            self.say(sentence.format(model=entry.facts.get("to_model")))
         if self._verbose:
             shown = {"session": entry.session_id} | entry.facts
             facts = [f"{key}={value}" for key, value in shown.items() if value is not None]

@@ -143,7 +143,7 @@ def test_of_two_windows_one_answers_and_the_others_question_goes(
     assert watcher.do("count", "button:visible") == 0
     two.do("click", "Allow")
     one.do("gone", ".card.ask")
-    one.see("The agent's question was answered elsewhere")
+    one.see("The question was answered elsewhere")
     one.shot("answered-elsewhere")
     for tab in (one, two, watcher):
         tab.see("The model provider is overloaded.")

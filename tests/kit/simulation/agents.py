@@ -318,6 +318,15 @@ def changes_mode(w: World, prompt: bytes, session: bytes) -> bool:
     return False
 
 
+def switches_model(w: World, request_id: bytes, session: bytes) -> None:
+    """It switches to the model that it is asked for, and may say so before it answers, or not."""
+    listed = frames.models(w.chosen.pop(request_id, b"big"))
+    dice = w.roll()
+    if dice < 0.3:
+        w.agent(frames.update(session, b"config_option_update", b"," + listed))
+    w.agent(frames.result(request_id, b"{}" if dice > 0.8 else b"{%b}" % listed))
+
+
 def no_text(w: World, prompt: bytes, session: bytes) -> bool:
     """What it says is no UTF-8, in a line or in a burst."""
     bad = w.pick((b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"cut \xe2\x82"))

@@ -109,6 +109,10 @@ def answers_late(w: World) -> None:
 
 def asks(w: World) -> None:
     """It asks for something other than a prompt."""
+    if w.has_models and w.chance(0.3):
+        more = b',"configId":"model","value":"%b"' % w.pick((b"big", b"small", b"tiny"))
+        w.client(frames.request(w.client_id(), b"session/set_config_option", _session(w), more))
+        return
     methods = (b"session/list", b"session/set_mode", b"session/set_model", b"session/load", b"x/y")
     method = w.pick(methods)
     more = b',"modeId":"%b","cwd":"/w","mcpServers":[]' % w.pick(MODES)

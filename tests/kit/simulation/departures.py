@@ -14,6 +14,7 @@ from tests.kit.simulation.session_rules import (
     ASKS_USER,
     BRINGS_BACK,
     SETS_MODE,
+    SETS_OPTION,
     SessionRules,
 )
 
@@ -45,6 +46,9 @@ _ACTS = frozenset({*ASKS_USER, "fs/write_text_file", "terminal/create"})
 _LONGEST_ID = 8000
 _LATE_SECONDS = 61.0
 """How late a turn may go on of which nobody looked at the clock in time."""
+_OF_MODELS = (b"--fallback-model", b"does not go back to the model")
+OWN_MODEL = b'"lastword:model:'
+"""How lastword's requests for another model begin, in a run without a name."""
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
 
@@ -105,8 +109,9 @@ class Departures(SessionRules):
         if not is_text(sent):
             raise BrokenPromiseError("frame", f"no UTF-8: {sent[:200]!r}")
         frame = read(sent)
-        self.named_now = bool(came) and self._is_named_anew(sent, line)
-        passed = self._was_kept(sent, frame) or sent == line or self.named_now
+        named = bool(came) and self._is_named_anew(sent, line)
+        self.named_now = self.named_now or named
+        passed = self._was_kept(sent, frame) or sent == line or named
         if passed or (came and same_but_id(sent, line)):
             if frame is not None:
                 self._passed(frame, came, sent)
@@ -198,6 +203,8 @@ class Departures(SessionRules):
             self._announced(frame.session)
         elif frame.mode is not None:
             self.shown_mode[frame.session] = frame.mode
+        elif frame.kind == "config_option_update" and frame.model is not None:
+            self.shown_model[frame.session] = frame.model
         elif frame.kind == "state_update" and self.v2 and frame.session is not None:
             self.running[frame.session] = frame.state != "idle"
             if frame.state == "idle":
@@ -256,6 +263,9 @@ class Departures(SessionRules):
             self.wanted_mode.pop(frame.id or b"", None)
         elif asked.method == SETS_MODE:
             self.client_set(frame.id or b"", asked.session)
+        elif asked.method == SETS_OPTION:
+            answer = frame.result or b""
+            self.model_is_set(self.shown_model, frame.id or b"", asked.session, answer)
         elif asked.method in BRINGS_BACK:
             self.client_opened(asked.session, frame.result)
         elif asked.method == "session/new" and frame.result is not None:
@@ -352,8 +362,7 @@ class Departures(SessionRules):
             if self.alive and self.agents_work.get(session):
                 self.ended_now.append((session, WORK))
             return
-        if kind == "current_mode_update":
-            self.shown_mode[session] = told["currentModeId"]
+        if self._of_settings(frame, sent):
             return
         if not self.open_prompts(frame.session) and not self.running.get(session):
             raise BrokenPromiseError("late", f"ours, after the answer: {sent[:300]!r}")
@@ -363,6 +372,16 @@ class Departures(SessionRules):
             raise BrokenPromiseError("G3", "a retry to a client that did not ask for it")
         elif kind == "agent_thought_chunk" and not self._may_think():
             raise BrokenPromiseError("hint", f"a thought that nobody wants: {sent[:200]!r}")
+
+    def _of_settings(self, frame: Read, sent: bytes) -> bool:
+        """Does it say which mode or model is in force? It may come outside a turn."""
+        if frame.kind == "current_mode_update":
+            self.shown_mode[frame.session] = frame.mode or ""
+        elif frame.kind == "config_option_update" and frame.model is not None:
+            self.shown_model[frame.session] = frame.model
+        else:
+            return frame.kind == "notice" and any(each in sent for each in _OF_MODELS)
+        return True
 
     def _may_think(self) -> bool:
         """May a retry, or a reminder, be told in the conversation?"""
@@ -405,11 +424,24 @@ class Departures(SessionRules):
             return
         if not frame.id.startswith(OWN) or frame.method == PROMPT:
             raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
+        if frame.id.startswith(OWN_MODEL):
+            self._switches(frame, sent)
+            return
+        if frame.model is not None:
+            self.wanted_model[frame.id] = frame.model
         self.own_to_agent[frame.id] = (frame.method, frame.session)
         if frame.method == SETS_MODE and frame.mode is not None:
             self.wanted_mode[frame.id] = frame.mode
         if frame.method != "initialize":
             self.coming_back.add(frame.session)
+
+    def _switches(self, frame: Read, sent: bytes) -> None:
+        """Another model is asked for: only where that was chosen, and no prompt is at work."""
+        at_work = self.goes_on(frame.session)
+        if not self.options.fallback_model or self.v2 or at_work or frame.model is None:
+            raise BrokenPromiseError("double", f"a model that nobody wants: {sent[:200]!r}")
+        self.wanted_model[frame.id or b""] = frame.model
+        self.own_models[frame.id or b""] = frame.session
 
     def _clients(self, frame: Read, sent: bytes) -> None:
         """A frame of the client's reaches the agent."""
@@ -443,7 +475,7 @@ class Departures(SessionRules):
         goes_on = self._goes_on(sent, asked)
         if goes_on:
             asked.line, asked.shown = sent, False
-        limit = self.options.continue_at_reset_seconds
+        limit = self.options.continue_at_reset_seconds or self.options.fallback_model
         if asked.delivered == self.generation:
             asked.lasted += self.now - asked.ended_at
         for kept, how in (
@@ -465,19 +497,24 @@ class Departures(SessionRules):
     def _is_in_time(self, asked: Asked) -> bool:
         """Did it wait no longer than it may? Of a day that nobody counts, nobody can tell."""
         limit, options = self.options.continue_at_reset_seconds, self.options
-        if not limit or options.retry or options.wall_clock is None:
+        others = options.retry or options.fallback_model
+        if not limit or others or options.wall_clock is None:
             return True
         late = _LATE_SECONDS if self.slept else 1.0
         return asked.lasted <= limit + asked.resent * late
 
     def _gave_way(self, asked: Asked) -> bool:
-        """May it have waited for the end of a limit, until the client sent another prompt?"""
-        waits = self.options.continue_at_reset_seconds and asked.agent_ended and not self.v2
-        return bool(waits) and bool(self.open_prompts(asked.session))
+        """May it have waited to go on, until the client sent another prompt?"""
+        waits = self._may_go_on() and asked.agent_ended and not self.v2
+        return waits and bool(self.open_prompts(asked.session))
+
+    def _may_go_on(self) -> bool:
+        """Can a turn go on that has failed, after a limit or with another model?"""
+        return bool(self.options.continue_at_reset_seconds or self.options.fallback_model)
 
     def _goes_on(self, sent: bytes, asked: Asked) -> bool:
-        """Is it the prompt with which a turn goes on after a limit? Only where that was chosen."""
-        if not self.options.continue_at_reset_seconds or sent == asked.line:
+        """Is it the prompt with which a turn goes on? Only where that was chosen."""
+        if not self._may_go_on() or sent == asked.line:
             return False
         text = [{"type": "text", "text": self.options.continue_with}]
         return bool(json.loads(sent)["params"]["prompt"] == text)

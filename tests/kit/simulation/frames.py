@@ -38,6 +38,8 @@ class _Params(msgspec.Struct, rename="camel"):
     update: _Update | UnsetType = UNSET
     request_id: Raw | UnsetType = UNSET
     mode_id: str | None = None
+    config_id: str | None = None
+    value: Any = None
 
 
 class _Line(msgspec.Struct):
@@ -67,6 +69,7 @@ class Read:
         "kind",
         "method",
         "mode",
+        "model",
         "named",
         "result",
         "session",
@@ -74,7 +77,7 @@ class Read:
         "stop",
     )
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: _Line, raw: bytes) -> None:
         self.id = None if line.id is UNSET else plain_id(bytes(line.id))
         self.method = line.method
         params = None if line.params is UNSET else line.params
@@ -89,6 +92,10 @@ class Read:
         chosen = params.mode_id if params else None
         self.mode = update.current_mode_id if update else chosen
         """The mode that is told of or asked for."""
+        is_choice = params is not None and params.config_id == "model"
+        asked_for = params.value if params is not None and is_choice else None
+        self.model = model_in(raw) if self.kind == "config_option_update" else asked_for
+        """The same of models."""
         self.result = None if line.result is UNSET else bytes(line.result)
         self.error = None if line.error is UNSET else bytes(line.error)
         self.ends_well = self.result is not None and _ends_well(self.result)
@@ -112,7 +119,7 @@ def _read(line: bytes) -> Read | None:
         found = _leniently(line)
     if found.method is None and found.id is UNSET:
         return None
-    return Read(found)
+    return Read(found, line)
 
 
 def _leniently(line: bytes) -> _Line:
@@ -135,6 +142,22 @@ def plain_id(raw: bytes) -> bytes:
     if isinstance(value, float) and value.is_integer():
         return b"%d" % value
     return json.dumps(value, ensure_ascii=False).encode(errors="replace")
+
+
+_MODEL = re.compile(rb'"category":"model","currentValue":"(\w*)"')
+_OFFERED = b",".join(b'{"value":"%b"}' % each for each in (b"big", b"small", b"tiny"))
+
+
+def models(current: bytes) -> bytes:
+    """The config options of a session with this model."""
+    option = b'{"id":"model","category":"model","currentValue":"%b","options":[%b]}'
+    return b'"configOptions":[%b]' % (option % (current, _OFFERED))
+
+
+def model_in(line: bytes | None) -> str | None:
+    """The model in force by such a list, ours or the agent's."""
+    found = _MODEL.search(line or b"")
+    return found[1].decode() if found else None
 
 
 _NUMBER = re.compile(rb'"(-?(?:0|[1-9][0-9]*))"')

@@ -49,6 +49,8 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
 _LIMIT_WAITS = (0, 21_600.0, 0, 10.0)
 _QUESTIONS = ((0.0, ""), (0.0, ""), (11.0, "45s=reject"), (0.0, "3s=cancel"), (4.0, ""))
 """`--ask-reminder` and `--ask-timeout`."""
+_FALLBACKS = ("", "", "small,tiny", "", "none,small")
+_STAYS = (False, False, True)
 _CAPABILITIES = (
     b'"agentCapabilities":{"loadSession":true}',
     b'"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}',
@@ -96,17 +98,20 @@ class Drawn:
         self.options["continue_at_reset_seconds"] = _LIMIT_WAITS[number % len(_LIMIT_WAITS)]
         reminder, timeout = _QUESTIONS[number % len(_QUESTIONS)]
         self.options |= {"ask_reminder_seconds": reminder, "ask_timeout": timeout}
+        self.options["fallback_model"] = _FALLBACKS[number % len(_FALLBACKS)]
+        self.options["fallback_stays"] = _STAYS[number % len(_STAYS)]
         self.profile = list(clients.PROFILES)[int(roll() * len(clients.PROFILES))]
         v2 = self.profile.startswith("v2")
         self.world = World(Player(self.options, core), dice, v2=v2, handler=roll() < 0.15)
+        self.world.has_models = bool(self.options["fallback_model"]) and not v2
         self._calm = calm
         self._turns = 20 + int(roll() * 40) if calm else 6 + int(roll() * 14)
         self._counts_anew = self.world.chance(0.5)
         self._capabilities = self.world.pick(_CAPABILITIES)
         self._name = self.world.pick((b"codex-acp", b"opencode", b"agent", b"claude-code-acp"))
         self._deeds = _WILD_WORDS if self.world.handler else _WILD
-        limits = ("retry", "continue_at_reset_seconds")
-        self._retries = any(self.options[name] > 0 for name in limits)
+        limits = ("retry", "continue_at_reset_seconds", "fallback_model")
+        self._retries = any(self.options[name] for name in limits)
         self._start_fails = roll()
         """How likely a new agent does not start, as a power of the throw."""
 
@@ -234,7 +239,6 @@ class Drawn:
             world.todo.remove(one)
             request_id, method, session = one
             own = request_id.startswith(b'"lastword:')
-            value = b""
             dice = world.roll()
             if (own and dice < 0.1) or (not own and world.turns and dice < 0.05):
                 world.agent(frames.error(request_id, world.pick(ERRORS)))
@@ -252,22 +256,31 @@ class Drawn:
                     value = value.replace(b"agentInfo", b"info")
                     value = value.replace(b"agentCapabilities", b"capabilities")
                 world.agent(frames.result(request_id, value))
-            elif method == "session/new":
-                world.agent(self._opened(world, request_id))
             else:
-                if method in {"session/load", "session/resume"}:
-                    world.loaded.add(session)
-                    if world.chance(0.3):
-                        agents.asks(world, b"", session)
-                    if world.chance(0.3):
-                        agents.changes_mode(world, b"", session)
-                    world.agent(
-                        chunk(session, b"as was said before"),
-                        tool(session, b"old", b"in_progress"),
-                        frames.update(session, b"usage_update"),
-                    )
-                    value = self._modes(world)
-                world.agent(frames.result(request_id, b"{%b}" % value))
+                self._agree(world, *one)
+
+    def _agree(self, world: World, request_id: bytes, method: str, session: bytes) -> None:
+        """The agent does what it is asked."""
+        if method == "session/new":
+            world.agent(self._opened(world, request_id))
+            return
+        if method == "session/set_config_option" and world.has_models:
+            agents.switches_model(world, request_id, session)
+            return
+        value = b""
+        if method in {"session/load", "session/resume"}:
+            world.loaded.add(session)
+            if world.chance(0.3):
+                agents.asks(world, b"", session)
+            if world.chance(0.3):
+                agents.changes_mode(world, b"", session)
+            world.agent(
+                chunk(session, b"as was said before"),
+                tool(session, b"old", b"in_progress"),
+                frames.update(session, b"usage_update"),
+            )
+            value = b",".join(filter(None, (self._modes(world), world.models())))
+        world.agent(frames.result(request_id, b"{%b}" % value))
 
     def _opened(self, world: World, request_id: bytes) -> bytes:
         if not self._counts_anew:
@@ -278,8 +291,8 @@ class Drawn:
         return self._named(world, request_id, b"s%d" % world.opened)
 
     def _named(self, world: World, request_id: bytes, name: bytes) -> bytes:
-        modes = self._modes(world)
-        return frames.result(request_id, b'{"sessionId":"%b"%b}' % (name, modes and b"," + modes))
+        parts = (b'"sessionId":"%b"' % name, self._modes(world), world.models())
+        return frames.result(request_id, b"{%b}" % b",".join(filter(None, parts)))
 
     @staticmethod
     def _modes(world: World) -> bytes:

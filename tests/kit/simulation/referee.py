@@ -24,7 +24,7 @@ from tests.kit.simulation.departures import (
 )
 from tests.kit.simulation.frames import Read, bare_id, members, read
 from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
-from tests.kit.simulation.session_rules import BRINGS_BACK, SETS_MODE
+from tests.kit.simulation.session_rules import BRINGS_BACK, SETS_MODE, SETS_OPTION
 from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ class Referee(Departures):
             self.unsent.discard(line)  # one like it may be ours
         self.cancels_at_once(now)
         told = [self.as_client_knows(without_wish(s)) for _, to_client, s in out if not to_client]
+        # It waits until the session has its former model again.
+        waits = frame is not None and frame.session in self.own_models.values()
+        passes = passes and not (waits and frame is not None and frame.method == PROMPT)
         if passes and (FORWARD, False, line) not in out and line not in told:
             raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
 
@@ -171,6 +174,8 @@ class Referee(Departures):
         asked.line = line
         if frame.method == SETS_MODE and frame.mode is not None:
             self.wanted_mode[frame.id] = frame.mode
+        if frame.model is not None:
+            self.wanted_model[frame.id] = frame.model
         if frame.method == "initialize":
             params = members(line)["params"]
             self.v2 = params["protocolVersion"] >= 2
@@ -255,6 +260,11 @@ class Referee(Departures):
         return found[0] if len(found) == 1 else request_id
 
     def _agent_answers(self, frame: Read) -> None:
+        if frame.id in self.own_models:
+            session = self.own_models.pop(frame.id)
+            if frame.error is None:
+                self.model_is_set(self.agents_model, frame.id, session, frame.result or b"")
+            return
         own = self.own_to_agent.pop(frame.id or b"", None)
         if own is not None:
             self._answers_own(frame, *own)
@@ -292,6 +302,8 @@ class Referee(Departures):
         elif frame.error is None and coming:
             self.fresh.add(session)
             self._own_succeeds(frame, method, session)
+        elif frame.error is None and method == SETS_OPTION:
+            self.model_is_set(self.agents_model, frame.id or b"", session, frame.result or b"")
         elif frame.error is None and method == SETS_MODE:
             self.agent_has_set(frame.id or b"", session)  # late, and in force all the same
 
@@ -302,11 +314,16 @@ class Referee(Departures):
             self.agent_opened(session, frame.result)
         elif method == SETS_MODE:
             self.agent_has_set(frame.id or b"", session)
+        elif method == SETS_OPTION:
+            self.model_is_set(self.agents_model, frame.id or b"", session, frame.result or b"")
 
     def _its_own_succeeds(self, asked: Asked, request_id: bytes, frame: Read) -> None:
         """The same of what the client asked."""
         if asked.method == SETS_MODE:
             self.agent_has_set(request_id, asked.session)
+        elif asked.method == SETS_OPTION:
+            answer = frame.result or b""
+            self.model_is_set(self.agents_model, request_id, asked.session, answer)
         elif asked.method in BRINGS_BACK:
             self.agent_opened(asked.session, frame.result)
         elif asked.method == "session/new" and frame.result is not None:
@@ -322,7 +339,7 @@ class Referee(Departures):
             return self._clients_is_lost(own, what)
         if what == REQUEST:
             self.questions[own] = self.generation
-        if what != ANSWER:
+        if what != ANSWER or self.own_models.pop(own, None) is not None:
             return what == REQUEST
         asked_by_us = self.own_to_agent.pop(own, None)
         if asked_by_us is not None:

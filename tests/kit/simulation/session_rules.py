@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.kit.simulation.frames import members
+from tests.kit.simulation.frames import members, model_in
 from tests.kit.simulation.ledger import PROMPT, Asked, BrokenPromiseError, Ledger
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ASKS_USER = frozenset({"session/request_permission", "elicitation/create"})
 SETS_MODE = "session/set_mode"
+SETS_OPTION = "session/set_config_option"
 BRINGS_BACK = frozenset({"session/load", "session/resume"})
 
 _RUNAWAY_REPEATS = 50
@@ -37,6 +38,12 @@ class SessionRules(Ledger):
         """The mode that the client shows."""
         self.wanted_mode: dict[bytes, str] = {}
         """The modes that open requests are to set."""
+        self.agents_model: dict[str | None, str] = {}
+        """The same of models."""
+        self.shown_model: dict[str | None, str] = {}
+        self.wanted_model: dict[bytes, str] = {}
+        self.own_models: dict[bytes, str | None] = {}
+        """Requests of lastword's for another model, with their sessions."""
         self.brought_back: set[str | None] = set()
         """Sessions that lastword has asked the agent of now for."""
         self.users: dict[bytes, str | None] = {}
@@ -68,6 +75,8 @@ class SessionRules(Ledger):
     def forget_agent(self) -> None:
         """What it said of its sessions holds no more."""
         self.agents_mode.clear()
+        self.agents_model.clear()
+        self.own_models.clear()
         self.brought_back.clear()
         self.users.clear()
         self.wanted_mode = {i: mode for i, mode in self.wanted_mode.items() if i in self.asked}
@@ -78,6 +87,8 @@ class SessionRules(Ledger):
         """The agent sent an update: about its mode, or something to see."""
         if frame.kind == "current_mode_update" and frame.mode is not None:
             self.agents_mode[frame.session] = frame.mode
+        elif frame.kind == "config_option_update" and frame.model is not None:
+            self.agents_model[frame.session] = frame.model
         elif frame.kind in {"agent_message_chunk", "tool_call"}:
             self._repeats(frame, line)
 
@@ -90,6 +101,8 @@ class SessionRules(Ledger):
     def agent_opened(self, session: str | None, result: bytes | None) -> None:
         """The answer that opens a session may say which mode it is in."""
         self.agents_mode.pop(session, None)
+        self.agents_model.pop(session, None)
+        _note(self.agents_model, session, model_in(result))
         mode = mode_told(result)
         if mode is not None:
             self.agents_mode[session] = mode
@@ -100,6 +113,7 @@ class SessionRules(Ledger):
             self.known.add(session)
             other = self.names.pop(session, None)
             self.fresh.discard(other)
+        _note(self.shown_model, session, model_in(result))
         mode = mode_told(result)
         if mode is not None:
             self.shown_mode[session] = mode
@@ -110,8 +124,19 @@ class SessionRules(Ledger):
         if mode is not None:
             self.shown_mode[session] = mode
 
+    def model_is_set(
+        self, models: dict[str | None, str], request_id: bytes, session: str | None, answer: bytes
+    ) -> None:
+        """A request for a model succeeded, as this side knows by now."""
+        _note(models, session, model_in(answer) or self.wanted_model.get(request_id))
+
     def prompt_reaches(self, session: str | None) -> None:
-        """A prompt reaches the agent: in a session that came back the mode is the one shown."""
+        """A prompt reaches the agent: the model is the one shown, and after a return the mode."""
+        model, shown_model = self.agents_model.get(session), self.shown_model.get(session)
+        chooses = (a for a in self.asked.values() if a.open and a.method == SETS_OPTION)
+        known = model is not None and shown_model is not None
+        if known and model != shown_model and all(a.session != session for a in chooses):
+            raise BrokenPromiseError("mode", f"to {model!r}, while {shown_model!r} is shown")
         agents, shown = self.agents_mode.get(session), self.shown_mode.get(session)
         if session not in self.brought_back or None in {agents, shown} or agents == shown:
             return
@@ -165,3 +190,8 @@ def mode_told(result: bytes | None) -> str | None:
     mode = members(result)["modes"]["currentModeId"]
     assert isinstance(mode, str)
     return mode
+
+
+def _note(models: dict[str | None, str], session: str | None, model: str | None) -> None:
+    if model is not None:
+        models[session] = model

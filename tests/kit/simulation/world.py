@@ -74,6 +74,10 @@ class World:
         """Those that it has besides, since it was asked to load them."""
         self.asked: list[bytes] = []
         """The agent's latest requests."""
+        self.has_models = False
+        """The agent offers models."""
+        self.chosen: dict[bytes, bytes] = {}
+        """The requests for a model that the agent has not dealt with -> the model."""
 
     def chance(self, probability: float) -> bool:
         """Does it happen?"""
@@ -137,6 +141,8 @@ class World:
             if frame is None or frame.method is None:
                 continue
             session = (frame.session or "").encode()
+            if frame.id is not None and frame.model is not None:
+                self.chosen[frame.id] = frame.model.encode()
             if frame.id is not None:
                 self.todo.append((frame.id, frame.method, session))
             elif frame.method == "session/cancel":
@@ -160,6 +166,10 @@ class World:
         self._agent_ids = 0
         self.opened = 0
         self.loaded.clear()
+
+    def models(self, current: bytes = b"big") -> bytes:
+        """What an agent says of a session's models as it opens it, or when one is chosen."""
+        return frames.models(current) if self.has_models else b""
 
     def client_id(self) -> bytes:
         """The client's next id."""

@@ -544,3 +544,13 @@ def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) ->
     line = next(line for line in done.stdout.splitlines() if " run -- " in line)
     own = os.path.join(os.path.dirname(sys.executable), "lastword")
     assert line == f"  {own} run -- {venv}/bin/python {tmp_path}/agent.py"
+
+
+def test_the_models_of_an_agent_are_listed_by_the_ids_that_an_option_takes(tmp_path: Path) -> None:
+    file = tmp_path / "models.json"
+    models = {f"m{number}": "switch" for number in range(21)}
+    file.write_text(json.dumps({"turns": [[{"result": "end_turn"}]], "models": models}))
+    status, told = report("--", *AGENT, "--bare", "--file", str(file))
+    found = finding(told, "models")
+    assert (status, found["facts"]["models"]) == (0, list(models))
+    assert found["says"].endswith("by these ids: " + ", ".join(list(models)[:20]) + " and more.")

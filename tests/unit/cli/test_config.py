@@ -55,6 +55,7 @@ VALUES: dict[str, Any] = {
     "text": "text",
     "spending": "5USD",
     "seconds=reject|cancel": "30m=cancel",
+    "ids": "a,b",
 }
 NAMED = {
     "listen": "127.0.0.1:1",

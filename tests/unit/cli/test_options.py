@@ -276,8 +276,13 @@ def test_the_time_to_wait_for_a_reset_has_a_value_of_its_own(
     [
         ("--continue-at-reset=soon", "--continue-at-reset cannot be 'soon': it takes a duration"),
         ("--continue-with= ", "--continue-with cannot be ' ': it takes a text that is not empty"),
+        ("--fallback-model=a,", "--fallback-model cannot be 'a,': it takes ids, separated by"),
+        (
+            "--fallback-model=a,b,a",
+            "--fallback-model cannot be 'a,b,a': it takes ids, separated by",
+        ),
     ],
 )
-def test_what_cannot_be_waited_for_or_said_is_refused(word: str, says: str) -> None:
+def test_what_cannot_be_waited_for_said_or_chosen_is_refused(word: str, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         parse([word, "--", "agent"], {})

@@ -42,6 +42,8 @@ def test_what_is_a_process_s_own_is_not_read_here() -> None:
     [
         (Options(retry=2), "retry=2", r"lastword\.retry"),
         (Options(retry_wait_limit_seconds=5), "retry_wait_limit_seconds=5", "max_wait_seconds"),
+        (Options(fallback_model="a"), "fallback_model='a'", "call another model"),
+        (Options(fallback_stays=True), "fallback_stays=True", "call another model"),
         (Options(restart="on-crash"), "restart='on-crash'", "lastword run"),
         (Options(stderr_limit_bytes=1024), "stderr_limit_bytes=1024", "leave it out"),
         (Options(evidence="wire"), "evidence='wire'", "leave it out"),

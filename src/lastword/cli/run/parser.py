@@ -49,7 +49,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "evidence": ("evidence",),
     "restarts and retries": (
         *("restart", "retry", "retry_wait_limit"),
-        *("continue_at_reset", "continue_with"),
+        *("fallback_model", "fallback_stays", "continue_at_reset", "continue_with"),
     ),
     "questions of the agent to the user": ("ask_reminder", "ask_timeout"),
     "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
@@ -73,6 +73,7 @@ METAVARS = {
     "url-or-topic": "URL",
     "text": "TEXT",
     "spending": "LIMIT",
+    "ids": "ID[,ID...]",
 }
 """The kinds' words for a value; with a word behind it, a duration is `TIME=WORD`."""
 
@@ -124,7 +125,7 @@ def _default(option: Option) -> str:
         return "(default: ~/.local/state/lastword)"
     if option.key == "config":
         return "(default: ~/.config/lastword/config.toml)"
-    if option.kind in {"file", "url", "url-or-topic"}:
+    if option.kind in {"file", "url", "url-or-topic", "ids"}:
         return "(default: none)"
     if option.kind == "spending":
         return "(default: off)"

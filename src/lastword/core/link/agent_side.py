@@ -33,7 +33,7 @@ from lastword.quirks import wire
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.state import Link
+    from lastword.core.link.state import Link, ModelRequest
     from lastword.core.protocol.jsonrpc import Frame, Malformed
     from lastword.core.protocol.peek import Peeked
 
@@ -116,7 +116,8 @@ def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | N
     request = link.from_client.get(request_id)
     if request is not None:
         return fail_open_request(link, request_id, request, verdict)
-    return _resolve(link, request_id)
+    own = link.pop_model_request(request_id)
+    return _resolve(link, request_id) if own is None else model_answered(link, own, None)
 
 
 def oversized(shown: Peeked) -> list[Effect]:
@@ -211,6 +212,9 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
     request = link.from_client.get(request_id)
     if request is not None:
         return _answered(link, frame, request_id, request)
+    own = link.pop_model_request(request_id)
+    if own is not None:
+        return [Drop("answer_to_lastword"), *model_answered(link, own, frame)]
     accepted = link.dialect.turn_ends_by_state and frame.message.error is UNSET
     resolved = _resolve(link, request_id, accepted=accepted)
     if resolved is not None:
@@ -221,6 +225,20 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
     if repaired is None:
         return answer_to_nobody(link, request_id)
     return with_request_id(link, frame, repaired)
+
+
+def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
+    """Take in the answer to a request of our own for another model, or that there is none."""
+    # Loaded already: it has sent the request.
+    from lastword.core.link import model_fallback  # noqa: PLC0415
+
+    effects = model_fallback.answered(link, request, frame)
+    session, turn = link.sessions.get(request.session_id), request.turn
+    if link.switches_model(request.session_id):
+        return effects
+    if turn is not None and turn.waits_for_model:
+        effects += ending.go_without_model(link, turn)
+    return effects if session is None else effects + prompts.send_waiting(link, session)
 
 
 def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
@@ -284,7 +302,8 @@ def _answered(
         return [Send(Side.AGENT, plain)] if plain else _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
-    created: list[Effect] = []
+    if request.method in acp.OPENS_SESSION:
+        return _opened(link, frame, request)
     if request.method in acp.ENDS_SESSION:
         ended = link.sessions.get(request.session_id or "")
         # Its turns still get their answers, from the agent or when the grace is over, and their
@@ -292,22 +311,42 @@ def _answered(
         busy = ended is not None and (ended.turns or ended.waiting or ended.quarantined)
         if ended is not None and not busy:
             link.forget_session(ended.session_id)
-    elif request.method in acp.OPENS_SESSION:
-        result = jsonrpc.loads(frame.message.result)
-        session_id = result.get("sessionId") if isinstance(result, dict) else None
-        session_id = session_id if isinstance(session_id, str) else request.session_id
-        if session_id is not None:
-            session = link.session(session_id)
-            is_new = request.method not in acp.BRINGS_BACK
-            session.open(request.params, result, is_new=is_new)
-            how = request.method.rpartition("/")[2]
-            created = [entries.record(link, Kind.SESSION_CREATED, session, how=how)]
     elif request.method in acp.SETTINGS and request.params is not None:
-        chosen = link.sessions.get(request.session_id or "")
-        if chosen is not None:
-            result = jsonrpc.loads(frame.message.result)
-            chosen.choices.chose(request.method, request.params, result)
-    return [*created, FORWARD]
+        _chosen(link, frame, request.method, request.params)
+    return [FORWARD]
+
+
+def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
+    """Take in the answer that opens a session, which passes."""
+    result = jsonrpc.loads(frame.message.result)
+    session_id = result.get("sessionId") if isinstance(result, dict) else None
+    session_id = session_id if isinstance(session_id, str) else request.session_id
+    if session_id is None:
+        return [FORWARD]
+    session = link.session(session_id)
+    named = link.options.fallback_model and not link.dialect.turn_ends_by_state
+    models = late.models.Models(result) if named else None
+    is_new = request.method not in acp.BRINGS_BACK
+    session.open(request.params, result, models=models, is_new=is_new)
+    how = request.method.rpartition("/")[2]
+    created = entries.record(link, Kind.SESSION_CREATED, session, how=how)
+    if models is None:
+        return [created, FORWARD]
+    # Loaded where the user has named models.
+    from lastword.core.link import model_fallback  # noqa: PLC0415
+
+    return [created, FORWARD, *model_fallback.opened(link, session, models)]
+
+
+def _chosen(link: Link, frame: Frame, method: str, params: dict[str, Any]) -> None:
+    """Note that the agent has accepted a setting."""
+    session = link.sessions.get(str(params.get("sessionId")))
+    if session is None:
+        return
+    result = jsonrpc.loads(frame.message.result)
+    session.choices.chose(method, params, result)
+    if session.models is not None:
+        session.models.is_set(method, params, result)
 
 
 def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:

@@ -39,17 +39,21 @@ class Choices:
 
     def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
         """Note that the agent accepted a choice of the client's, with this answer."""
-        option = str(params.get("configId", ""))
-        self.made.pop((method, option), None)
-        self.made[method, option] = params
+        self.comes_back_with(method, params)
         if method == acp.SET_MODE:
             self._in_mode(params.get("modeId"))
         elif method == acp.SET_MODEL:
             self._model = _text(params.get("modelId")) or self._model
         else:
-            self._has_value(option, params.get("value"))
+            self._has_value(str(params.get("configId", "")), params.get("value"))
         if answer:
             self.read_answer(answer)
+
+    def comes_back_with(self, method: str, params: dict[str, Any]) -> None:
+        """Note what is to be set when the session returns, whatever the client shows until then."""
+        option = str(params.get("configId", ""))
+        self.made.pop((method, option), None)
+        self.made[method, option] = params
 
     def read_answer(self, answer: object) -> None:
         """Read the settings from the answer that opened the session or changed one."""

@@ -6,6 +6,7 @@ the session is in quarantine, or the answer is to a request that no longer waits
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -102,17 +103,24 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         if refused is not None:
             return ending.refuse_prompt(link, session, frame, refused)
     if session.quarantined:
-        if not may_wait([prompt.frame for prompt in session.waiting], frame):
-            full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
-            return ending.refuse_prompt(link, session, frame, full)
-        due = link.now + link.options.cancel_grace_seconds
-        session.let_wait(frame, due)
-        return []
+        return _let_wait(link, session, frame, link.now + link.options.cancel_grace_seconds)
     # Overlapping prompts may well show nothing: release an answer that was held back for that.
     released = [e for turn in list(session.turns) for e in ending.release(link, turn)]
     # Stop waiting to retry a failed prompt if the user continues with something else.
     failed = ending.give_up_for_prompt(link, session)
+    if link.switches_model(session.session_id):
+        # It is sent once the former model is back, for which the request has a limit.
+        return [*released, *failed, *_let_wait(link, session, frame, math.inf)]
     return [*released, *failed, *prompts.start(link, session, frame), FORWARD]
+
+
+def _let_wait(link: Link, session: Session, frame: Frame, due: float) -> list[Effect]:
+    """Hold a prompt back for its session; refuse one for which there is no room."""
+    if not may_wait([prompt.frame for prompt in session.waiting], frame):
+        full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+        return ending.refuse_prompt(link, session, frame, full)
+    session.let_wait(frame, due)
+    return []
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -137,6 +145,10 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         effects += _cancel(link, link.sessions[message.session_id])
     elif method in acp.ENDS_SESSION and message.session_id in link.sessions:
         effects += ending.give_up_wait(link, link.sessions[message.session_id])
+    elif method in acp.SETTINGS and message.session_id in link.sessions:
+        models = link.sessions[message.session_id].models
+        if models is not None:
+            models.requested_by_user(method, request.params or {})
     extended = None
     if method in acp.OPENS_SESSION:
         request, extended = extra_events.extend(link, frame, request)

@@ -71,6 +71,8 @@ def handle(link: Link) -> list[Effect]:
     """Do what is due now."""
     effects: list[Effect] = []
     effects += _requests_due(link)
+    for own in link.pop_late_model_requests() if link.model_requests else ():
+        effects += agent_side.model_answered(link, own, None)
     look_at = _stderr_look(link)
     if look_at is not None and look_at <= link.now:
         effects += _look_at_stderr(link)
@@ -177,6 +179,9 @@ def _dues(link: Link) -> Iterator[float]:
         if request.due is not None:
             yield request.due
     yield from _question_dues(link)
+    for own in link.model_requests.values():
+        if own.due is not None:
+            yield own.due
     if link.withheld_error is not None:
         yield link.withheld_error.until
     look_at = _stderr_look(link)
@@ -205,7 +210,7 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.withheld_until
         if turn.stop_due is not None:
             yield turn.stop_due
-        if turn.state is State.WAITING:
+        if turn.state is State.WAITING and not turn.waits_for_model:
             yield resend.next_look(link, turn)
         if turn.reported.withheld_until is not None:
             yield turn.reported.withheld_until

@@ -36,6 +36,7 @@ from lastword.core.link import (
     failures,
     late,
     prompts,
+    resend,
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
@@ -265,7 +266,7 @@ class Connection:
         """Return a session's wait for the end of a limit, for another process to go on with."""
         session = self.link.sessions.get(session_id)
         turns = session.turns if session is not None else []
-        return next((stored for turn in turns if (stored := turn.stored_wait())), None)
+        return next((stored for turn in turns if (stored := resend.stored_wait(turn))), None)
 
     def resume_wait(self, prompt: jsonrpc.Frame, stored: StoredWait, now: float) -> list[Effect]:
         """Go on with such a wait, and with its prompt, in a session that the agent has again."""

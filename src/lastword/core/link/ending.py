@@ -25,8 +25,7 @@ import msgspec
 from lastword.core.failure import attempts as tries
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import AgentError, Phase
-from lastword.core.link import decision, entries, failures, late, requests, resend
-from lastword.core.link.decision import ANNOUNCED
+from lastword.core.link import entries, failed_turns, failures, late, requests, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.evidence import FailureSign
 from lastword.core.link.limit_wait import LimitWait
@@ -59,8 +58,8 @@ def finish(
         return _fail(link, turn)
     if turn.resendable is not None and not cancelled:
         link.retry_bucket.succeed()
-    link.forget(turn)
-    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), answer]
+    restored = _forget(link, turn)
+    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), *restored, answer]
 
 
 def finish_as_cancelled(
@@ -68,8 +67,7 @@ def finish_as_cancelled(
 ) -> list[Effect]:
     """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
     turn.step(Event.RESULT)
-    closed = _close(turn.session, turn)
-    link.forget(turn)
+    closed = [*_close(turn.session, turn), *_forget(link, turn)]
     return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), answer]
 
 
@@ -80,8 +78,7 @@ def release(link: Link, turn: Turn) -> list[Effect]:
         return fail(link, turn)
     if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
-    link.forget(turn)
-    entry = _answer_entries(link, turn, acp.END_TURN)
+    entry = [*_forget(link, turn), *_answer_entries(link, turn, acp.END_TURN)]
     if frame.message.method is not None:  # version 2: the idle update
         return [*entry, Send(Side.CLIENT, frame.line)]
     request_id = frame.message.request_id or jsonrpc.NULL_ID
@@ -94,11 +91,19 @@ def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     The answer passes as it came, and the record has the failure.
     """
     turn.step(Event.ERROR)
-    error, rule = _cause_of(link, turn)
-    entry = _failure_entry(link, turn, error, rule, _BY_AGENT)
+    error, rule = failed_turns.cause_of(link, turn)
+    entry = failed_turns.entry_of(link, turn, error, rule, _BY_AGENT)
     closed = notices.close_warning(link, turn, notices.FAILED)
     link.forget(turn)
     return [*closed, *entries.before_end(link, turn), entry, FORWARD]
+    restored = _forget(link, turn)
+    return [
+        *closed,
+        *entries.stderr_burst(link, turn.session, turn),
+        entry,
+        *restored,
+        FORWARD,
+    ]
 
 
 def _answer_entries(
@@ -130,7 +135,7 @@ def fail(link: Link, turn: Turn) -> list[Effect]:
     """End the turn as failed, as the agent answered, unless the user had cancelled."""
     if turn.waits:
         return []  # it had been answered with one, and is to be sent again
-    again = try_again(link, turn) or wait_for_reset(link, turn)
+    again = try_again(link, turn) or fall_back(link, turn) or wait_for_reset(link, turn)
     if again:
         return again
     if turn.step(Event.ERROR) is Move.CONFIRM:
@@ -163,6 +168,17 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     )
     burst = entries.stderr_burst(link, turn.session, turn)
     return [*burst, *reporting.announce(link, turn, retry)]
+
+
+def fall_back(link: Link, turn: Turn) -> list[Effect]:
+    """Begin the switch to another model instead of failing; return nothing if there is none."""
+    if not link.options.fallback_model or turn.resendable is None:
+        return []
+    # Loaded where a turn fails and the user has named models.
+    from lastword.core.link import model_fallback  # noqa: PLC0415
+
+    begun = model_fallback.begin(link, turn)
+    return [*_close(turn.session, turn), *begun] if begun else []
 
 
 def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
@@ -232,15 +248,20 @@ def give_up_late_waits(link: Link) -> list[Effect]:
     ]
 
 
+def go_without_model(link: Link, turn: Turn) -> list[Effect]:
+    """End the wait for another model, which the turn does not get: it fails as it had before."""
+    return wait_for_reset(link, turn) or give_up_wait(link, turn.session)
+
+
 def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:
     """End the session's waits because the user goes on with another prompt.
 
-    A wait for the end of a limit was a promise to go on, which the user takes back: it ends as
-    cancelled. A wait before a resend ends in its failure.
+    A wait for the end of a limit, or for another model, was a promise to go on, which the user
+    takes back: it ends as cancelled. A wait before a resend ends in its failure.
     """
     effects: list[Effect] = []
     for turn in resend.waiting(session):
-        if turn.limit_wait is not None:
+        if resend.goes_on(turn):
             effects += cancel_waiting(link, turn)
     return [*effects, *give_up_wait(link, session)]
 
@@ -263,7 +284,7 @@ def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
     named = link.sessions.get(session_id or "")
     effects: list[Effect] = []
     for session in [named] if named is not None else list(link.sessions.values()):
-        waiting = [turn for turn in resend.waiting(session) if turn.limit_wait is None]
+        waiting = [turn for turn in resend.waiting(session) if not resend.goes_on(turn)]
         if any(resend.shows_work(turn) for turn in waiting):
             effects += give_up_wait(link, session)
     return effects
@@ -366,6 +387,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
                 effects += _lose(link, turn, verdict)
         for prompt in session.pop_waiting():
             effects += refuse_prompt(link, session, prompt.frame, verdict)
+        effects += _restore_model(link, session)
     for request_id, request in list(link.from_client.items()):
         if not request.waits_for_resend:
             effects += requests.fail(link, request_id, request, verdict)
@@ -384,7 +406,9 @@ def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
             effects += give_up_wait(link, session)
             continue
         for turn in list(session.turns):
-            if turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
+            if turn.waits_for_model:
+                effects += go_without_model(link, turn)
+            elif turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
                 turn.evidence.note(FailureSign.LOST, verdict)
                 effects += try_again(link, turn)
     return effects
@@ -468,7 +492,7 @@ def client_left(link: Link) -> list[Effect]:
 def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
     """Answer a turn with its failure, typed. The turn's state has been stepped already."""
     session, facts, failed = turn.session, turn.all_facts, turn.evidence.answer
-    error, rule = _cause_of(link, turn, phase)
+    error, rule = failed_turns.cause_of(link, turn, phase)
     stopped = FailureSign.STOPPED in turn.evidence.signs
     ended = ladder.Ending(
         error=error,
@@ -486,9 +510,8 @@ def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]
         revision=turn.failure_revision + 1,
     )
     effects = _frames(link, turn, ended)
-    effects.append(_failure_entry(link, turn, error, rule))
-    link.forget(turn)
-    return effects
+    effects.append(failed_turns.entry_of(link, turn, error, rule))
+    return effects + _forget(link, turn)
 
 
 def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
@@ -514,8 +537,22 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
             **entries.waits(turn),
         )
     )
+    return effects + _forget(link, turn)
+
+
+def _forget(link: Link, turn: Turn) -> list[Effect]:
+    """Forget a turn that is answered, and restore the session's model after the last one."""
     link.forget(turn)
-    return effects
+    return _restore_model(link, turn.session)
+
+
+def _restore_model(link: Link, session: Session) -> list[Effect]:
+    if session.models is None or session.turns:
+        return []
+    # Loaded where the user has named models.
+    from lastword.core.link import model_fallback  # noqa: PLC0415
+
+    return model_fallback.restore(link, session)
 
 
 def _frames(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
@@ -543,49 +580,6 @@ def _close(session: Session, turn: Turn) -> list[Effect]:
         closing = ladder.session_update(session.session_id, update | {"status": "failed"})
         effects += failures.to_client(closing)
     return effects
-
-
-def _cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentError, str]:
-    """Return what a turn failed of, in words, and the rule that says so."""
-    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
-    decided = link.decide(turn)
-    cause = decided.cause
-    if isinstance(cause, AgentError):
-        return tries.with_earlier(cause, turn.tried), ANNOUNCED
-    if facts.text and decision.is_error_text(decided.snapshot):
-        facts = facts.without_text()
-    if turn.earlier is not None:
-        facts = facts.after(turn.earlier)
-    error = failures.compose(
-        link,
-        cause,
-        phase=phase or facts.phase(tool_running=session.tools.running),
-        retry_safety=facts.retry_safety(retryable=cause.retryable),
-        tried=_tried(turn, cause),
-        message=failed.message if failed else None,
-    )
-    return error, cause.rule
-
-
-def _tried(turn: Turn, cause: Verdict) -> tuple[tries.FailedAttempt, ...]:
-    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
-    failed = turn.evidence.answer
-    within = failed.tried if failed else ()
-    if within or not turn.tried:
-        return (*turn.tried, *within)
-    return (*turn.tried, tries.FailedAttempt(verdict=cause, tries=turn.tries))
-
-
-def _failure_entry(
-    link: Link, turn: Turn, error: AgentError, rule: str, by: str | None = None
-) -> Effect:
-    failed = turn.evidence.answer
-    worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
-    facts = entries.failure(link, error, worded_by_us=worded_by_us)
-    facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
-    facts["retry_refused"] = turn.retry_refused or None
-    facts |= entries.waits(turn)
-    return entries.failed_turn(link, turn, error, facts)
 
 
 def _others_run(session: Session, turn: Turn) -> bool:

@@ -31,9 +31,9 @@ class Option:
 
     Attributes:
         name: Its name on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `spending`, `folder`, `file`, `url`,
-            `url-or-topic` (of ntfy), the allowed words, separated by `|`, or `seconds=` with such
-            words: a duration and one of them.
+        kind: `seconds`, `bytes`, `count`, `flag`, `text`, `ids`, `spending`, `folder`, `file`,
+            `url`, `url-or-topic` (of ntfy), the allowed words, separated by `|`, or `seconds=` with
+            such words: a duration and one of them.
         about: What it is for.
         default: Its value if nobody sets it.
         aliases: Earlier names of its words, accepted but never shown.
@@ -115,6 +115,8 @@ class Option:
             return text if text.strip() else None
         if self.kind == "spending":
             return _spending(text)
+        if self.kind == "ids":
+            return read_ids(text)
         if self.kind in {"url", "url-or-topic"}:
             schemes = _SCHEMES if self.kind == "url" else {*_SCHEMES, "ntfy"}
             return text if _is_url(text, schemes) else None
@@ -129,6 +131,7 @@ _EXPECTED = {
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "text": "a text that is not empty",
+    "ids": "ids, separated by commas: none empty, and none twice",
     "folder": "a folder",
     "file": "a file",
     "url": "an http or https address, such as https://collector.example:4318",
@@ -162,6 +165,12 @@ def _timed(text: str, words: tuple[str, ...]) -> str | None:
 def _count(text: str) -> int | None:
     digits = text.isascii() and text.isdigit()
     return int(text) if digits and len(text) <= _MAX_DIGITS else None
+
+
+def read_ids(text: str) -> str | None:
+    """Return ids as they are kept; an empty text, which is none at all, disables the option."""
+    ids = [each.strip() for each in text.split(",")] if text else []
+    return ",".join(ids) if all(ids) and len({*ids}) == len(ids) else None
 
 
 _MAX_PORT = 65535
@@ -318,6 +327,15 @@ OPTIONS = (
         "cancelled",
         "",
     ),
+    Option(
+        "fallback-model",
+        "ids",
+        "when a turn fails of its model or its provider, and not for a short time, go on with this "
+        "model of the agent's; of several, the next one where one fails too. Afterwards the former "
+        "model is restored",
+        "",
+    ),
+    Option("fallback-stays", "flag", "keep that model for the following turns"),
     Option("record", "folder", "keep the record in this folder", ""),
     Option("no-record", "flag", "do not record this run"),
     Option(

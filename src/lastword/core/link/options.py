@@ -45,4 +45,4 @@ class LinkOptions(user_options.Options, frozen=True, kw_only=True):
     @property
     def tries_again(self) -> bool:
         """Whether a turn that failed may be worked on once more before it is answered."""
-        return bool(self.retry or self.continue_at_reset_seconds)
+        return bool(self.retry or self.continue_at_reset_seconds or self.fallback_model)

@@ -117,7 +117,14 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
     """Send the prompts that waited for the end of their session's quarantine."""
     if session.quarantined:
         return []
-    effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
+    return [entries.record(link, Kind.RELEASED, session), *send_waiting(link, session)]
+
+
+def send_waiting(link: Link, session: Session) -> list[Effect]:
+    """Send the prompts that waited for their session, if nothing else holds them back."""
+    if session.quarantined or link.switches_model(session.session_id):
+        return []
+    effects: list[Effect] = []
     for prompt in session.pop_waiting():
         refused = refusal(link, session)
         if refused is not None:

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.failure import retry_policy
 from lastword.core.failure.taxonomy import AgentError, Phase, RetrySafety
 from lastword.core.link.evidence import FailureSign
-from lastword.core.link.turn import AT_WORK
+from lastword.core.link.limit_wait import StoredWait
+from lastword.core.link.turn import REPORTS_WAITS
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
@@ -48,7 +51,8 @@ def may_resend(link: Link, turn: Turn, prompt: Frame) -> bool:
 
 def is_free(turn: Turn) -> bool:
     """Return whether nobody else is at work on the turn, and its failure is not yet reported."""
-    if turn.resendable is None or turn.state not in AT_WORK or turn.overlapped:
+    # A turn that waits for another model may have to wait for its limit after all.
+    if turn.resendable is None or turn.state not in REPORTS_WAITS or turn.overlapped:
         return False
     return FailureSign.STOPPED not in turn.evidence.signs and not turn.evidence.passed
 
@@ -114,6 +118,11 @@ def waiting(session: Session) -> list[Turn]:
     return [turn for turn in session.turns if turn.waits]
 
 
+def goes_on(turn: Turn) -> bool:
+    """Return whether a turn waits to go on, with whichever prompt, and not for a mere retry."""
+    return turn.limit_wait is not None or turn.switch is not None
+
+
 def shows_work(turn: Turn) -> bool:
     """Return whether the agent was active after the answer that the turn waits out."""
     safe = turn.facts.retry_safety(retryable=True) is RetrySafety.AUTO
@@ -127,6 +136,8 @@ may have slept past it."""
 
 def next_look(link: Link, turn: Turn) -> float:
     """Return when to look next whether a turn's wait is over."""
+    if turn.switch is not None:
+        return turn.switch.due
     return turn.again_at if turn.limit_wait is None else min(turn.again_at, link.now + LOOK_SECONDS)
 
 
@@ -137,25 +148,50 @@ def is_too_late(link: Link, turn: Turn) -> bool:
     return latest is not None and epoch is not None and epoch > latest
 
 
+def stored_wait(turn: Turn) -> StoredWait | None:
+    """Return a turn's wait for the end of a limit, for another process; `None` without one."""
+    if turn.limit_wait is None:
+        return None
+    verdict = turn.tried[-1].verdict
+    return StoredWait(
+        request_id=turn.prompts[0],
+        wait=turn.limit_wait,
+        type=verdict.type,
+        reason=verdict.reason,
+        waits=turn.limit_waits,
+        waited_seconds=turn.limit_waited,
+        facts=msgspec.structs.replace(turn.all_facts),
+    )
+
+
 def due_prompt(link: Link, turn: Turn) -> Frame | None:
     """Return the prompt that ends the turn's wait, or `None` while the wait goes on.
 
-    After a limit, the user's own prompt is sent again only if nothing was shown or begun. Otherwise
-    a new one asks the agent to go on, under the same id, so that the agent's answer is the turn's.
+    After a limit, and with another model, the user's own prompt is sent again only if nothing was
+    shown or begun. Otherwise a new one asks the agent to go on, under the same id, so that the
+    agent's answer is the turn's.
     """
-    wait, own = turn.limit_wait, turn.resendable
+    wait, own = turn.limit_wait or turn.switch, turn.resendable
+    if is_too_late(link, turn) or not _is_over(link, turn):
+        return None
     if wait is None:
-        return own if turn.again_at <= link.now else None
-    if is_too_late(link, turn):
-        return None
-    epoch, until = epoch_seconds(link), wait.until_epoch_seconds
-    # By the clock that says so first: one may have stood still, and the other have been set.
-    by_day = epoch is not None and until is not None and epoch >= until
-    if turn.again_at > link.now and not by_day:
-        return None
+        return own
     resends = wait.resends and not shows_work(turn)
     turn.go_on(new_prompt=not resends)
     return own if resends else _continue_prompt(link, turn)
+
+
+def _is_over(link: Link, turn: Turn) -> bool:
+    """Return whether a wait is over by the clock that says so first.
+
+    One may have stood still, and the other have been set.
+    """
+    if turn.switch is not None:
+        return turn.switch.accepted
+    epoch = epoch_seconds(link) if turn.limit_wait is not None else None
+    until = turn.limit_wait.until_epoch_seconds if turn.limit_wait is not None else None
+    by_day = epoch is not None and until is not None and epoch >= until
+    return by_day or turn.again_at <= link.now
 
 
 def _continue_prompt(link: Link, turn: Turn) -> Frame | None:

@@ -16,7 +16,6 @@ from lastword.core.link.choices import Choices
 from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
 from lastword.core.link.evidence import FailureSign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
-from lastword.core.link.limit_wait import LimitWait, StoredWait
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.account_limits import AccountLimit
+    from lastword.core.link.limit_wait import LimitWait, StoredWait
+    from lastword.core.link.model_switch import ModelSwitch
+    from lastword.core.link.models import Models
     from lastword.core.link.silence import SilenceCause
     from lastword.core.link.stderr import StderrRecord
     from lastword.core.protocol.jsonrpc import Frame, Update
@@ -37,7 +39,6 @@ _OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
 
 FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
-
 
 SAME_SECONDS = 1.0
 """How much two looks at one program may differ about when it was started."""
@@ -74,6 +75,7 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
+        "switch",
         "translated",
         "tried",
         "usage_reported",
@@ -101,10 +103,11 @@ class Turn:
         """How often it has waited for one."""
         self.limit_waited: float = 0.0
         """How long these waits were, in seconds."""
+        self.switch: ModelSwitch | None = None
         self.earlier: Facts | None = None
         """The facts of its work before it went on with another prompt than the user's."""
         self.continues: bool = False
-        """Is the prompt that ends such a wait on its way?"""
+        """Is the prompt that ends one of these waits on its way?"""
         self.failure_id: str = ""
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision: int = 0
@@ -161,6 +164,11 @@ class Turn:
     def waits(self) -> bool:
         """Whether the prompt has failed and is to be sent again."""
         return self.state is State.WAITING
+
+    @property
+    def waits_for_model(self) -> bool:
+        """Whether it waits for the agent to switch to another model."""
+        return self.waits and self.switch is not None and not self.switch.accepted
 
     def step(self, event: Event) -> Move:
         """Move to the table's next state for an event, and return what to do."""
@@ -311,24 +319,10 @@ class Turn:
         self.limit_waited += seconds
 
     def wait_for_reset(self, tried: FailedAttempt, until: float, wait: LimitWait) -> None:
-        """Let a turn at work wait for the end of a limit."""
+        """Let a turn at work, or one that has no other model, wait for the end of a limit."""
+        self.tried, self.switch = self.tried[: -1 if self.switch else None], None
         self.wait(tried, until)
         self.limit_wait = wait
-
-    def stored_wait(self) -> StoredWait | None:
-        """Return its wait for the end of a limit, for another process; `None` without one."""
-        if self.limit_wait is None:
-            return None
-        verdict = self.tried[-1].verdict
-        return StoredWait(
-            request_id=self.prompts[0],
-            wait=self.limit_wait,
-            type=verdict.type,
-            reason=verdict.reason,
-            waits=self.limit_waits,
-            waited_seconds=self.limit_waited,
-            facts=msgspec.structs.replace(self.all_facts),
-        )
 
     def restore_wait(self, stored: StoredWait, verdict: Verdict) -> None:
         """Take over the past of a turn that waited for a limit in another process."""
@@ -336,27 +330,33 @@ class Turn:
         self.evidence.add_answer(verdict)
         self.limit_waits, self.limit_waited = stored.waits, stored.waited_seconds
 
+    def wait_for_model(self, tried: FailedAttempt, until: float, switch: ModelSwitch) -> None:
+        """Let a turn at work wait until the agent has switched to another model."""
+        self.wait(tried, until)
+        self.switch = switch
+
     def go_on(self, *, new_prompt: bool) -> None:
-        """End that wait. After a new prompt, the earlier work is still part of the turn."""
-        self.limit_wait, self.continues = None, True
+        """End one of these waits. The work before a new prompt is still part of the turn."""
+        self.limit_wait, self.switch, self.continues = None, None, True
         if new_prompt:
             self.earlier = self.all_facts
 
     def pop_continues(self) -> bool:
-        """Return whether the prompt that goes out now ends a wait for a limit, and forget it."""
+        """Return whether the prompt that goes out now ends one of these waits, and forget it."""
         continues, self.continues = self.continues, False
         return continues
 
     @property
     def all_facts(self) -> Facts:
-        """The facts of all the turn's work, also of that before it waited for a limit."""
+        """The facts of all the turn's work, also of that before one of these waits."""
         return self.facts if self.earlier is None else self.facts.after(self.earlier)
 
     def stop_waiting(self) -> None:
         """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""
-        self.limit_wait = None
+        if not self.waits_for_model:
+            self.retries -= 1  # the one that was announced and does not follow
+        self.limit_wait = self.switch = None
         self.tried = self.tried[:-1]
-        self.retries -= 1  # the one that was announced and does not follow
 
     def renew(self, now: float, stderr_mark: int) -> None:
         """Start again, keeping only what the earlier tries amounted to."""
@@ -389,6 +389,7 @@ class Session:
         "dismissed",
         "is_new",
         "last_turn",
+        "models",
         "opened",
         "opening",
         "progress_at",
@@ -435,14 +436,15 @@ class Session:
         """Was it made by this agent, rather than loaded?"""
         self.last_turn: int = 0
         """The number of its latest turn at the agent; 0 before the first."""
+        self.models: Models | None = None
 
     def read_account_limit(self, stated: object) -> None:
         """Take in which limit of the account an update or event says is used up, if any."""
         self.account_limit = late.account_limits.read(stated)
 
-    def open(self, params: dict[str, Any] | None, answer: object, *, is_new: bool = False) -> None:
+    def open(self, params: Any, answer: object, *, models: Models | None, is_new: bool) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""
-        self.opened, self.opening, self.is_new = True, params, is_new
+        self.opened, self.opening, self.models, self.is_new = True, params, models, is_new
         self.choices.read_answer(answer)
 
     def add_prompt(self, prompt: bytes) -> None:

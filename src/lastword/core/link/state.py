@@ -88,6 +88,24 @@ class WithheldError(msgspec.Struct, frozen=True):
     until: float
 
 
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of our own that switches a session's model.
+
+    Attributes:
+        session_id: the session.
+        model: the model that it asks for.
+        before: the model that was in force.
+        turn: the turn that waits for it; `None` if it restores the former model.
+        due: when it is given up; `None` once it has been.
+    """
+
+    session_id: str
+    model: str
+    before: str | None
+    turn: Turn | None
+    due: float | None
+
+
 class Presence(Enum):
     """Whether anybody is attached on the client's side."""
 
@@ -117,6 +135,7 @@ class Link:
         "greeting",
         "incidents",
         "initialized",
+        "model_requests",
         "now",
         "options",
         "own_requests",
@@ -162,6 +181,8 @@ class Link:
         self.terminals: dict[str, str | None] = {}
         """Terminals that the agent has at the client, with their sessions."""
         self.own_requests: int = 0
+        self.model_requests: dict[bytes, ModelRequest] = {}
+        """Our own requests to the agent for another model, by their ids."""
         self.incidents: int = 0
         self.turns: int = 0
         """How many turns there have been."""
@@ -241,6 +262,7 @@ class Link:
     def lose_agent(self, verdict: Verdict) -> None:
         """Note why there is no agent: requests are refused, and no late answer is expected."""
         self.agent_gone = verdict
+        self.model_requests.clear()
         for session in self.sessions.values():
             session.resolve_all()
 
@@ -372,8 +394,59 @@ class Link:
         """Return every turn that has no answer yet."""
         return [turn for session in self.sessions.values() for turn in session.turns if turn.open]
 
+    def new_model_request(self, request: ModelRequest) -> bytes:
+        """Note a request of our own to the agent, and return its id as JSON text.
+
+        The run's id keeps it apart from those of another lastword in front of this one.
+        """
+        self.own_requests += 1
+        # It is sent like one of the client's.
+        self.client_sent()
+        name = f"lastword:{self.options.incident_prefix}model:{self.own_requests}"
+        request_id = jsonrpc.dumps(name)
+        self.model_requests[request_id] = request
+        return request_id
+
+    def pop_model_request(self, request_id: bytes) -> ModelRequest | None:
+        """Return the request of our own that the agent answers, if it is one, and forget it."""
+        return self.model_requests.pop(request_id, None)
+
+    def pop_late_model_requests(self) -> list[ModelRequest]:
+        """Return the requests of our own that are due, and give them up.
+
+        They stay known, since a late answer may still say that the model is another.
+        """
+        late = [
+            (request_id, request)
+            for request_id, request in self.model_requests.items()
+            if request.due is not None and request.due <= self.now
+        ]
+        for request_id, request in late:
+            self.model_requests[request_id] = msgspec.structs.replace(request, due=None)
+        return [request for _, request in late]
+
+    def switches_model(self, session_id: str) -> bool:
+        """Return whether the session waits for another model, or for the former one."""
+        return any(
+            request.session_id == session_id
+            and request.due is not None
+            and (request.turn is None or request.turn.waits_for_model)
+            for request in self.model_requests.values()
+        )
+
+    def restores_model(self, session_id: str) -> bool:
+        """Return whether it has been asked to restore the former one."""
+        return any(
+            request.session_id == session_id and request.turn is None and request.due is not None
+            for request in self.model_requests.values()
+        )
+
     def stand_still(self, seconds: float) -> None:
         """Shift every clock by the time that it stood still."""
+        for request_id, own in self.model_requests.items():
+            if own.due is not None:
+                later = msgspec.structs.replace(own, due=own.due + seconds)
+                self.model_requests[request_id] = later
         for session in self.sessions.values():
             session.shift(seconds)
         for activity in self.activities.values():

@@ -138,6 +138,8 @@ def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> l
     if update.session_update in acp.CHOICE_KINDS:
         members = object_of(jsonrpc.params_of(frame).get("update"))
         session.choices.changed(session.session_id, members)
+        if session.models is not None:
+            session.models.read(members)
     if update.session_update == "usage_update" and _COST_KEY in frame.line:
         # Loaded with the first cost that an agent states.
         from lastword.core.link import spending  # noqa: PLC0415

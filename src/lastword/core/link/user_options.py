@@ -20,6 +20,7 @@ from lastword.core.link.option_table import (
     default_count,
     default_seconds,
     default_word,
+    read_ids,
 )
 
 
@@ -55,6 +56,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             often. Only for `lastword run`.
         ask_timeout: after how long a question that nobody has answered is answered with no, such as
             `30m=reject`, or as cancelled, `30m=cancel`; empty for never. Only for `lastword run`.
+        fallback_model: models of the agent's, by their ids, separated by commas, with which a turn
+            goes on that failed of its model or its provider. Only for `lastword run`.
+        fallback_stays: the following turns keep that model.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
         evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
             Only for `lastword run`.
@@ -88,6 +92,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     spend_limit: str = default_word("spend_limit")
     ask_reminder_seconds: float = default_seconds("ask_reminder")
     ask_timeout: str = default_word("ask_timeout")
+    fallback_model: str = default_word("fallback_model")
+    fallback_stays: bool = False
     record: bool | str = True
     record_text: bool = False
     secrets: tuple[str, ...] = ()
@@ -117,6 +123,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         timeout = self.ask_timeout
         if not isinstance(timeout, str) or BY_KEY["ask_timeout"].read(timeout or "0") is None:
             raise ValueError(f"ask_timeout takes a text such as 30m=reject, not {timeout!r}")
+        if not isinstance(self.fallback_model, str) or read_ids(self.fallback_model) is None:
+            expected = BY_KEY["fallback_model"].expects
+            raise ValueError(f"fallback_model takes {expected}, not {self.fallback_model!r}")
         if not isinstance(self.record, bool | str):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
@@ -127,6 +136,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 msgspec.structs.force_setattr(self, name, now)
             elif value not in words:
                 raise ValueError(f"{name} takes one of {', '.join(words)}, not {value!r}")
+
+    @property
+    def fallback_models(self) -> tuple[str, ...]:
+        """The ids in `fallback_model`."""
+        return tuple(self.fallback_model.split(",")) if self.fallback_model else ()
 
 
 LIMITS = tuple(

@@ -29,6 +29,7 @@ OPENS_SESSION = frozenset({"session/new", LOAD, RESUME, FORK})
 BRINGS_BACK = frozenset({LOAD, RESUME})
 ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 SET_MODE = "session/set_mode"
+SET_MODEL = "session/set_model"
 SET_OPTION = "session/set_config_option"
 SET_MODEL = "session/set_model"
 SETTINGS = frozenset({SET_MODE, SET_MODEL, SET_OPTION})
@@ -118,7 +119,8 @@ SESSION_STATE_KINDS = frozenset(
 
 MODE_UPDATE = "current_mode_update"
 OPTION_UPDATE = "config_option_update"
-CHOICE_KINDS = frozenset({MODE_UPDATE, OPTION_UPDATE})
+MODEL_UPDATE = "current_model_update"
+CHOICE_KINDS = frozenset({MODE_UPDATE, OPTION_UPDATE, MODEL_UPDATE})
 """Kinds by which a session says that it works in another way than the client had chosen."""
 
 AGENT_ERROR_KINDS = frozenset({"agent_error", "_agent_error"})

@@ -89,7 +89,11 @@ def answered(
         clean = failures.redactor(link)(text)[:MAX_REASON_CHARS] or None
         return _lose(link, state, own.session_id, returning.waiting, why="refused", reason=clean)
     if frame.message.error is UNSET:
-        returning.answered(jsonrpc.loads(frame.message.result))
+        result = jsonrpc.loads(frame.message.result)
+        returning.answered(result)
+        models = link.session(own.session_id).models
+        if models is not None:
+            models.read(result)
     return _go_on(connection, state, own.session_id, returning)
 
 

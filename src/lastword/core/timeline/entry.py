@@ -51,12 +51,15 @@ class Kind(StrEnum):
     """The model call is going to be tried again."""
     LIMIT_WAIT = "limit_wait"
     """The turn waits for the end of a limit."""
+    MODEL_SWITCH = "model_switch"
+    """Another model is chosen after a failure, the former one comes back, or the agent refuses."""
     CONTINUED = "continued"
     """The limit has ended, and the turn goes on."""
     COST = "cost"
     """A turn has cost something, as its agent states it."""
     SPEND_LIMIT = "spend_limit"
     """The user's spending limit is near or reached, or cannot act."""
+    """The limit has ended, or there is another model, and the turn goes on."""
     SILENCE = "silence"
     """The watchdog found nothing to see for a while, and waits on."""
     STDERR = "stderr"
@@ -137,6 +140,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.RETRY: Level.WARNING,
     Kind.LIMIT_WAIT: Level.WARNING,
     Kind.SPEND_LIMIT: Level.WARNING,
+    Kind.MODEL_SWITCH: Level.WARNING,
     Kind.SILENCE: Level.WARNING,
     Kind.CANCEL: Level.WARNING,
     Kind.FRAME_DROPPED: Level.WARNING,

@@ -242,6 +242,20 @@ _RUN = {
         groups=(Group.RETRIES,),
         in_log=True,
     ),
+    Kind.MODEL_SWITCH: EventSpec(
+        "Another model",
+        {
+            "from_model": Fact(str, "the model before, at most 128 characters"),
+            "to_model": Fact(str, "the model that was asked for, at most 128 characters"),
+            "outcome": Fact(
+                str,
+                "`switched`, `refused`, `restored` or `not_restored`; at a session's start "
+                "`not_offered` or `no_models`",
+            ),
+        },
+        groups=(Group.RETRIES,),
+        in_log=True,
+    ),
     Kind.CONTINUED: EventSpec(
         "Goes on",
         {"what": Fact(str, "with what: `same_prompt`, `new_prompt` or `same_call`")},

@@ -170,6 +170,8 @@ class Script(_Part, frozen=True, kw_only=True):
         sessions: What happens to a session when the process is restarted: `resume` and `load`
             bring it back by that method, `lost` does not.
         login: Whether the agent offers a login.
+        models: The models that a session offers as a config option, the first one in force, each
+            with what comes of choosing it: the agent switches, refuses, never answers, or crashes.
         run: Options of `lastword run` in front, such as `{"idle-timeout": 5}`.
         sees: What the client sees, in a sentence.
     """
@@ -179,6 +181,7 @@ class Script(_Part, frozen=True, kw_only=True):
     on_cancel: Literal["confirm", "ignore"] | Steps = "confirm"
     sessions: Literal["resume", "load", "lost"] = "resume"
     login: bool = False
+    models: dict[str, Literal["switch", "refuse", "hang", "crash"]] = {}
     run: dict[str, float | str] = {}
     sees: str = ""
 

@@ -69,8 +69,11 @@ class ScriptedAgent(PlainAgent):
         self._answers = Answers()
         self._open: list[PlayedTurn] = []
         self._opened: dict[str, str] = {}
+        self._models: dict[str, str] = {}
         self._prompts = 0
         self.requests.update(dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree))
+        if script.models:
+            self.requests[acp.SET_OPTION] = self._choose
 
     def run(self) -> None:
         """Play the start, and read the client's lines until there are no more."""
@@ -114,8 +117,10 @@ class ScriptedAgent(PlainAgent):
 
     def new_session(self, request_id: object, params: dict[str, Any]) -> None:
         """Open a session, and remember where."""
-        self._opened[self.name_session(self._sessions + 1)] = str(params.get("cwd"))
-        super().new_session(request_id, params)
+        self._sessions += 1
+        name = self.name_session(self._sessions)
+        self._opened[name] = str(params.get("cwd"))
+        self.wire.frame(id=request_id, result={"sessionId": name, **self._offer(name)})
 
     def prompt(self, request_id: object, params: dict[str, Any]) -> None:
         """Run a turn in its own thread."""
@@ -163,7 +168,7 @@ class ScriptedAgent(PlainAgent):
             idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
             self.wire.update(session_of(params), idle)
         self._opened[session_of(params)] = str(params.get("cwd"))
-        self.wire.frame(id=request_id, result={})
+        self.wire.frame(id=request_id, result=self._offer(session_of(params)))
 
     def _list(self, request_id: object, _params: dict[str, Any]) -> None:
         listed = [{"sessionId": name, "cwd": cwd} for name, cwd in self._opened.items()]
@@ -172,6 +177,34 @@ class ScriptedAgent(PlainAgent):
     def _close(self, request_id: object, params: dict[str, Any]) -> None:
         self.cancel(params)
         self.wire.frame(id=request_id, result={})
+
+    def _offer(self, session_id: str) -> dict[str, Any]:
+        """Return the members of an answer that list a session's models."""
+        models = list(self._script.models)
+        if not models or self.wire.dialect.turn_ends_by_state:
+            return {}
+        option = {
+            "id": "model",
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": self._models.get(session_id, models[0]),
+            "options": [{"value": model, "name": model} for model in models],
+        }
+        return {"configOptions": [option]}
+
+    def _choose(self, request_id: object, params: dict[str, Any]) -> None:
+        """Do with the choice of a model what the script says."""
+        model = str(params.get("value"))
+        what = self._script.models.get(model, "refuse")
+        if what == "crash":
+            os._exit(1)
+        if what == "switch":
+            self._models[session_of(params)] = model
+            self.wire.frame(id=request_id, result=self._offer(session_of(params)))
+        elif what == "refuse":
+            error = {"code": acp.INVALID_PARAMS, "message": f"There is no model {model}."}
+            self.wire.frame(id=request_id, error=error)
 
     def _agree(self, request_id: object, _params: dict[str, Any]) -> None:
         self.wire.frame(id=request_id, result={})

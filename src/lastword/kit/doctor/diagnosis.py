@@ -8,6 +8,7 @@ from lastword.core.classify import classify_exit, classify_rpc_error, classify_s
 from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.handshake import AgentProfile, read_agent
+from lastword.core.link.models import Models
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor.conversation import LEAVE_SECONDS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from lastword.kit.doctor.conversation import ConversationResult
 
 MAX_TAIL_CHARS = 600
+MAX_MODELS = 20
+"""Some agents offer hundreds; `--json` has them all."""
 NO_AGENT = "Start it as an ACP agent: many programs need a subcommand acp, or an option --acp"
 SLOW_SECONDS = 10.0
 SESSION_ACTION = "Read its log, or start its own program in a terminal, where it may say more"
@@ -149,7 +152,7 @@ def _session(result: ConversationResult, timeout_seconds: float) -> list[Observa
             problem("session", sentence, "Look at its log: does it need a login, or the network?")
         ]
     if "error" not in answer:
-        return [_opened(answer)]
+        return [_opened(answer), *_models(answer)]
     error = answer["error"]
     if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
         sentence = "session/new asks for a login."
@@ -166,6 +169,16 @@ def _opened(answer: dict[str, Any]) -> Observation:
         return ok("session", "It opens a session.")
     sentence = "The answer to session/new has no sessionId that is a string."
     return problem("session", sentence, "No client can prompt without one: answer with an id")
+
+
+def _models(answer: dict[str, Any]) -> list[Observation]:
+    """Report the models that the session offers, by the ids that --fallback-model takes."""
+    offered = list(Models(answer.get("result")).offered)
+    if not offered:
+        return []
+    shown = ", ".join(offered[:MAX_MODELS]) + (" and more" if len(offered) > MAX_MODELS else "")
+    sentence = f"It offers models, which --fallback-model takes by these ids: {shown}."
+    return [ok("models", redact_text(sentence), models=offered)]
 
 
 def _died_in_session(result: ConversationResult) -> Observation:

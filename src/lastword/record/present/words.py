@@ -191,7 +191,7 @@ def _limit_wait(facts: dict[str, Any]) -> str:
 
 def _continued(facts: dict[str, Any]) -> str:
     what = _GOES_ON_WITH.get(facts.pop("what", None), "a new prompt")
-    return _plain(f"the limit has ended, and the turn goes on with {what}", facts)
+    return _plain(f"the turn goes on with {what}", facts)
 
 
 _GOES_ON_WITH = {"same_prompt": "the same prompt", "same_call": "the same call of the model"}
@@ -217,6 +217,23 @@ _SPEND_LIMITS = {
     "other_currency": "the agent's costs are in another currency than the spending limit",
     "no_cost": "the agent states no cost, so the spending limit cannot act",
 }
+
+_SWITCHES = {
+    "switched": "another model after the failure",
+    "refused": "the agent refuses another model",
+    "restored": "the former model again",
+    "not_restored": "the agent refuses to go back to the former model",
+    "not_offered": "--fallback-model: the agent does not offer this model",
+    "no_models": "--fallback-model: the agent offers no choice of models",
+}
+
+
+def _model_switch(facts: dict[str, Any]) -> str:
+    before, after = facts.pop("from_model", None), facts.pop("to_model", None)
+    what = plain(facts.pop("outcome", None), _SWITCHES)
+    names = " → ".join(_value(name) for name in (before, after) if name is not None)
+    return _plain(f"{what}: {names}" if names else what, facts)
+
 
 _SOURCES = {
     "wire": ", as the agent says",
@@ -404,6 +421,7 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.ERROR: _error,
     Kind.RETRY: _retry,
     Kind.LIMIT_WAIT: _limit_wait,
+    Kind.MODEL_SWITCH: _model_switch,
     Kind.CONTINUED: _continued,
     Kind.COST: _cost,
     Kind.SPEND_LIMIT: _spend_limit,

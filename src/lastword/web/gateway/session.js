@@ -259,14 +259,13 @@ class SessionPage {
   }
 
   #enable() {
-    const can = this.#isLive && !this.#isTurn;
-    this.send.disabled = !can;
+    this.send.disabled = !this.#isLive || this.#isTurn;
     this.stop.hidden = !this.#isTurn;
     this.stop.disabled = !this.#isLive;
     this.inForce.mode.disabled = !this.#isLive || !this.#controls;
-    let sentence = "";
+    let sentence = this.#failed;
     if (this.#isEnded) sentence = "";
-    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What happens meanwhile is shown afterwards." : "Loading the conversation…";
+    else if (!this.#isLive) sentence = this.transcript.length ? "Not connected. What happens is shown later." : "Loading the conversation…";
     else if (this.#questions.size) sentence = "The agent is waiting for your answer.";
     else if (this.#isTurn) sentence = "The agent is working.";
     else if (this.#works === "active") sentence = "The agent is working in the background.";
@@ -459,6 +458,7 @@ class SessionPage {
     if (!this.#questions.has(id)) return;
     this.#withdraw(id);
     if (this.#isLive) this.#news(text ?? "The agent's question was answered elsewhere, or withdrawn.", !!text);
+    if (this.#isLive) this.#news("The question was answered elsewhere, or withdrawn.", false);
   }
 
   /** @param {any} params */

@@ -26,6 +26,7 @@ export const KINDS = {
   question_expired: "Question timed out",
   retry: "The agent tries again",
   limit_wait: "Waits for a limit",
+  model_switch: "Another model",
   continued: "Goes on",
   cost: "Cost",
   spend_limit: "Spending limit",
@@ -63,13 +64,13 @@ export const KINDS = {
 };
 
 /** What a gateway's log has. */
-export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "limit_wait", "continued", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "activity", "client_error", "life"];
+export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "asked", "retry", "limit_wait", "model_switch", "continued", "cancel", "answer", "error", "question_decided", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "question_held", "holder_died", "session_restored", "session_not_restored", "supervisor_exited", "log_reset", "session_ended", "update", "request", "result", "waits", "activity", "client_error", "life"];
 
 /** What the pages' filters offer: a name, and the kinds that it shows. */
 /** @type {[string, string[]][]} */
 export const FILTERS = [
   ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
-  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "continued", "spend_limit", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
+  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "model_switch", "continued", "spend_limit", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
   ["Turns", ["prompt", "cost", "cancel", "answer", "error", "activity"]],
   ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_reminded", "question_expired", "question_decided", "question_held"]],
   ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],

@@ -73,6 +73,11 @@ def remark(link: Link, session: Session, title: str) -> list[Effect]:
     return _air_warning(link, session.turns[-1], None, title)
 
 
+def warn(link: Link, session: Session, title: str) -> list[Effect]:
+    """Show a line about a session, if the client can show one outside a turn."""
+    return _notice(session, title) if can_show(link) and not _warns_by_air(link) else []
+
+
 def inform(link: Link, session: Session, text: str) -> list[Effect]:
     """Report what the user should know in this client's own way, or else as a thought."""
     if can_show(link):

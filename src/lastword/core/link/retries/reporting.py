@@ -190,9 +190,9 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.count_retry()
     what_next = retry.sentence or f"Trying again {when} (attempt {retry.attempt}{of})."
     reported = _report(link, turn, retry, what_next)
-    if retry.sentence is None:
+    if retry.sentence is None or retry.wait_seconds is None:
         return reported
-    waits = entries.record(
+    entry = entries.record(
         link,
         Kind.LIMIT_WAIT,
         turn.session,
@@ -201,7 +201,16 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
         wait_seconds=retry.wait_seconds,
         until_epoch_ms=retry.verdict.reset_at_epoch_ms,
     )
-    return [*reported, waits]
+    return [*reported, entry]
+
+
+def announce_at_once(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
+    """Announce what follows without a wait, also in the conversation: nothing else shows it."""
+    effects = announce(link, turn, retry)
+    if not _by_thought(link):
+        return effects
+    what = late.wording.what_of(retry.verdict.type, retry.verdict.reason)
+    return [*effects, *notices.thought(turn.session, f"{what} {retry.sentence}")]
 
 
 def _with_source(hint: Hint) -> Verdict:
@@ -300,6 +309,10 @@ def _report(
         retry_safety=RetrySafety.AUTO,
         message=title,
     )
+    if retry.wait_seconds is None and retry.sentence is not None:
+        # No other member says what follows.
+        what = late.wording.what_of(verdict.type, verdict.reason)
+        error = msgspec.structs.replace(error, message=f"{what} {retry.sentence}")
     update = {
         "sessionUpdate": link.dialect.retry_kind,
         "attempt": retry.attempt,

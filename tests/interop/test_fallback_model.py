@@ -1,0 +1,50 @@
+"""`--fallback-model` before real agents, whose one model is limited and whose other one is not."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from lastword.kit.provider.dialects import MODEL
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents
+from tests.interop.matrix import sidecar
+from tests.interop.runs import Client, Run, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHER = "other-model"
+CONFIGURATION = ".config/opencode/opencode.json"
+
+
+def shown(result: Run) -> list[str]:
+    """The models that the client was shown, one after the other, each once."""
+    models: list[str] = []
+    for update in result.updates_on_the_wire("config_option_update"):
+        options: list[dict[str, Any]] = update["configOptions"]
+        (model,) = [each["currentValue"] for each in options if each.get("category") == "model"]
+        models += [model] if models[-1:] != [model] else []
+    return models
+
+
+def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path: Path) -> None:
+    limited = {f'"{MODEL}"': ProviderScenario.QUOTA}
+    with Provider(ProviderScenario.HEALTHY, marked=limited) as provider:
+        agent = real_agents.prepare("opencode", provider, tmp_path, uuid.uuid4().hex)
+        file = agent.home / CONFIGURATION
+        configuration = json.loads(file.read_text())
+        models = configuration["provider"]["fake"]["models"]
+        models[OTHER] = dict(models[MODEL])
+        file.write_text(json.dumps(configuration))
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        command = sidecar(agent.argv, ["--fallback-model", f"fake/{OTHER}"])
+        result = run(Client("py", ("--linger", "2")), command, env, agent.cwd)
+        asked = [call.model for call in provider.calls if call.offers_tools]
+    (outcome,) = result.outcomes()
+    assert (outcome["event"], outcome.get("stop_reason")) == ("answer", "end_turn"), result.stderr
+    assert asked[-1] == OTHER
+    assert set(asked[:-1]) == {MODEL}
+    assert shown(result) == [f"fake/{OTHER}", f"fake/{MODEL}"]
+    assert result.leftovers == []

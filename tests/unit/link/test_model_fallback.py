@@ -1,0 +1,746 @@
+"""`--fallback-model`: a turn that failed of its model goes on with another one of the agent's."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.connection import Connection, LinkOptions, Side
+from lastword.core.link.model_fallback import SWITCH_LIMIT_SECONDS
+from lastword.core.link.models import Models
+from lastword.core.timeline.entry import Kind
+from tests.kit.wire import (
+    INITIALIZE,
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    prompt,
+    result,
+    update,
+)
+
+LIMITED = "429 Too Many Requests"
+FAR = "429 Too Many Requests: try again in 2400s"
+SOON = "429 Too Many Requests: try again in 20s"
+NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+RETRIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+NOTICES = {"session": {"notices": {}}}
+SET_OPTION, SET_MODEL = "session/set_config_option", "session/set_model"
+
+
+def options(current: str = "big", *more: dict[str, Any]) -> list[dict[str, Any]]:
+    """The config options of a session whose model can be chosen."""
+    groups = [
+        {"group": "g", "name": "G", "options": [{"value": "big", "name": "Big"}, {"name": "?"}]},
+        *({"value": value, "name": value.title()} for value in ("small", "tiny")),
+    ]
+    mode = {"id": "mode", "category": "mode", "type": "select", "currentValue": "ask"}
+    model = {"id": "m", "category": "model", "type": "select", "currentValue": current}
+    return [mode | {"options": []}, model | {"options": groups}, *more]
+
+
+OFFER = {"configOptions": options()}
+OLD_OFFER = {
+    "models": {
+        "currentModelId": "big",
+        "availableModels": [{"modelId": each} for each in ("big", "small", "tiny")],
+    }
+}
+
+
+def linked(
+    capabilities: dict[str, Any] | None = None,
+    offer: dict[str, Any] = OFFER,
+    **settings: Any,
+) -> Wire:
+    """A link with a session that offers models, and a prompt at work in it."""
+    wire = Wire(**({"fallback_model": "small,tiny", "incident_prefix": "run-"} | settings))
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
+    wire.agent(INITIALIZED)
+    opened(wire, offer)
+    wire.client(prompt())
+    return wire
+
+
+def opened(wire: Wire, offer: dict[str, Any], session: str = "s") -> None:
+    """The client opens a session."""
+    params = {"cwd": "/w", "mcpServers": []}
+    wire.client({"jsonrpc": "2.0", "id": "new", "method": "session/new", "params": params})
+    wire.agent({"jsonrpc": "2.0", "id": "new", "result": {"sessionId": session, **offer}})
+
+
+def sent(wire: Wire) -> list[str]:
+    """What has reached the agent since the session was opened: models, and texts of prompts."""
+    frames = [json.loads(frame) for frame in wire.to_agent]
+    told = []
+    for frame in frames:
+        params = frame.get("params", {})
+        if frame.get("method") in {SET_OPTION, SET_MODEL}:
+            told.append(f"={params.get('value', params.get('modelId'))}")
+        elif frame.get("method") == "session/prompt":
+            told.append("".join(block["text"] for block in params["prompt"]))
+    return told
+
+
+def own(wire: Wire) -> dict[str, Any]:
+    """The last request of lastword's own."""
+    frames = [json.loads(frame) for frame in wire.to_agent]
+    requests: list[dict[str, Any]] = [
+        frame for frame in frames if str(frame.get("id", "")).startswith("lastword:")
+    ]
+    return requests[-1]
+
+
+def agree(wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = None) -> None:
+    """The agent switches, and answers as the protocol has it, or briefly."""
+    request = request or own(wire)
+    answer = {"configOptions": options(request["params"].get("value", ""))} if lists else {}
+    wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer})
+    wire.time(wire.now)
+
+
+def refuse(wire: Wire) -> None:
+    """The agent does not."""
+    wire.agent(error(own(wire)["id"], message="no such model"))
+    wire.time(wire.now)
+
+
+def kinds(wire: Wire) -> list[str]:
+    return [each["sessionUpdate"] for each in wire.updates()]
+
+
+def shown_models(wire: Wire) -> list[str]:
+    """The model in each list of options that the client got."""
+    lists = [each["configOptions"] for each in wire.updates() if "configOptions" in each]
+    return [each["currentValue"] for listed in lists for each in listed if each["id"] == "m"]
+
+
+def switches(wire: Wire) -> list[dict[str, Any]]:
+    """The facts of the recorded switches."""
+    return [each.facts for each in wire.entries if each.kind is Kind.MODEL_SWITCH]
+
+
+def stop_reason(wire: Wire, request_id: Any = 1) -> str:
+    (answer,) = wire.answers(request_id)
+    return str(answer["result"]["stopReason"])
+
+
+def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
+    (answer,) = wire.answers(request_id)
+    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return payload
+
+
+def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    assert sent(wire) == ["hi", "=small"]
+    assert wire.answers(1) == []
+    agree(wire)
+    assert sent(wire) == ["hi", "=small", "hi"]
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert stop_reason(wire) == "end_turn"
+    assert sent(wire)[-1] == "=big"
+    agree(wire)
+    assert shown_models(wire) == ["small", "big"]
+    outcomes = [(each["outcome"], each["from_model"], each["to_model"]) for each in switches(wire)]
+    assert outcomes == [("switched", "big", "small"), ("restored", "small", "big")]
+    assert {"answer_to_lastword"} == {*wire.drops}
+
+
+def test_an_agent_without_config_options_is_switched_by_its_older_request() -> None:
+    wire = linked(offer=OLD_OFFER)
+    wire.agent(error(message=LIMITED))
+    assert own(wire)["method"] == SET_MODEL
+    agree(wire, lists=False)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    agree(wire, lists=False)
+    assert sent(wire) == ["hi", "=small", "hi", "=big"]
+
+
+def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
+    wire = linked(continue_with="Go on.")
+    wire.agent(chunk("Half."))
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    assert sent(wire) == ["hi", "=small", "Go on."]
+
+
+def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
+    wire = linked()
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
+    wire.agent(update(**call, status="in_progress"))
+    wire.agent(error(message=LIMITED))
+    assert [each["status"] for each in wire.updates() if "toolCallId" in each] == [
+        "in_progress",
+        "failed",
+    ]
+    agree(wire)
+    assert sent(wire)[-1] == "Continue."
+
+
+@pytest.mark.parametrize(
+    ("message", "settings"),
+    [
+        (SOON, {}),
+        (FAR, {"retry_wait_limit_seconds": 2400.0}),
+        (FAR, {"retry_wait_limit_seconds": 0}),
+        ("401 Unauthorized: invalid API key", {}),
+        (LIMITED, {"fallback_model": ""}),
+        (LIMITED, {"fallback_model": "big"}),
+        (LIMITED, {"fallback_model": "none"}),
+    ],
+)
+def test_what_another_model_does_not_help_with_fails_as_without_the_option(
+    message: str, settings: dict[str, Any]
+) -> None:
+    wire = linked(**settings)
+    wire.agent(error(message=message))
+    assert len(wire.answers(1)) == 1
+    assert sent(wire) == ["hi"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        FAR,
+        LIMITED,
+        "503 Service Unavailable",
+        "The model `big` does not exist",
+        "402 Payment Required: insufficient credits",
+    ],
+)
+def test_limits_budgets_failing_providers_and_missing_models_are_helped(message: str) -> None:
+    wire = linked()
+    wire.agent(error(message=message))
+    assert sent(wire) == ["hi", "=small"]
+
+
+def test_a_moment_of_reset_that_is_near_is_for_a_retry() -> None:
+    at = int((NOW + timedelta(seconds=60)).timestamp())
+    wire = linked(wall_clock=lambda: NOW)
+    data = {"headers": {"x-ratelimit-reset": str(at), "retry-after": "60"}}
+    failed = {"code": -32603, "message": "429 Too Many Requests", "data": data}
+    wire.agent({"jsonrpc": "2.0", "id": 1, "error": failed})
+    assert sent(wire) == ["hi"]
+
+
+def test_where_the_fallback_fails_too_the_next_model_is_tried_and_then_the_turn_fails() -> None:
+    wire = linked()
+    for expected in ("=small", "=tiny"):
+        wire.agent(error(message=LIMITED))
+        assert sent(wire)[-1] == expected
+        agree(wire)
+    wire.agent(error(message="503 Service Unavailable"))
+    fails = failure(wire)
+    assert (fails["type"], fails["attempts"]) == ("provider_unavailable", 3)
+    assert sent(wire)[-1] == "=big"
+
+
+def test_a_model_that_the_agent_refuses_is_skipped() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    refuse(wire)
+    assert sent(wire) == ["hi", "=small", "=tiny"]
+    agree(wire)
+    assert sent(wire)[-1] == "hi"
+    assert [each["outcome"] for each in switches(wire)] == ["refused", "switched"]
+
+
+def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    refuse(wire)
+    refuse(wire)
+    fails = failure(wire)
+    assert (fails["type"], fails.get("attempts", 1)) == ("rate_limit", 1)
+    assert sent(wire) == ["hi", "=small", "=tiny"], "no model is to come back"
+
+
+def test_where_the_agent_refuses_all_the_turn_still_waits_for_its_limit() -> None:
+    wire = linked(continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small")
+    wire.agent(error(message=FAR))
+    refuse(wire)
+    assert wire.answers(1) == []
+    wire.time(wire.now + 2401)
+    assert sent(wire) == ["hi", "=small", "hi"]
+    wire.agent(error(message="401 Unauthorized"))
+    assert failure(wire)["attempts"] == 2
+
+
+def test_the_fallback_comes_before_the_wait_for_the_limit_and_after_the_retries() -> None:
+    wire = linked(
+        retry=1, continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small"
+    )
+    wire.agent(error(message=SOON))
+    wire.time(21)
+    assert sent(wire) == ["hi", "hi"]
+    wire.agent(error(message=FAR))
+    assert sent(wire)[-1] == "=small"
+    agree(wire)
+    wire.agent(error(message=FAR))
+    assert Kind.LIMIT_WAIT.value in wire.kinds
+    wire.time(wire.now + 2401)
+    assert sent(wire) == ["hi", "hi", "=small", "hi", "hi"]
+
+
+def test_an_agent_that_does_not_answer_the_switch_is_given_up() -> None:
+    wire = linked(fallback_model="small")
+    wire.agent(error(message=LIMITED))
+    wire.time(SWITCH_LIMIT_SECONDS - 1)
+    assert wire.answers(1) == []
+    wire.time(SWITCH_LIMIT_SECONDS + 1)
+    assert failure(wire)["type"] == "rate_limit"
+    assert sent(wire)[-1] == "=big", "it may yet switch"
+
+
+def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
+    wire = linked(fallback_model="small")
+    wire.agent(error(message=LIMITED))
+    late = own(wire)
+    wire.time(SWITCH_LIMIT_SECONDS + 1)
+    agree(wire, request=late)
+    agree(wire)
+    assert shown_models(wire) == ["small", "big"]
+    assert len(wire.answers(1)) == 1
+
+
+def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
+    wire = linked(fallback_model="small")
+    wire.agent(error(message=LIMITED))
+    wire.core.stand_still(100)
+    wire.time(SWITCH_LIMIT_SECONDS + 50)
+    assert wire.answers(1) == []
+    wire.time(SWITCH_LIMIT_SECONDS + 101)
+    wire.core.stand_still(100)
+    assert len(wire.answers(1)) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"jsonrpc":"2.0","id":%b,"result":{',
+        b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
+    wire = linked(fallback_model="small")
+    wire.agent(error(message=LIMITED))
+    wire.agent(broken % json.dumps(own(wire)["id"]).encode())
+    wire.time(wire.now)
+    assert failure(wire)["type"] == "rate_limit"
+
+
+def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    switch = own(wire)
+    wire.client(cancel())
+    assert stop_reason(wire) == "cancelled"
+    assert sent(wire) == ["hi", "=small", "=big"]
+    agree(wire, request=switch)
+    agree(wire)
+    assert sent(wire) == ["hi", "=small", "=big"]
+    assert shown_models(wire) == ["small", "big"]
+
+
+def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    switch = own(wire)
+    wire.client(cancel())
+    wire.agent(error(switch["id"]))
+    agree(wire)
+    assert sent(wire) == ["hi", "=small", "=big"]
+
+
+def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    switch = own(wire)
+    wire.client(prompt(2, text="Something else."))
+    assert stop_reason(wire) == "cancelled"
+    agree(wire, request=switch)
+    assert sent(wire) == ["hi", "=small", "=big"]
+    agree(wire)
+    assert sent(wire)[-1] == "Something else."
+
+
+def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    wire.client(prompt(2, text="Next."))
+    assert sent(wire)[-1] == "=big"
+    agree(wire)
+    assert sent(wire)[-1] == "Next."
+
+
+def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_reads_so() -> None:
+    wire = linked(NOTICES)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    wire.client(prompt(2, text="Next."))
+    refuse(wire)
+    assert sent(wire)[-1] == "Next."
+    assert wire.updates()[-1]["title"] == (
+        "The agent does not go back to the model big. The session has another one."
+    )
+    assert switches(wire)[-1] == {
+        "outcome": "not_restored",
+        "from_model": "small",
+        "to_model": "big",
+    }
+    assert shown_models(wire) == ["small"]
+
+
+def test_a_waiting_next_prompt_can_be_cancelled() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    wire.client(prompt(2, text="Next."))
+    wire.client(cancel())
+    agree(wire)
+    assert stop_reason(wire, 2) == "cancelled"
+    assert "Next." not in sent(wire)
+
+
+def test_prompts_beyond_the_room_for_waiting_ones_are_refused() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    for number in range(1001):
+        wire.client(prompt(10 + number))
+    assert failure(wire, 1010)["reason"] == "queue_full"
+
+
+def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.client(prompt(2, text="And this."))
+    wire.agent(chunk("Both."))
+    wire.agent(result())
+    assert sent(wire)[-1] == "And this."
+    wire.agent(result(2))
+    assert sent(wire)[-1] == "=big"
+
+
+def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
+    wire = linked(NOTICES, fallback_stays=True)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    assert "Going on with the model small." in str(wire.updates()[-1])
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    wire.client(prompt(2, text="Next."))
+    assert sent(wire) == ["hi", "=small", "hi", "Next."]
+    wire.agent(error(2, message=LIMITED))
+    assert sent(wire)[-1] == "=tiny"
+
+
+@pytest.mark.parametrize("offer", [OFFER, OLD_OFFER])
+def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
+    wire = linked(offer=offer)
+    wire.agent(error(message=LIMITED))
+    agree(wire, lists=offer is OFFER)
+    new = offer is OFFER
+    params = {"configId": "m", "value": "tiny"} if new else {"modelId": "tiny"}
+    method = SET_OPTION if new else SET_MODEL
+    choice = {"jsonrpc": "2.0", "id": "c", "method": method}
+    wire.client(choice | {"params": {"sessionId": "s", **params}})
+    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}})
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert sent(wire) == ["hi", "=small", "hi", "=tiny"]
+    wire.client(prompt(2))
+    wire.agent(error(2, message=LIMITED))
+    assert sent(wire)[-1] == "=small"
+    agree(wire, lists=new)
+    wire.agent(chunk("Done."))
+    wire.agent(result(2))
+    assert sent(wire)[-1] == "=tiny"
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: bool) -> None:
+    wire = linked(NOTICES)
+    wire.agent(error(message=LIMITED))
+    switch = own(wire)
+    params = {"sessionId": "s", "configId": "m", "value": "tiny"}
+    wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
+    if not accepts:
+        wire.agent(error(switch["id"]))
+        wire.time(wire.now)
+        assert failure(wire)["type"] == "rate_limit"
+        assert sent(wire) == ["hi", "=small", "=tiny"]
+        return
+    agree(wire, request=switch)
+    assert "Going on with the model that you chose." in str(wire.updates()[-1])
+    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("tiny")}})
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
+
+
+def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    params = {"sessionId": "s", "configId": "mode", "value": "plan"}
+    wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
+    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("small")}})
+    wire.client(
+        {"jsonrpc": "2.0", "id": "d", "method": SET_OPTION, "params": params | {"sessionId": "no"}}
+    )
+    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}})
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert sent(wire)[-1] == "=big"
+
+
+def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.agent(update(sessionUpdate="config_option_update", configOptions=options("small")))
+    agree(wire)
+    assert shown_models(wire) == ["small"]
+    assert switches(wire)[-1]["from_model"] == "big"
+
+
+def test_what_changes_with_the_model_is_shown_with_it() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    effort = {"id": "effort", "type": "select", "currentValue": "low", "options": []}
+    listed = options("small", effort)
+    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": {"configOptions": listed}})
+    assert [each for each in wire.updates() if "configOptions" in each] == [
+        {"sessionUpdate": "config_option_update", "configOptions": listed}
+    ]
+
+
+def test_an_answer_without_options_is_shown_as_the_last_list_with_the_model_in_it() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire, lists=False)
+    assert shown_models(wire) == ["small"]
+
+
+def test_a_current_model_that_the_agent_reports_is_the_one_that_comes_back() -> None:
+    wire = linked(offer=OLD_OFFER)
+    wire.agent(update(sessionUpdate="current_model_update", currentModelId="tiny"))
+    wire.agent(error(message=LIMITED))
+    assert sent(wire)[-1] == "=small"
+    agree(wire, lists=False)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert sent(wire)[-1] == "=tiny"
+
+
+def test_without_a_known_current_model_none_comes_back() -> None:
+    wire = linked(NOTICES, offer={"models": {"availableModels": [{"modelId": "small"}, "?", {}]}})
+    wire.agent(error(message=LIMITED))
+    agree(wire, lists=False)
+    assert "Going on with the model small." in str(wire.updates()[-1])
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    assert sent(wire) == ["hi", "=small", "hi"]
+
+
+def test_without_retries_left_in_the_process_the_turn_fails() -> None:
+    bucket = RetryBucket()
+    while bucket.spend(ErrorType.RATE_LIMIT):
+        pass
+    wire = linked(retry_bucket=bucket)
+    wire.agent(error(message=LIMITED))
+    assert len(wire.answers(1)) == 1
+    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
+    assert entry.facts["retry_refused"] is True
+
+
+@pytest.mark.parametrize("rest", ["on-crash", "never"])
+def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> None:
+    wire = linked(restart=rest)
+    wire.client({"jsonrpc": "2.0", "id": "o", "method": "session/load", "params": {}})
+    wire.agent(error(message=LIMITED))
+    wire.eof(Side.AGENT)
+    assert failure(wire)["type"] == "rate_limit"
+    assert sent(wire) == ["hi", "=small"]
+
+
+def test_the_first_sentence_names_both_models_in_a_notice() -> None:
+    wire = linked(NOTICES)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    notice = wire.updates()[-1]
+    assert notice["sessionUpdate"] == "notice"
+    assert notice["title"].endswith(" Going on with the model small; the next turn has big again.")
+
+
+def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
+    wire = linked(RETRIES)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    announced = wire.updates()[-1]
+    assert (announced["sessionUpdate"], announced["attempt"]) == ("agent_retry", 2)
+    assert "Going on with the model small" in announced["error"]["message"]
+    assert "wait_seconds" not in announced
+
+
+@pytest.mark.parametrize(("show", "kind"), [("auto", "agent_thought_chunk"), ("off", None)])
+def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: str | None) -> None:
+    wire = linked(show_retries=show, offer=OLD_OFFER)
+    wire.agent(error(message=LIMITED))
+    agree(wire, lists=False)
+    thoughts = [each for each in kinds(wire) if each == "agent_thought_chunk"]
+    assert thoughts == ([kind] if kind else [])
+
+
+def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() -> None:
+    available = [{"modelId": "gpt[low]"}, {"modelId": "big"}]
+    offer = {"models": {"currentModelId": "big", "availableModels": available}}
+    wire = linked(NOTICES, offer=offer, fallback_model="gpt[low]")
+    wire.agent(error(message=LIMITED))
+    assert sent(wire)[-1] == "=gpt[low]"
+    agree(wire, lists=False)
+    assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
+
+
+@pytest.mark.parametrize(
+    ("offer", "sentence", "outcome"),
+    [
+        (
+            OFFER,
+            "The agent does not offer the model none: --fallback-model skips it.",
+            "not_offered",
+        ),
+        (
+            {},
+            "The agent offers no choice of models, so --fallback-model has no effect.",
+            "no_models",
+        ),
+    ],
+)
+def test_a_session_that_lacks_a_model_says_so_when_it_opens(
+    offer: dict[str, Any], sentence: str, outcome: str
+) -> None:
+    wire = linked(NOTICES, offer=offer, fallback_model="small,none")
+    assert [each["title"] for each in wire.updates()] == [sentence]
+    assert [each["outcome"] for each in switches(wire)] == [outcome]
+    methods = [json.loads(frame).get("method", "answer") for frame in wire.to_client]
+    assert methods == ["answer", "answer", "session/update"], "after the session's own answer"
+
+
+def test_a_client_that_shows_no_notices_gets_none_when_a_session_opens() -> None:
+    wire = linked(fallback_model="none")
+    assert wire.updates() == []
+
+
+def test_where_all_models_are_offered_nothing_is_said() -> None:
+    wire = linked(NOTICES)
+    assert (wire.updates(), switches(wire)) == ([], [])
+
+
+def test_a_session_that_was_never_opened_here_has_no_models() -> None:
+    wire = linked()
+    wire.client(prompt(2, "elsewhere"))
+    wire.agent(error(2, message=LIMITED))
+    assert len(wire.answers(2)) == 1
+
+
+def test_version_two_has_no_fallback() -> None:
+    wire = Wire(fallback_model="none")
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": {}}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
+    opened(wire, OFFER)
+    assert switches(wire) == []
+
+
+def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    close = {"jsonrpc": "2.0", "id": "x", "method": "session/close", "params": {"sessionId": "s"}}
+    wire.client(close)
+    wire.agent({"jsonrpc": "2.0", "id": "x", "result": {}})
+    before = len(wire.to_client)
+    agree(wire)
+    assert len(wire.to_client) == before
+
+
+def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
+    requests = []
+    for run in ("a-", "b-"):
+        wire = linked(incident_prefix=run)
+        wire.agent(error(message=LIMITED))
+        requests.append(own(wire)["id"])
+    assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
+
+
+def test_an_error_without_an_id_is_not_taken_for_the_answer_of_another_request() -> None:
+    wire = linked()
+    listing = {"jsonrpc": "2.0", "id": "l", "method": "session/list", "params": {}}
+    wire.client(listing)
+    wire.agent(error(message=LIMITED))
+    wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
+    wire.time(wire.now + 1)
+    assert wire.answers("l") == []
+
+
+@pytest.mark.parametrize("value", ["a,,b", "a,a", ",", " ", 3])
+def test_ids_that_are_empty_or_given_twice_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="fallback_model takes ids, separated by commas"):
+        LinkOptions(fallback_model=value)
+
+
+def test_options_that_have_no_id_are_no_models() -> None:
+    assert Models({"configOptions": [{"category": "model"}, "?"]}).listed is None
+    assert Connection(LinkOptions(fallback_model="a")).link.options.tries_again
+
+
+def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers() -> None:
+    wire = linked(cancel_grace_seconds=5.0)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(chunk("On and on."))
+    wire.client(cancel())
+    wire.time(6)
+    assert stop_reason(wire) == "cancelled"
+    assert sent(wire)[-1] == "=big"
+    wire.client(prompt(2, text="Next."))
+    wire.agent(result(1, "cancelled"))
+    assert "Next." not in sent(wire)
+    agree(wire)
+    assert sent(wire)[-1] == "Next."
+
+
+def test_the_former_model_may_be_back_before_the_agent_lets_go_of_the_turn() -> None:
+    wire = linked(cancel_grace_seconds=5.0)
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.client(cancel())
+    wire.time(6)
+    wire.client(prompt(2, text="Next."))
+    agree(wire)
+    assert "Next." not in sent(wire)
+    wire.agent(result(1, "cancelled"))
+    assert sent(wire)[-1] == "Next."
