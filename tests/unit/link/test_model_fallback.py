@@ -13,6 +13,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.model_fallback import SWITCH_LIMIT_SECONDS
 from lastword.core.link.models import Models
+from lastword.core.link.state import MAX_LATE_MODELS
 from lastword.core.timeline.entry import Kind
 from tests.kit.wire import (
     INITIALIZE,
@@ -338,6 +339,68 @@ def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
     wire.agent(broken % json.dumps(own(wire)["id"]).encode())
     wire.time(wire.now)
     assert failure(wire)["type"] == "rate_limit"
+
+
+def keep(wire: Wire, model: str) -> None:
+    """The agent answers without an error that this model is in force."""
+    listed = {"configOptions": options(model)}
+    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed})
+    wire.time(wire.now)
+
+
+def test_an_answer_that_names_another_model_is_a_refusal() -> None:
+    wire = linked(NOTICES)
+    wire.agent(error(message=LIMITED))
+    keep(wire, "big")
+    assert sent(wire) == ["hi", "=small", "=tiny"]
+    keep(wire, "big")
+    assert failure(wire)["type"] == "rate_limit"
+    assert "Going on" not in str(wire.updates())
+    assert shown_models(wire) == []
+    assert sent(wire) == ["hi", "=small", "=tiny"], "the former model is in force"
+
+
+def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_back() -> None:
+    wire = linked(NOTICES, fallback_model="small")
+    wire.agent(error(message=LIMITED))
+    keep(wire, "tiny")
+    assert failure(wire)["type"] == "rate_limit"
+    assert shown_models(wire) == ["tiny"]
+    assert sent(wire)[-1] == "=big"
+    keep(wire, "tiny")
+    assert "does not go back to the model big" in wire.updates()[-1]["title"]
+
+
+def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
+    wire = linked(fallback_model="small")
+    requests = []
+    for number in range(1, MAX_LATE_MODELS + 3):
+        wire.agent(error(number, message=LIMITED))
+        requests.append(own(wire))
+        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
+        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
+        assert len(wire.answers(number)) == 1
+        wire.client(prompt(number + 1))
+    before = len(wire.to_client)
+    agree(wire, request=requests[0])
+    assert (len(wire.to_client), shown_models(wire)) == (before, [])
+    agree(wire, request=requests[-1])
+    assert shown_models(wire) == ["small"]
+
+
+def test_a_failure_that_passes_as_the_agent_reports_it_is_followed_by_the_former_model() -> None:
+    air = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+    wire = linked({"_meta": air})
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    record = {"id": "f", "revision": 1, "category": "limit", "severity": "error", "actions": []}
+    answer = result()
+    record["title"] = "Rate limit reached. Try again in 20s."
+    answer["result"]["_meta"] = {"jetbrains": {"air": {"version": 1, "sessionFailure": record}}}
+    wire.agent(chunk("One moment."))
+    wire.agent(answer)
+    assert wire.answers(1) == [answer]
+    assert sent(wire)[-1] == "=big"
 
 
 def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> None:

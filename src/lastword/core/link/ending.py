@@ -94,16 +94,8 @@ def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     error, rule = failed_turns.cause_of(link, turn)
     entry = failed_turns.entry_of(link, turn, error, rule, _BY_AGENT)
     closed = notices.close_warning(link, turn, notices.FAILED)
-    link.forget(turn)
-    return [*closed, *entries.before_end(link, turn), entry, FORWARD]
     restored = _forget(link, turn)
-    return [
-        *closed,
-        *entries.stderr_burst(link, turn.session, turn),
-        entry,
-        *restored,
-        FORWARD,
-    ]
+    return [*closed, *entries.before_end(link, turn), entry, *restored, FORWARD]
 
 
 def _answer_entries(

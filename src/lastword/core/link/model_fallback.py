@@ -17,6 +17,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import entries, failures, late, resend
 from lastword.core.link.effects import Effect, Send, Side
 from lastword.core.link.model_switch import ModelSwitch
+from lastword.core.link.models import Models
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.link.state import ModelRequest
@@ -26,7 +27,6 @@ from lastword.core.timeline.entry import Kind
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.failure.taxonomy import AgentError
-    from lastword.core.link.models import Models
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -108,40 +108,40 @@ def answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Eff
     models = session.models if session is not None else None
     if session is None or models is None:
         return []  # closed
+    effects: list[Effect] = []
     if frame is not None and frame.message.error is UNSET:
-        return _accepted(link, session, models, request, jsonrpc.loads(frame.message.result))
+        result = jsonrpc.loads(frame.message.result)
+        if Models(result).current in {None, request.model}:
+            return _accepted(link, session, models, request, result)
+        # Some agents answer without an error that another model is in force.
+        models.read(result)
+        effects = _show_options(session, models)
     turn = request.turn
     if turn is None:
         models.pop_former()
         shown = _shown(link, request.model)
         title = f"The agent does not go back to the model {shown}. The session has another one."
         entry = _entry(link, session, "not_restored", source=models.current, to=request.model)
-        return [*notices.warn(link, session, _plain(title)), entry]
+        return [*effects, *notices.warn(link, session, _plain(title)), entry]
     if frame is not None and models.current == models.former:
         # Without an answer, the agent may still switch, and so the former model comes back.
         models.pop_former()
     entry = _entry(link, session, "refused", source=models.current, to=request.model, turn=turn)
     model = models.next_of(link.options.fallback_models)
     if model is None or models.user_chose or not turn.waits_for_model:
-        return [entry]
+        return [*effects, entry]
     models.leave()
-    return [entry, _request(link, session, models, model, turn)]
+    return [*effects, entry, _request(link, session, models, model, turn)]
 
 
 def _accepted(
     link: Link, session: Session, models: Models, request: ModelRequest, result: object
 ) -> list[Effect]:
     """Let the client see the model that is now in force, and the turn go on with it."""
-    turn, shown = request.turn, dict(session.choices.options)
+    turn = request.turn
     method, params = models.setting(session.session_id, request.model)
     models.is_set(method, params, result)
-    effects: list[Effect] = []
-    if models.listed is not None:
-        update = {"sessionUpdate": acp.OPTION_UPDATE, "configOptions": models.listed}
-        session.choices.changed(session.session_id, update)
-        # Some agents have told the client themselves.
-        if session.choices.options != shown:
-            effects += failures.to_client(ladder.session_update(session.session_id, update))
+    effects = _show_options(session, models)
     session.choices.comes_back_with(method, params)
     outcome = "switched" if turn is not None else "restored"
     before, after = request.before, request.model
@@ -152,6 +152,18 @@ def _accepted(
         turn.switch.accept(link.now)
         effects += _announce(link, turn, models, request.model)
     return effects
+
+
+def _show_options(session: Session, models: Models) -> list[Effect]:
+    """Show the client the options in force, unless the agent has done so itself."""
+    if models.listed is None:
+        return []
+    shown = dict(session.choices.options)
+    update = {"sessionUpdate": acp.OPTION_UPDATE, "configOptions": models.listed}
+    session.choices.changed(session.session_id, update)
+    if session.choices.options == shown:
+        return []
+    return failures.to_client(ladder.session_update(session.session_id, update))
 
 
 def _announce(link: Link, turn: Turn, models: Models, model: str) -> list[Effect]:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MAX_WITHDRAWN = 1000
 """Requests of dead agents that are remembered: a late answer to one is told from any other."""
 
+MAX_LATE_MODELS = 16
+"""Requests for another model that were given up, and whose answers are still expected."""
+
 MAX_ANSWERED = 256
 """Ids of answered requests that are remembered: an answer that comes again is told from one whose
 id has the wrong type."""
@@ -423,6 +426,9 @@ class Link:
         ]
         for request_id, request in late:
             self.model_requests[request_id] = msgspec.structs.replace(request, due=None)
+        given_up = [each for each, request in self.model_requests.items() if request.due is None]
+        for request_id in given_up[:-MAX_LATE_MODELS]:
+            del self.model_requests[request_id]
         return [request for _, request in late]
 
     def switches_model(self, session_id: str) -> bool:

@@ -31,7 +31,6 @@ ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 SET_MODE = "session/set_mode"
 SET_MODEL = "session/set_model"
 SET_OPTION = "session/set_config_option"
-SET_MODEL = "session/set_model"
 SETTINGS = frozenset({SET_MODE, SET_MODEL, SET_OPTION})
 """Requests that decide how a session works; they are made again for a new process."""
 
