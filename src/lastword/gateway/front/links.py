@@ -7,6 +7,7 @@ Using a link removes its file, which only one process can do.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from typing import TYPE_CHECKING
@@ -120,12 +121,17 @@ class Links:
 
     def _forget(self) -> None:
         """Remove expired links."""
+        waiting: list[tuple[float, str]] = []
         with os.scandir(self._folder) as found:
-            waiting = sorted((each.stat().st_mtime, each.path) for each in found)
+            for each in found:
+                # Another process may use or remove a link at any moment.
+                with contextlib.suppress(FileNotFoundError):
+                    waiting.append((each.stat().st_mtime, each.path))
         too_old = self._clock() - self._seconds
-        for place, (made, path) in enumerate(waiting):
+        for place, (made, path) in enumerate(sorted(waiting)):
             if made < too_old or len(waiting) - place >= MAX_LINKS:
-                os.unlink(path)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
 
 
 def address(page: str, code: str) -> str:

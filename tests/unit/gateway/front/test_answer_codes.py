@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,3 +99,13 @@ def test_links_in_notifications_wait_longer_and_displace_no_other(tmp_path: Path
     now[0] = NOTIFIED_SECONDS + 1.0
     with pytest.raises(Refusal):
         door.follow(HERE, second)
+
+
+def test_links_that_others_remove_meanwhile_keep_nobody_from_making_one(tmp_path: Path) -> None:
+    now = [0.0]
+    links = Links(str(tmp_path), lambda: now[0], KEEPER)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            now[0] += time.time()  # each one that waits is too old
+            codes = [*pool.map(lambda _: links.make(Grant(Role.OBSERVER, "s")), range(16))]
+            assert len(set(codes)) == 16
