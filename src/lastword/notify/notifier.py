@@ -106,10 +106,13 @@ class Notifier:
     def _run(self) -> None:
         senders = started(self._settings, self._folder)
         while True:
-            ending = self._ending
+            # In this order: what is set after the look wakes it again.
             self._news.clear()
+            ending = self._ending
             while self._rows:
-                self._note(self._rows[0], senders)
+                # A row that cannot be read must not stop the rows after it.
+                with contextlib.suppress(Exception):
+                    self._note(self._rows[0], senders)
                 self._rows.popleft()
             now = time.monotonic()
             for notification in self._pace.rest() if ending else self._pace.due(now):
@@ -137,8 +140,9 @@ class Notifier:
     def _send(self, senders: list[NotificationSender], notification: Notification) -> None:
         # Made only now: a link is a file, and most notifications are not sent.
         if self._link_to is not None and notification.session:
-            link = self._link_to(notification.session)
-            notification = msgspec.structs.replace(notification, link=link)
+            with contextlib.suppress(Exception):  # without a link, then
+                link = self._link_to(notification.session)
+                notification = msgspec.structs.replace(notification, link=link)
         for sender in senders:
             # A bug in one of them neither ends the thread nor keeps the others from it.
             with contextlib.suppress(Exception):

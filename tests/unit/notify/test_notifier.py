@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+import time
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.timeline.entry import Kind
 from lastword.notify import senders
 from lastword.notify.notification import Notification, NotifiedEvent
-from lastword.notify.notifier import Notifier
+from lastword.notify.notifier import CLOSE_SECONDS, Notifier
 from lastword.notify.settings import NotifySettings
 from lastword.notify.writer import Surroundings
 from tests.kit.recording import Book, a_run
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from lastword.record.run import Row
 
 
 class Kept:
@@ -81,3 +85,55 @@ def test_no_thread_is_started_for_rows_that_lead_to_nothing(tmp_path: Path) -> N
     assert notifier.is_stored
     notifier.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_read_or_linked_keeps_no_other_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept()
+    monkeypatch.setattr(senders, "SENDERS", (lambda *_: kept,))
+    book = Book()
+    book.failed("bad", 1)
+    book.failed("good", 2)
+
+    def scrub(row: Row) -> Row:
+        assert row.session_id != "bad"
+        return row
+
+    def link_to(_: str) -> str:
+        raise OSError
+
+    around = Surroundings(link_to=link_to)
+    notifier = Notifier(NotifySettings(), str(tmp_path), a_run(), surroundings=around, scrub=scrub)
+    notifier.send(book.rows)
+    notifier.close()
+    assert [(each.session, each.link) for each in kept.sent] == [("good", "")]
+    assert notifier.is_stored
+
+
+def test_a_close_at_any_moment_ends_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept()
+    monkeypatch.setattr(senders, "SENDERS", (lambda *_: kept,))
+    notifier = Notifier(NotifySettings(), str(tmp_path), a_run())
+    closing = threading.Thread(target=notifier.close)
+    clear, is_looking = threading.Event.clear, threading.Event()
+
+    def close_first(event: Any) -> None:
+        if not is_looking.is_set():
+            is_looking.set()
+            closing.start()
+            while not notifier._ending:
+                time.sleep(0.001)
+        clear(event)
+
+    monkeypatch.setattr(notifier._news, "clear", lambda: close_first(notifier._news))
+    book = Book()
+    book.failed("s", 1)
+    begun = time.monotonic()
+    notifier.send(book.rows)
+    assert is_looking.wait(CLOSE_SECONDS)
+    closing.join()
+    assert time.monotonic() - begun < CLOSE_SECONDS
+    assert kept.is_closed
