@@ -127,12 +127,12 @@ class Subscriptions:
         from py_vapid import Vapid02  # noqa: PLC0415 - of the extra `gateway`
 
         try:
-            with self._locked(), contextlib.suppress(FileExistsError):
-                made = os.open(self._key_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                fresh = Vapid02()
-                fresh.generate_keys()
-                with os.fdopen(made, "wb") as file:
-                    file.write(fresh.private_pem())
+            if not os.path.exists(self._key_path):
+                with self._locked():
+                    if not os.path.exists(self._key_path):
+                        fresh = Vapid02()
+                        fresh.generate_keys()
+                        _replace(self._key_path, fresh.private_pem())
             with open(self._key_path, "rb") as file:
                 return Vapid02.from_pem(file.read())
         except OSError as error:
@@ -157,19 +157,12 @@ class Subscriptions:
         return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
 
     def _rewrite(self, change: Callable[[list[PushSubscription]], list[PushSubscription]]) -> None:
-        draft = f"{self.path}.new"
         try:
             with self._locked():
                 current = self.all()
                 rest = change(current)
-                if rest == current:
-                    return
-                number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-                with os.fdopen(number, "wb") as file:
-                    file.write(msgspec.json.encode(rest))
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(draft, self.path)
+                if rest != current:
+                    _replace(self.path, msgspec.json.encode(rest))
         except OSError as error:
             raise _unusable(self.path, error) from error
 
@@ -181,6 +174,17 @@ class Subscriptions:
             yield
         finally:
             os.close(number)
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file as a whole, or not at all; the caller has the lock."""
+    draft = f"{path}.new"
+    number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(number, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
 
 
 def _unusable(path: str, error: OSError) -> StoreError:

@@ -94,20 +94,23 @@ class WebPushSender:
         if sender is None:
             place = "{0.scheme}://{0.netloc}".format(urlsplit(subscription.endpoint))
             target = ReportTarget(subscription.endpoint, FORM, {}, b"", subscription_id, place)
-            send = partial(self._post, subscription)
+            send = partial(self._post, subscription_id)
             sender = self._senders[subscription_id] = ItemSender(self._outbox, target, send)
         return sender
 
     def _post(
-        self, subscription: PushSubscription, target: ReportTarget, notification: Notification
+        self, subscription_id: str, target: ReportTarget, notification: Notification
     ) -> CollectorAnswer:
-        """Send a notification to one browser once.
+        """Send a notification to one browser once, unless its subscription has ended.
 
         Raises:
             PostError: There was no answer.
         """
         now = int(time.time())
-        if not subscription.covers(notification.session, now):
+        # It may have been renewed or ended since the notification was put into the outbox.
+        named = (s for s in self._subscriptions.all() if s.subscription_id == subscription_id)
+        subscription = next(named, None)
+        if subscription is None or not subscription.covers(notification.session, now):
             return CollectorAnswer(min(GONE))
         headers = headers_of(subscription, notification, self._subscriptions, now)
         body = encrypted(message_of(notification), subscription)

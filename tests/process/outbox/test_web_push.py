@@ -11,7 +11,7 @@ import pytest
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 from lastword.notify.settings import NotifySettings
 from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of
-from lastword.notify.web_push import MAX_PLAIN_BYTES, message_of, start
+from lastword.notify.web_push import MAX_PLAIN_BYTES, PushOutbox, message_of, start
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.push_service import PushBrowser, PushService
 
@@ -158,3 +158,22 @@ def test_a_long_sentence_is_cut_to_what_a_service_takes(text: str) -> None:
 
 def test_without_a_folder_of_subscriptions_there_is_no_sender(tmp_path: Path) -> None:
     assert start(NotifySettings(), str(tmp_path)) is None
+
+
+def test_what_a_subscription_is_now_counts(service: PushService, tmp_path: Path) -> None:
+    browser = PushBrowser(service, "one")
+    subscribed(tmp_path, browser, expires=int(time.time()) - 1)
+    sender = start(settings(tmp_path), str(tmp_path))
+    assert sender is not None
+    kept = subscribed(tmp_path, browser, expires=int(time.time()) + 3600)
+    sender.send(ASK)
+    until(lambda: service.messages)
+    (renewed,) = kept.all()
+    service.statuses = [503]
+    sender.send(msgspec.structs.replace(ASK, notification_id="n2"))
+    until(lambda: not service.statuses)
+    kept.remove(renewed.subscription_id)
+    outbox = PushOutbox(str(tmp_path))
+    until(lambda: outbox.status().waiting == 0)
+    sender.close()
+    assert len(service.messages) == 1

@@ -95,3 +95,14 @@ def test_the_key_is_made_once_and_is_its_users_alone(tmp_path: Path) -> None:
     assert Subscriptions(str(tmp_path)).public_key() == first
     assert len(first) == 87
     assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
+
+
+def test_a_key_is_made_as_a_whole_whatever_a_killed_process_has_left(tmp_path: Path) -> None:
+    left = tmp_path / "push.key.new"
+    left.touch(0o600)
+    left.write_bytes(b"-----BEGIN")
+    kept = Subscriptions(str(tmp_path))
+    key = kept.public_key()
+    assert Subscriptions(str(tmp_path)).public_key() == key
+    assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
+    assert not left.exists()
