@@ -113,8 +113,15 @@ def target_of(settings: NotifySettings) -> HttpTarget:
 
 
 def _content(path: str, option: str, limit_bytes: int | None = None) -> str:
-    what = f"the file of {option}"
-    return content_of(os.path.expanduser(path), what, limit_bytes) if path else ""
+    if not path:
+        return ""
+    what, path = f"the file of {option}", os.path.expanduser(path)
+    # It is read again by the process that sends; a pipe would be empty then, or never end.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise NotifyError(f"{what} is not a regular file")
+    if limit_bytes and os.path.exists(path) and os.path.getsize(path) > limit_bytes:
+        raise NotifyError(f"{what} has more than {limit_bytes // 1024} KiB")
+    return content_of(path, what, limit_bytes)
 
 
 class HttpSender:

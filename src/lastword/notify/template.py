@@ -56,6 +56,8 @@ class Template:
         rendered = self.render(_SAMPLE).decode()
         try:
             json.loads(rendered)
+        except RecursionError:
+            raise NotifyError("the template of --notify-template is nested too deeply") from None
         except ValueError as error:
             at = error.pos if isinstance(error, json.JSONDecodeError) else 0
             raise NotifyError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,6 +60,24 @@ def test_a_token_that_no_header_can_have_is_refused(tmp_path: Path, text: str) -
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path, option: str) -> None:
     with pytest.raises(NotifyError, match="cannot be read"):
         named("https://hook.example", **{option: str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("option", ["notify_secret_file", "notify_template"])
+def test_a_pipe_is_refused_rather_than_read_twice(tmp_path: Path, option: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotifyError, match="is not a regular file"):
+        named("https://hook.example", **{option: str(tmp_path / "pipe")})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("[" * 60_000, "nested too deeply"), ("x" * 70_000, "more than 64 KiB")]
+)
+def test_a_template_that_is_too_deep_or_too_long_is_refused(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    (tmp_path / "template").write_text(text)
+    with pytest.raises(NotifyError, match=problem):
+        named("https://hook.example", notify_template=str(tmp_path / "template"))
 
 
 def test_a_template_is_for_webhooks_alone(tmp_path: Path) -> None:
