@@ -46,7 +46,10 @@ def waiting_turn(log: ReadableLog) -> WaitingTurn | None:
     """Return the turn that waits since an earlier process, if any."""
     open_prompts = {each.entry.about.number: each.entry for each in log.pins_of("open:")}
     for pinned in log.pins_of("wait:"):
-        stored = msgspec.json.decode(pinned.entry.frame, type=StoredWait)
+        try:
+            stored = msgspec.json.decode(pinned.entry.frame, type=StoredWait)
+        except msgspec.MsgspecError:
+            return None  # of another version of lastword
         number = number_of(stored.request_id)
         prompt = open_prompts.get(number)
         frame = jsonrpc.decode(prompt.frame) if prompt is not None else None

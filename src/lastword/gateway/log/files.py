@@ -43,8 +43,12 @@ def mark_waiting(path: str, run_folder: str) -> None:
     The mark is a hint to the gateway with this run folder, which need not look into every log: the
     log knows.
     """
-    with contextlib.suppress(OSError), open(path + WAITING, "w", encoding="utf-8") as file:
-        file.write(run_folder)
+    mark = path + WAITING
+    with contextlib.suppress(OSError):
+        number = os.open(f"{mark}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(run_folder)
+        os.replace(f"{mark}.new", mark)
 
 
 def unmark_waiting(path: str) -> None:
@@ -82,7 +86,7 @@ def changed_at(path: str) -> float:
 
 def delete(path: str) -> None:
     """Delete a log's files, except its lock."""
-    for companion in (*COMPANIONS, WAITING):
+    for companion in (*COMPANIONS, WAITING, f"{WAITING}.new"):
         with contextlib.suppress(OSError):
             os.unlink(path + companion)
 
