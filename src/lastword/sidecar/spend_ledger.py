@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import time
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,7 +49,7 @@ class SpendLedger:
         self._path = os.path.join(folder, FILE)
         self._read_mark: tuple[int, int, int] | None = None
         self._latest = Spent(day="")
-        self._unwritten: list[Spend] = []
+        self._unwritten: dict[tuple[str, str], Spend] = {}
         self.problem: str | None = None
         """Why the file cannot be used, since it could not the last time."""
 
@@ -67,7 +68,7 @@ class SpendLedger:
 
     def add(self, spend: Spend) -> Spent:
         """Add what was spent here; return what is known then."""
-        self._unwritten.append(spend)
+        self._keep(spend)
         day = local_day()
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -83,6 +84,13 @@ class SpendLedger:
         self._unwritten.clear()
         self._read_mark = self._mark()
         return spent
+
+    def _keep(self, spend: Spend) -> None:
+        """Keep what is to be written, once for each session: a disk may stay full for long."""
+        earlier = self._unwritten.pop((spend.session_id, spend.currency), None)
+        if earlier is not None:
+            spend = msgspec.structs.replace(spend, added=earlier.added + spend.added)
+        self._unwritten[spend.session_id, spend.currency] = spend
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
@@ -107,11 +115,15 @@ class SpendLedger:
                 spent = msgspec.json.decode(file.read(MAX_BYTES), type=Spent)
         except (OSError, ValueError, msgspec.MsgspecError):
             spent = Spent(day=day)
-        return spent if spent.day == day else Spent(day=day, sessions=spent.sessions)
+        # A process in a time zone to the east begins a day earlier, for all of them: they would
+        # otherwise take turns at beginning it anew.
+        if spent.day in {day, _day_after(day)}:
+            return spent
+        return Spent(day=day, sessions=spent.sessions)
 
     def _with_unwritten(self, spent: Spent) -> Spent:
         today, sessions = dict(spent.today), dict(spent.sessions)
-        for spend in self._unwritten:
+        for spend in self._unwritten.values():
             sum_ = today.get(spend.currency, 0.0) + spend.added
             today[spend.currency] = round(sum_, _PLACES)
             of_session = sessions.pop(spend.session_id, {})
@@ -121,11 +133,15 @@ class SpendLedger:
         return self._latest
 
     def _write(self, spent: Spent) -> None:
-        new = f"{self._path}.{os.getpid()}.new"
+        new = f"{self._path}.new"  # the lock is ours
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(msgspec.json.encode(spent))
         os.replace(new, self._path)
+
+
+def _day_after(day: str) -> str:
+    return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
 def _lock(fd: int) -> bool:

@@ -76,9 +76,9 @@ def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
     client = start.command(command, options=options)
     client.open(**NOTICES)
     turn = client.turn("work")
-    assert "1.25 USD of 1.00 USD" in limited(turn)["message"]
+    assert "1.25 USD of the 1.00 USD" in limited(turn)["message"]
     (notice,) = turn.of_kind("notice")
-    assert "0.85 USD of 1.00 USD" in notice["title"]
+    assert "0.85 USD of the 1.00 USD" in notice["title"]
     if not limit.endswith("turn"):
         assert limited(client.turn("more"))["phase"] == "before_request"
         assert prompts_at_agent(client) == 1
@@ -102,7 +102,7 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
     ledger = tmp_path / "record" / FILE
     one.read_until_true(lambda: ledger.exists() and b"0.75" in ledger.read_bytes(), "the ledger")
     one.signal(signal.SIGKILL)
-    assert "2.00 USD of 2.00 USD" in limited(other.turn("work"))["message"]
+    assert "2.00 USD of the 2.00 USD" in limited(other.turn("work"))["message"]
     assert not [frame for frame in one.frames if frame.get("id") == first and "method" not in frame]
     third = start.command(agent(tmp_path, until_stopped(9), name="third"), options=options)
     third.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ from tests.kit.wire import (
 from tests.unit.restart.crashing import Link, reasons
 
 NOTICES = {"session": {"notices": {}}}
-NO_COST = "The agent states no cost, so --spend-limit cannot act."
+NO_COST = "The agent states no cost, so --spend-limit has no effect."
 
 
 def cost(amount: Any, currency: Any = "USD", session_id: str = "s") -> dict[str, Any]:
@@ -247,7 +248,7 @@ def test_a_turn_that_reaches_the_limit_is_cancelled_and_fails(limit: str) -> Non
     assert (failure["type"], failure["reason"]) == ("budget", "spend_limit")
     assert (failure["retryable"], failure["retry_safety"]) == (False, "never")
     assert failure["origin"] == "lastword"
-    assert "1.10 USD of 1.00 USD" in failure["message"]
+    assert "1.10 USD of the 1.00 USD" in failure["message"]
     assert "--spend-limit" in failure["message"]
     wire.time(7200)
     assert methods(wire).count("session/prompt") == 1
@@ -260,7 +261,7 @@ def test_an_agent_that_does_not_stop_gets_its_grace() -> None:
     wire.time(2)
     wire.agent(cost(1.5))
     wire.time(4)
-    assert "1.00 USD of 1.00 USD" in payload(wire)["message"]
+    assert "1.00 USD of the 1.00 USD" in payload(wire)["message"]
     wire.agent(cost(2))
     assert sum(facts["amount"] for _, facts in costs(wire)) == 2
     assert methods(wire).count("session/cancel") == 1
@@ -325,7 +326,7 @@ def test_a_day_is_shared_by_all_sessions_and_their_turns_end_together() -> None:
     assert methods(wire)[-2:] == ["session/cancel", "session/cancel"]
     wire.agent(result(1, "cancelled"))
     wire.agent(result(2, "cancelled"))
-    assert "Today has cost 1.00 USD" in payload(wire, 1)["message"]
+    assert "Today's sessions have cost 1.00 USD" in payload(wire, 1)["message"]
     assert payload(wire, 2)["reason"] == "spend_limit"
 
 
@@ -372,7 +373,7 @@ def test_a_session_keeps_what_it_had_cost_before() -> None:
     assert wire.orders == [Spend("s", "USD", 0.25, (0.75, 4.75))]
     wire.agent(cost(1))
     wire.agent(result(2))
-    assert "5.00 USD of 5.00 USD" in payload(wire, 2)["message"]
+    assert "5.00 USD of the 5.00 USD" in payload(wire, 2)["message"]
 
 
 @pytest.mark.parametrize(("method", "answers"), [("session/new", 0), ("session/load", 1)])
@@ -453,7 +454,7 @@ def test_a_notice_comes_once_at_four_fifths(limit: str) -> None:
     for amount in (0.79, 0.8, 0.8, 0.9):
         wire.agent(cost(amount))
     (title,) = notices(wire)
-    assert "0.80 USD of 1.00 USD" in title
+    assert "0.80 USD of the 1.00 USD" in title
     assert limits(wire) == ["near"]
 
 
@@ -470,7 +471,7 @@ def test_a_client_without_notices_gets_a_thought_unless_it_is_not_to() -> None:
     wire = linked("1USD", {})
     wire.agent(cost(0.9))
     (thought,) = [each for each in wire.updates() if "thought" in each["sessionUpdate"]]
-    assert "0.90 USD of 1.00 USD" in thought["content"]["text"]
+    assert "0.90 USD of the 1.00 USD" in thought["content"]["text"]
     quiet = linked("1USD", {}, show_retries="off")
     quiet.agent(cost(0.9))
     assert not [each for each in quiet.updates() if "thought" in each["sessionUpdate"]]
@@ -568,3 +569,29 @@ def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
     assert link.asked()[-1]["method"] == "session/cancel"
     link.agent(result(2))
     assert reasons(link, 2) == ["spend_limit"]
+
+
+def test_a_sum_that_is_added_up_in_another_order_has_not_fallen() -> None:
+    wire = linked("1USD/turn")
+    wire.agent(cost(0.1 + 0.2 + 0.3))
+    wire.agent(cost(0.3 + 0.2 + 0.1))
+    wire.agent(result())
+    assert wire.answers(1) == [result()]
+    assert costs(wire) == [(1, usd(0.6))]
+
+
+def test_a_turn_that_goes_on_beyond_midnight_spends_of_the_new_day() -> None:
+    now = [datetime(2026, 11, 25, 23, 59, tzinfo=UTC)]
+    wire = linked("1USD/day", wall_clock=lambda: now[0])
+    wire.agent(cost(0.9))
+    now[0] += timedelta(minutes=2)
+    wire.agent(cost(1.1))
+    assert "session/cancel" not in methods(wire)
+    wire.agent(cost(2.2))
+    assert methods(wire)[-1] == "session/cancel"
+    wire.agent(result())
+    wire.client(prompt(2))
+    assert payload(wire, 2)["reason"] == "spend_limit"
+    now[0] += timedelta(days=1)
+    wire.client(prompt(3))
+    assert wire.answers(3) == []

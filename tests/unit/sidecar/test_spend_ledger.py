@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,3 +105,42 @@ def test_a_folder_that_cannot_be_written_leaves_the_process_with_its_own_sums(
     assert ledger.add(spend("a", 0.5)).today == {"USD": 0.5}
     assert ledger.problem is not None
     assert ledger.add(spend("b", 0.5)).today == {"USD": 1.0}
+
+
+def test_costs_that_cannot_be_written_are_kept_once_for_each_session(tmp_path: Path) -> None:
+    ledger = SpendLedger(str(tmp_path))
+    (tmp_path / LOCK).mkdir()
+    seconds = []
+    for batch in range(2):
+        begun = time.process_time()
+        for number in range(1000):
+            spent = ledger.add(spend("a", 0.5, (1000 * batch + number + 1) / 2))
+        seconds.append(time.process_time() - begun)
+    assert spent.today == {"USD": 1000.0}
+    assert seconds[1] < 2 * seconds[0] + 0.1
+    (tmp_path / LOCK).rmdir()
+    assert ledger.add(spend("b", 1)).sessions == {
+        "a": {"USD": (1000.0, 1000.0)},
+        "b": {"USD": (1.0, 1.0)},
+    }
+
+
+def test_processes_in_two_time_zones_share_the_later_day(tmp_path: Path, day: list[str]) -> None:
+    west, east = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
+    west.add(spend("a", 0.5))
+    day[0] = "2026-11-26"
+    east.add(spend("b", 0.25))
+    day[0] = "2026-11-25"
+    assert west.add(spend("a", 0.5, 1)).today == {"USD": 0.75}
+    day[0] = "2026-11-26"
+    assert east.add(spend("b", 0.25, 0.5)).today == {"USD": 1.0}
+
+
+def test_a_date_that_was_wrong_by_more_than_a_time_zone_is_forgotten(
+    tmp_path: Path, day: list[str]
+) -> None:
+    ledger = SpendLedger(str(tmp_path))
+    day[0] = "2036-01-01"
+    ledger.add(spend("a", 5))
+    day[0] = "2026-11-25"
+    assert ledger.add(spend("a", 0.5, 5.5)).today == {"USD": 0.5}

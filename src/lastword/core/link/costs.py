@@ -28,13 +28,14 @@ NEAR = 0.8
 LATE_SECONDS = 2.0
 """How long after a turn's end its cost may still be stated: until then it is not missed."""
 
-NO_COST = "The agent states no cost, so --spend-limit cannot act."
+NO_COST = "The agent states no cost, so --spend-limit has no effect."
 
 MAX_CURRENCIES = 8
 """The currencies of one session that are added up; an agent cannot make us remember more."""
 
 _PLACES = 9
-"""Sums of binary fractions are rounded to these decimals: 0.7 + 0.2 + 0.1 is to reach 1."""
+"""Amounts and their sums, as binary fractions, are rounded to these decimals: 0.7 + 0.2 + 0.1 is to
+reach 1, and a sum that an agent adds up in another order has not fallen."""
 
 
 def read(update: object) -> tuple[float, str] | None:
@@ -46,7 +47,7 @@ def read(update: object) -> tuple[float, str] | None:
     if not 0 <= amount <= MAX_AMOUNT or not isinstance(currency, str):
         return None
     code = currency.strip().upper()
-    return (float(amount), code) if code in CURRENCIES else None
+    return (round(float(amount), _PLACES), code) if code in CURRENCIES else None
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +153,11 @@ class Spending:
         """What was spent today in the limit's currency, as far as the shell has reported it."""
         return self.shared.today.get(self.limit.currency, 0.0)
 
+    def begin_day(self, day: str) -> None:
+        """Begin a later day, on which nothing is spent yet; an earlier one changes nothing."""
+        if day > self.shared.day:
+            self.shared = Spent(day=day, sessions=self.shared.sessions)
+
     def update(self, spent: Spent) -> bool:
         """Take in what the shell reports; return whether the day's limit is reached by it."""
         self.shared = spent
@@ -215,10 +221,14 @@ class Spending:
         """Return what was spent, and of how much."""
         limit = self.limit
         spent, allowed = (money(each, limit.currency) for each in (self.spent(bill), limit.amount))
-        return f"{_WHAT[limit.scope]} {spent} of {allowed} allowed."
+        return f"{_WHAT[limit.scope]} {spent} of the {allowed} allowed."
 
 
-_WHAT = {"turn": "This turn has cost", "session": "This session has cost", "day": "Today has cost"}
+_WHAT = {
+    "turn": "This turn has cost",
+    "session": "This session has cost",
+    "day": "Today's sessions have cost",
+}
 
 
 def spending_of(text: str) -> Spending | None:

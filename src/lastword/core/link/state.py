@@ -520,6 +520,10 @@ class Link:
         """Return the sums for the user's spending limit; `None` without one."""
         if self.spending is None and self.options.spend_limit:
             self.spending = late.costs.spending_of(self.options.spend_limit)
+        clock = self.options.wall_clock
+        if self.spending is not None and clock is not None:
+            # A turn may go on beyond midnight, before the shell looks for a new day.
+            self.spending.begin_day(clock().date().isoformat())
         return self.spending
 
     def bill_of(self, session: Session) -> Bill:

@@ -57,7 +57,7 @@ def costs(limit: str) -> Observation:
     return note(
         "spending",
         f"--spend-limit is {limit}. It acts on the costs that the agent states. If the first turn "
-        "ends without one, the client is notified that the limit cannot act.",
+        "ends without one, the client is notified that the limit has no effect.",
         limit=limit,
     )
 

@@ -215,7 +215,7 @@ _SPEND_LIMITS = {
     "near": "the spending limit is near",
     "reached": "the spending limit is reached",
     "other_currency": "the agent's costs are in another currency than the spending limit",
-    "no_cost": "the agent states no cost, so the spending limit cannot act",
+    "no_cost": "the agent states no cost, so the spending limit has no effect",
 }
 
 _SWITCHES = {

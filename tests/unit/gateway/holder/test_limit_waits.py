@@ -1,4 +1,4 @@
-"""The wait of a session's turn, as the next process finds it: in the log, and as a mark beside it."""
+"""The wait of a session's turn, as the next process finds it: in the log, and as a mark."""
 
 from __future__ import annotations
 
