@@ -122,8 +122,8 @@ def test_a_close_at_any_moment_ends_the_thread(
 
     def close_first(event: Any) -> None:
         if not is_looking.is_set():
-            is_looking.set()
             closing.start()
+            is_looking.set()
             while not notifier._ending:
                 time.sleep(0.001)
         clear(event)
