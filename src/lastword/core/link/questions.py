@@ -56,7 +56,8 @@ def _expire(
     for asking in link.sessions.values():
         asking.answered(request_id, link.now)
     link.withdraw(request_id, expired=True)
-    waited = late.durations.plain_duration(math.ceil(link.now - question.since))
+    # Not how long it was: a moment more would be shown as a minute more.
+    waited = late.durations.plain_duration(max(round(question.expires_at - question.since), 1))
     what = "answered no" if word == REJECT else "cancelled the question"
     line = f"Nobody answered the agent within {waited}, so lastword {what}"
     entry = entries.record(
