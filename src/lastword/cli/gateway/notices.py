@@ -79,7 +79,7 @@ class GatewayLinks:
         places = {kind: place for place, kind in reversed(row.facts.get("choices", []))}
         return tuple(
             NotificationAction(
-                self._label(row, kind, places[kind]), self._answer(row, session, places[kind])
+                self._label(row, kind, places[kind]), self._answer(row, session, places[kind], kind)
             )
             for kind in LABELS
             if kind in places
@@ -89,8 +89,8 @@ class GatewayLinks:
         own = one_line(row.content.get(f"choice {place}", "")) if self._content else ""
         return own[:MAX_LABEL_CHARS].strip() or LABELS[kind]
 
-    def _answer(self, row: Row, session: str, place: int) -> str:
-        code = AnswerCode(session, self._run, row.facts["question"], place, _expiry())
+    def _answer(self, row: Row, session: str, place: int, kind: str) -> str:
+        code = AnswerCode(session, self._run, row.facts["question"], place, _expiry(), kind)
         return f"{self._url}{PATH}#{self._keeper.answer_code(code)}"
 
 

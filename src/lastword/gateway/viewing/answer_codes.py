@@ -29,6 +29,7 @@ class AnswerCode(msgspec.Struct, frozen=True, array_like=True):
         question: the question's number.
         option: the place of the chosen option among those of the question.
         expires: in seconds since 1970 UTC.
+        kind: the option's kind, which the page for one answer reads to say what is sent.
     """
 
     session: str
@@ -36,6 +37,7 @@ class AnswerCode(msgspec.Struct, frozen=True, array_like=True):
     question: int
     option: int
     expires: int
+    kind: str = ""
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -56,6 +56,7 @@ async function answer(news, url) {
     body: code ?? "",
   }).catch(() => null);
   if (sent?.ok) return;
-  const body = (await sent?.text().catch(() => ""))?.slice(0, 200) || "The gateway cannot be reached.";
+  const refusal = await sent?.json().catch(() => null);
+  const body = String(refusal?.error ?? "The gateway cannot be reached.").slice(0, 200);
   await worker.registration.showNotification("The answer was not sent", { body, icon: "/page/icon.svg", data: { session: news.session } });
 }

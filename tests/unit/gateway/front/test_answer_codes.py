@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEEPER = Keeper(b"k" * 32)
-CODE = AnswerCode("a session / of Ünicode", "run", 3, 1, 1000)
+CODE = AnswerCode("a session / of Ünicode", "run", 3, 1, 1000, "reject_once")
 HERE = Requester(peer="127.0.0.1", headers={"host": "127.0.0.1:7780"})
 QUESTION = (
     b'{"method": "session/request_permission", "params": {"toolCall": {"title": "Edit"}, "options":'
