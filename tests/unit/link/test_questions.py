@@ -268,6 +268,17 @@ def test_a_shell_that_answers_itself_is_left_the_answer_and_not_the_reminder() -
     assert thoughts(wire)[0].endswith("Without one, lastword answers no in 9 minutes.")
 
 
+@pytest.mark.parametrize(("reminder", "reminders"), [(5, 1), (10, 0), (30, 0)])
+def test_a_question_that_ends_elsewhere_is_no_longer_reminded_of(
+    reminder: int, reminders: int
+) -> None:
+    seconds = reminder * MINUTE
+    wire = linked(ask_timeout="10m", ask_reminder_seconds=seconds, answers_questions=False)
+    wire.agent(question())
+    wire.time(60 * MINUTE)
+    assert len(thoughts(wire)) == reminders
+
+
 def test_a_client_that_shows_nothing_gets_the_answers_end_alone() -> None:
     wire = linked(ask_timeout="10m", show_retries="off")
     wire.agent(question())

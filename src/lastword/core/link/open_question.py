@@ -77,8 +77,10 @@ class Question(msgspec.Struct):
     def remind(self, now: float, every_seconds: float) -> None:
         """Count a reminder, and set the time of the next."""
         self.reminders += 1
-        is_last = self.reminders >= MAX_REMINDERS
-        self.reminder_at = math.inf if is_last else now + every_seconds
+        following = now + every_seconds
+        # Whoever is reminded can still answer.
+        is_last = self.reminders >= MAX_REMINDERS or following >= self.expires_at
+        self.reminder_at = math.inf if is_last else following
 
 
 def read_timeout(text: str) -> QuestionTimeout | None:
@@ -91,11 +93,13 @@ def read_timeout(text: str) -> QuestionTimeout | None:
 def begin(options: LinkOptions, params: dict[str, Any], now: float) -> Question:
     """Return a question that is asked now."""
     timeout = read_timeout(options.ask_timeout)
+    until_end = timeout.seconds if timeout else math.inf
+    until_reminder = options.ask_reminder_seconds or math.inf
     return Question(
         params=params,
         since=now,
-        reminder_at=now + (options.ask_reminder_seconds or math.inf),
-        expires_at=now + (timeout.seconds if timeout else math.inf),
+        reminder_at=now + until_reminder if until_reminder < until_end else math.inf,
+        expires_at=now + until_end,
         is_answered_elsewhere=not options.answers_questions,
     )
 
