@@ -24,7 +24,7 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
-from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
+from lastword.kit.doctor import clients, command, diagnosis, overnight, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
 from lastword.notify.http import target_of
@@ -172,6 +172,9 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     if limit not in {"", "auto"}:
         findings.append(sources.costs(limit))
     rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
+    findings.append(overnight.examine(result, agent))
+    if chosen.client:
+        findings += [overnight.shown_by(row) for row in rows]
     return Report(agent, findings, rows)
 
 

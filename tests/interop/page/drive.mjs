@@ -75,6 +75,19 @@ const steps = {
   cookies: (page) => page.context().cookies(),
   cookie: (page, cookie) => page.context().addCookies([cookie]),
   errors: (page) => said.get([...pages].find(([, each]) => each === page)[0]),
+  allow: (page, ...permissions) => page.context().grantPermissions(permissions),
+  push: async (page, data) => {
+    // The browser gives the worker a message as its push service would have brought it.
+    const session = await page.context().newCDPSession(page);
+    const known = new Promise((take) =>
+      session.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => registrations[0] && take(registrations[0])),
+    );
+    await session.send("ServiceWorker.enable");
+    const { registrationId } = await known;
+    await session.send("ServiceWorker.deliverPushMessage", { origin: new URL(page.url()).origin, registrationId, data });
+    await session.detach();
+  },
+  worker: (page, code, value) => page.context().serviceWorkers()[0].evaluate(`(${code})(${JSON.stringify(value ?? null)})`),
   close: (page) => page.close(),
   download: async (page, name) => {
     const [given] = await Promise.all([page.waitForEvent("download"), steps.click(page, name)]);

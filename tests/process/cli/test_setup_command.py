@@ -432,3 +432,38 @@ def test_a_program_of_a_virtual_environment_is_named_by_its_whole_path(home: Hom
     # The lastword that runs is another one than that in the folder.
     assert os.path.isabs(entry["command"])
     assert entry["args"][-2:] == [f"{bin_}/python", f"{home.folder}/agent.py"]
+
+
+def options_in(told: dict[str, Any]) -> list[str]:
+    args: list[str] = told["entry"]["args"]
+    return args[1 : args.index("--")]
+
+
+def test_a_session_that_is_left_alone_is_one_choice(home: Home) -> None:
+    told = home.json("zed", "--overnight", "--", "opencode", "acp")
+    assert options_in(told) == [
+        *("--retry", "2", "--continue-at-reset=12h", "--ask-reminder", "5m"),
+        *("--ask-timeout", "30m=reject"),
+    ]
+    assert "--spend-limit 20USD/day" in told["notes"][-1]
+    own = [
+        "--retry",
+        "5",
+        "--spend-limit",
+        "5EUR",
+        "--fallback-model",
+        "m",
+        "--notify",
+        "http://h/",
+    ]
+    told = home.json("zed", "--overnight", *own, "--", "opencode", "acp")
+    assert "--retry 5" in " ".join(options_in(told))
+    assert options_in(told).count("--retry") == 1
+    assert not any("Only you" in note for note in told["notes"])
+
+
+def test_an_option_with_a_value_of_its_own_needs_none_here_either(home: Home) -> None:
+    told = home.json("zed", "--continue-at-reset", "--", "opencode", "acp")
+    assert options_in(told) == ["--continue-at-reset=6h"]
+    told = home.json("zed", "--continue-at-reset=2h", "--", "opencode", "acp")
+    assert options_in(told) == ["--continue-at-reset=2h"]

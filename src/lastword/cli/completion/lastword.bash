@@ -11,7 +11,7 @@ _lastword_command() {
   case $1 in
     'demo') flags='-h --help --frames --svg --theme' runs_agent='' ;;
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
-    'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --json' runs_agent='yes' argument='ARGUMENT' ;;
+    'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --overnight --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
     'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
     'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;

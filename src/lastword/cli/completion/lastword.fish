@@ -70,6 +70,7 @@ complete -c lastword -n '__lastword_is setup' -l name -x -d 'the agent\'s name i
 complete -c lastword -n '__lastword_is setup' -l file -r -F -d 'another settings file'
 complete -c lastword -n '__lastword_is setup' -l create -d 'with --write: create the folder of the settings file if it does not exist'
 complete -c lastword -n '__lastword_is setup' -l force -d 'replace or remove an entry that lastword did not write'
+complete -c lastword -n '__lastword_is setup' -l overnight -d 'with the options of `lastword run` for a session that is left alone: go on when a limit ends, try again, remind of questions, and answer them with no in the end'
 complete -c lastword -n '__lastword_is setup' -l json -d 'print the same as JSON'
 complete -c lastword -n '__lastword_is setup' -x -a 'zed jetbrains codecompanion avante agent-shell toad acpx vscode vscode-acp-plugin claude codex zed-codex gemini opencode qwen kimi kimi-code vibe cline pi goose copilot auggie kilo kiro cursor'
 complete -c lastword -n '__lastword_is config' -s h -l help -d 'show this help and exit'

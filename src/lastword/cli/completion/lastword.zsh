@@ -39,7 +39,7 @@ _lastword_command() {
       argument='' runs_agent=yes
       ;;
     'setup')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--list:list the known editors and agents' '--write:change the settings file' '--remove:remove the entry again' '--wrap:put lastword in front of an agent that is in the settings' '--name:the agent'\''s name in the editor' '--file:another settings file' '--create:with --write: create the folder of the settings file if it does not exist' '--force:replace or remove an entry that lastword did not write' '--json:print the same as JSON')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--list:list the known editors and agents' '--write:change the settings file' '--remove:remove the entry again' '--wrap:put lastword in front of an agent that is in the settings' '--name:the agent'\''s name in the editor' '--file:another settings file' '--create:with --write: create the folder of the settings file if it does not exist' '--force:replace or remove an entry that lastword did not write' '--overnight:with the options of `lastword run` for a session that is left alone: go on when a limit ends, try again, remind of questions, and answer them with no in the end' '--json:print the same as JSON')
       argument=ARGUMENT runs_agent=yes
       ;;
     'config')

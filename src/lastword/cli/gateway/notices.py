@@ -19,6 +19,7 @@ from lastword.gateway.front.answers import PATH
 from lastword.gateway.front.folders import folder_of
 from lastword.gateway.front.links import NOTIFIED_SECONDS, Links, address
 from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.holder.notices import KIND
 from lastword.gateway.viewing.answer_codes import AnswerCode
 from lastword.gateway.viewing.attachment import Role
 from lastword.notify.notification import NotificationAction
@@ -76,7 +77,11 @@ class GatewayLinks:
 
     def actions_of(self, row: Row, session: str) -> tuple[NotificationAction, ...]:
         """Return the buttons of a question."""
-        places = {kind: place for place, kind in reversed(row.facts.get("choices", []))}
+        places: dict[str, int] = {}
+        for name, kind in row.content.items():
+            word, _, place = name.partition(" ")
+            if word == KIND and place.isdecimal():
+                places.setdefault(kind, int(place))  # the first choice of its kind
         return tuple(
             NotificationAction(
                 self._label(row, kind, places[kind]), self._answer(row, session, places[kind], kind)
@@ -90,7 +95,8 @@ class GatewayLinks:
         return own[:MAX_LABEL_CHARS].strip() or LABELS[kind]
 
     def _answer(self, row: Row, session: str, place: int, kind: str) -> str:
-        code = AnswerCode(session, self._run, row.facts["question"], place, _expiry(), kind)
+        question = int(row.request_id or 0)
+        code = AnswerCode(session, self._run, question, place, _expiry(), kind)
         return f"{self._url}{PATH}#{self._keeper.answer_code(code)}"
 
 

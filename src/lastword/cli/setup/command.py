@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import actions, locations, report
+from lastword.cli.setup import actions, locations, overnight, report
 from lastword.cli.setup.actions import SetupRequest
+from lastword.cli.setup.overnight import OVERNIGHT
 from lastword.cli.setup.settings_text import SettingsError
 from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
@@ -49,6 +50,9 @@ exit status: 0 on success, 1 if the settings cannot be changed, 2 for invalid
 arguments.
 """
 
+IMPLIED = {f"--{option.name}": option.implied for option in OPTIONS if option.implied}
+"""The options that have a value without one: another is given behind `=` only."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print or change an editor's settings; return the exit status."""
@@ -59,6 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     own, command = words, None
     if "--" in words:
         own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
+    own = [f"{word}={IMPLIED[word]}" if word in IMPLIED else word for word in own]
     made = parser()
     made.refuse_unknown(own)
     options = made.parse_intermixed_args(own)
@@ -76,6 +81,8 @@ def main(arguments: Sequence[str]) -> int:
         path = locations.shown(request.path, os.environ)
         sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
         return 1
+    if options.overnight:
+        outcome.notes += overnight.notes(_given(options))
     report.write_outcome(request, outcome, as_json=options.json)
     return 0
 
@@ -175,14 +182,24 @@ def _run_words(options: argparse.Namespace) -> list[str]:
     words: list[str] = []
     for option in OPTIONS:
         value = getattr(options, f"run_{option.key}")
+        if value is None and options.overnight:
+            value = OVERNIGHT.get(option.key)
         if value is None:
             continue
         if option.kind in {"folder", "file"} and value:
             # An editor starts programs in folders of its own.
             value = os.path.abspath(os.path.expanduser(value))
-        words += [f"--{option.name}"] if option.kind == "flag" else [f"--{option.name}", value]
+        if option.kind == "flag":
+            words.append(f"--{option.name}")
+        else:
+            words += [f"--{option.name}={value}"] if option.implied else [f"--{option.name}", value]
     parse([*words, "--", "agent"], {})
     return words
+
+
+def _given(options: argparse.Namespace) -> set[str]:
+    """Return the keys of the options of `lastword run` that the user gave."""
+    return {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
 
 
 def parser() -> CommandParser:
@@ -224,6 +241,12 @@ def parser() -> CommandParser:
         "--force",
         action="store_true",
         help="replace or remove an entry that lastword did not write",
+    )
+    made.add_argument(
+        "--overnight",
+        action="store_true",
+        help="with the options of `lastword run` for a session that is left alone: go on when a "
+        "limit ends, try again, remind of questions, and answer them with no in the end",
     )
     made.add_argument("--json", action="store_true", help="print the same as JSON")
     for option in OPTIONS:

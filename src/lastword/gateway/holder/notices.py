@@ -118,18 +118,19 @@ class LinkRows:
             self._store.close()
 
 
+KIND = "kind"
+"""With a choice's place behind it, the name under which a question's row has that choice's kind."""
+
+
 def _row_of(entry: LogEntry, agents_id: str) -> Row | None:
     about = entry.about
     number = str(about.number)
     if entry.kind is LogKind.ASK and about.method in acp.USER_REQUESTS:
         choices = [*choices_of(entry.frame)] if about.method == acp.PERMISSION else []
-        facts = {
-            "what": what_is_asked(about.method),
-            "question": about.number,
-            "choices": [(each.place, each.kind) for each in choices],
-        }
+        facts = {"what": what_is_asked(about.method)}
         content = {"title": title_of(entry.frame)}
         content |= {f"choice {each.place}": each.name for each in choices}
+        content |= {f"{KIND} {each.place}": each.kind for each in choices}
         return _row(Kind.ASKED, entry, agents_id, number, facts, content)
     if entry.kind is LogKind.TOLD:
         return _row(Kind.QUESTION_DECIDED, entry, agents_id, number, {}, {})

@@ -35,12 +35,16 @@ class ClientKind(msgspec.Struct, frozen=True):
 
 
 class ClientRow(msgspec.Struct, frozen=True):
-    """The rung for one kind of client."""
+    """What one kind of client gets: the rung of a failure, and how it shows waits.
+
+    Waits are shown as a `retry`, a `notice` or a `thought`.
+    """
 
     client: str
     about: str
     rung: Rung
     forced: bool
+    waits: str
 
     def as_json(self) -> dict[str, Any]:
         """Return the row for a machine."""
@@ -98,6 +102,7 @@ def _row(client: ClientKind, option: str, *, speaks_v2: bool) -> ClientRow:
     about = client.about
     if profile.dialect is not dialect:
         about += "; this agent speaks only version 1"
-    return ClientRow(
-        client.name, about, rung, forced=rung_for("auto", profile, dialect) is not rung
-    )
+    forced = rung_for("auto", profile, dialect) is not rung
+    has_notices = profile.notices or not dialect.notice_needs_capability or rung is Rung.AIR
+    waits = "retry" if profile.retry else "notice" if has_notices else "thought"
+    return ClientRow(client.name, about, rung, forced, waits)

@@ -190,7 +190,7 @@ def _limit_wait(facts: dict[str, Any]) -> str:
 
 
 def _continued(facts: dict[str, Any]) -> str:
-    what = _GOES_ON_WITH.get(facts.pop("what", None), "a new prompt")
+    what = _GOES_ON_WITH.get(str(facts.pop("what", None)), "a new prompt")
     return _plain(f"the turn goes on with {what}", facts)
 
 
