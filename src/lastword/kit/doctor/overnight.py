@@ -27,8 +27,8 @@ def examine(result: ConversationResult, command: Sequence[str]) -> Observation:
     """Report which of the options of `lastword setup --overnight`, and of its own, can act."""
     members = (result.hello or {}).get("result")
     agent = read_agent(members)
-    known = f"{agent.name or ''} {' '.join(command)}".lower()
-    states_limits = any(name in known for name in STATE_LIMITS)
+    words = f"{agent.name or ''} {' '.join(command)}".lower()
+    states_limits = any(name in words for name in STATE_LIMITS)
     answer = (result.session or {}).get("result")
     others = max(len(Models(answer).offered) - 1, 0)
     comes_back = agent.can_load or agent.can_resume
@@ -44,8 +44,8 @@ def examine(result: ConversationResult, command: Sequence[str]) -> Observation:
         "--spend-limit acts if the first turn states a cost.",
     ]
     facts = {"states_limits": states_limits, "other_models": others, "comes_back": comes_back}
-    tell = ok if comes_back else note
-    return tell(STEP, " ".join(sentences), **facts)
+    report = ok if comes_back else note
+    return report(STEP, " ".join(sentences), **facts)
 
 
 def shown_by(row: ClientRow) -> Observation:
