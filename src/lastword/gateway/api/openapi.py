@@ -46,7 +46,8 @@ _PROBLEMS = {
     413: "The body is too large.",
     415: "The body is not of the type that this path takes.",
     429: "Too many requests came from this address; see Retry-After.",
-    503: "A file that this needs cannot be used.",
+    500: "The subscriptions cannot be stored.",
+    503: "The session's log cannot be read.",
 }
 
 
@@ -187,7 +188,7 @@ OPERATIONS = (
         path="/v1/push",
         summary="The browsers that get notifications, and the key by which one subscribes.",
         answer=PushView,
-        problems=(401, 403, 406, 429, 503),
+        problems=(401, 403, 406, 429, 500),
     ),
     Operation(
         handler="subscribe",
@@ -197,7 +198,7 @@ OPERATIONS = (
         answer=PushView,
         status=201,
         body=PushRequest,
-        problems=(400, 401, 403, 404, 406, 413, 415, 429, 503),
+        problems=(400, 401, 403, 404, 406, 413, 415, 429, 500),
     ),
     Operation(
         handler="unsubscribe",
@@ -206,7 +207,7 @@ OPERATIONS = (
         summary="Send no more notifications to a browser.",
         answer=PushView,
         parameters=(_SUBSCRIPTION,),
-        problems=(401, 403, 404, 406, 429, 503),
+        problems=(401, 403, 404, 406, 429, 500),
     ),
     Operation(
         handler="openapi",

@@ -118,7 +118,7 @@ async def _stored(change: Callable[[], None], grant: Grant) -> None:
 def _unusable(error: StoreError, grant: Grant) -> ProblemError:
     """Return the refusal, which names the file to the owner alone."""
     message = str(error).capitalize() if grant.is_owners else "The subscriptions cannot be stored"
-    return ProblemError(503, "unavailable", f"{message}. Try again.")
+    return ProblemError(500, "internal", f"{message}. Try again.")
 
 
 def read_subscription(body: bytes) -> PushRequest:

@@ -32,9 +32,9 @@ def examine(result: ConversationResult, command: Sequence[str]) -> Observation:
     answer = (result.session or {}).get("result")
     others = max(len(Models(answer).offered) - 1, 0)
     comes_back = agent.can_load or agent.can_resume
-    limits = "its own notices and" if states_limits else "only"
+    limits = "its own notices and its errors" if states_limits else "its errors"
     sentences = [
-        f"It can be left alone. A limit's end is read from {limits} its errors.",
+        f"When a limit ends is read from {limits}.",
         f"{_counted(others)} can stand in (--fallback-model)."
         if others
         else "It offers no other model, so --fallback-model cannot act.",
@@ -53,7 +53,7 @@ def shown_by(row: ClientRow) -> Observation:
     how = {
         "retry": "as retries of its own",
         "notice": "as notices",
-        "thought": "as thoughts of the agent's in the conversation",
+        "thought": "as the agent's thoughts, in the conversation",
     }[row.waits]
     return ok(STEP, f"{row.client} shows waits and reminders {how}.", shows=row.waits)
 
