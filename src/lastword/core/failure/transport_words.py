@@ -87,6 +87,7 @@ TRANSPORT_WORDS = (
     TransportWord(word="outside_root", type="invalid_request", loss="none", sentence="A folder is outside the gateway's root.", advice="Choose one below it, or see --root.", action="fix_configuration"),
     TransportWord(word="session_elsewhere", type="invalid_request", loss="none", sentence="Another gateway of this user holds this session.", advice="Use that gateway, or stop it.", action="fix_configuration"),
     TransportWord(word="bad_request", type="invalid_request", loss="none", sentence="The request cannot be read.", advice="See /v1/openapi.json for what it accepts.", action="fix_configuration"),
+    TransportWord(word="expired", type="invalid_request", loss="none", sentence="This button or link has expired.", advice="Open the session.", action="continue"),
     TransportWord(word="bad_cursor", type="invalid_request", loss="none", sentence="This is not a position in the session's log.", advice="Start without a position.", action="fix_configuration"),
     TransportWord(word="not_acceptable", type="invalid_request", loss="none", sentence="The answer is not available in any of the requested types.", advice="Ask for application/json.", action="fix_configuration"),
     TransportWord(word="not_found", type="invalid_request", loss="none", sentence="There is nothing at this path.", advice="See /v1/openapi.json for what there is.", action="fix_configuration", aliases=("not-found",)),
