@@ -98,7 +98,7 @@ class NotificationWriter:
         kind = row.kind
         if kind == Kind.AGENT_READY:
             self._agent = one_line(str(row.facts.get("name") or ""))[:64] or self._agent
-        elif kind in {Kind.USER_ANSWERED, Kind.QUESTION_DECIDED}:
+        elif kind in {Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED, Kind.QUESTION_DECIDED}:
             return self._closed({(row.session_id, row.request_id)})
         elif kind == Kind.ASKED:
             return [self._question(row)]

@@ -28,7 +28,12 @@ MAX_HOURLY = 240
 
 HOUR_SECONDS = 3600.0
 
-NOTIFIED = frozenset({Kind.ASKED, Kind.USER_ANSWERED, Kind.LIMIT_WAIT, Kind.CONTINUED})
+NOTIFIED = frozenset(
+    {
+        *(Kind.ASKED, Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED),
+        *(Kind.LIMIT_WAIT, Kind.CONTINUED),
+    }
+)
 """Kinds of which notifications are sent, and that do not end a turn."""
 
 _Key: TypeAlias = tuple[str | None, int | None]

@@ -125,6 +125,7 @@ def test_no_answer_of_lastwords_allows_anything(
     wire.time(MINUTE)
     assert answered(wire) == [given]
     (entry,) = [entry for entry in wire.entries if entry.kind is Kind.QUESTION_EXPIRED]
+    assert entry.request_id == "9"
     assert entry.facts["outcome"] == outcome
     assert entry.facts["waited_seconds"] == MINUTE
     assert "user_answered" not in wire.kinds

@@ -34,17 +34,20 @@ def asked(book: Book, request_id: str = "7", *, session: str = "s", title: str =
     )
 
 
-def answered(book: Book, request_id: str = "7", *, session: str = "s") -> None:
-    book.note(Kind.USER_ANSWERED, session, 1, outcome="allow_once")
+def answered(
+    book: Book, request_id: str = "7", *, session: str = "s", kind: Kind = Kind.USER_ANSWERED
+) -> None:
+    book.note(kind, session, 1, outcome="allow_once")
     book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id=request_id)
 
 
-def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer() -> None:
+@pytest.mark.parametrize("kind", [Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED])
+def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer(kind: Kind) -> None:
     book = Book()
     book.note(Kind.AGENT_READY, name="An Agent")
     asked(book, "7")
     asked(book, "8")
-    answered(book, "7")
+    answered(book, "7", kind=kind)
     first, second, gone = made_of(book.rows)
     assert isinstance(first, Notification)
     assert isinstance(second, Notification)

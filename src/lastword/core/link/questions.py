@@ -72,7 +72,7 @@ def _expire(
         Answer(Side.AGENT, request_id, jsonrpc.result(request_id, result)),
         *requests.withdrawal(request_id),
         *_line(link, session, question, line),
-        entry,
+        entries.of_question(entry, request_id),
     ]
 
 
