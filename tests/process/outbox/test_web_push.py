@@ -27,6 +27,7 @@ ASK = Notification(
     session="s1",
     title="opencode asks",
     sentence="The agent waits for your answer.",
+    link="http://127.0.0.1:1/login#code",
     actions=(NotificationAction("Allow", "http://127.0.0.1:1/answer#code"),),
     urgency=Urgency.HIGH,
 )
