@@ -92,6 +92,8 @@ class NotificationWriter:
         self._around = surroundings or Surroundings()
         self._agent = run.program
         self._questions: dict[tuple[str | None, str | None], str] = {}
+        self._limited: set[str | None] = set()
+        """The sessions that wait for the end of a limit."""
 
     def receive(self, row: Row) -> list[Notification | Withdrawal]:
         """Return what follows from a row."""
@@ -102,10 +104,17 @@ class NotificationWriter:
             return self._closed({(row.session_id, row.request_id)})
         elif kind == Kind.ASKED:
             return [self._question(row)]
-        elif kind in {Kind.LIMIT_WAIT, Kind.CONTINUED}:
+        elif kind == Kind.LIMIT_WAIT:
+            self._limited.add(row.session_id)
             return [self._of_limit(row)]
+        elif kind == Kind.CONTINUED:
+            # With another model, a turn goes on without having waited.
+            has_waited = row.session_id in self._limited
+            self._limited.discard(row.session_id)
+            return [self._of_limit(row)] if has_waited else []
         elif kind in _OPEN_ENDS:
             is_all = row.session_id is None and row.turn is None
+            self._limited -= self._limited if is_all else {row.session_id}
             ended = {key for key in self._questions if is_all or key[0] == row.session_id}
             return [*self._closed(ended), *self._ended(row)]
         return []
@@ -158,7 +167,9 @@ class NotificationWriter:
         action = row.facts.get("action")
         by_value = {each.value: each for each in Advice}
         advice = by_value.get(str(action), DEFAULTS[error_type].action)
-        sentence = self._text(row, "message") or wording.own_sentence(error_type, advice)
+        reason = str(row.facts.get("reason") or "")
+        own = wording.own_sentence(error_type, advice, reason)
+        sentence = self._text(row, "message") or own
         detail = self._text(row, "detail")
         sentence = f"{sentence} {detail}" if detail and detail not in sentence else sentence
         incident = str(row.facts.get("incident_id") or "")

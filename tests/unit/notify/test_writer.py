@@ -148,3 +148,26 @@ def test_the_same_row_is_the_same_notification() -> None:
     book = Book()
     asked(book)
     assert made_of(book.rows) == made_of(book.rows)
+
+
+def test_a_limit_of_the_users_own_blames_no_account() -> None:
+    book = Book()
+    facts = {"reason": "spend_limit", "action": "fix_configuration"}
+    book.note(Kind.ERROR, "s", 1, type="budget", **facts)
+    (made,) = made_of(book.rows)
+    assert isinstance(made, Notification)
+    assert made.sentence == (
+        "The spending limit that you set is reached. Raise --spend-limit to go on."
+    )
+
+
+def test_a_turn_that_goes_on_with_another_model_has_waited_for_no_limit() -> None:
+    book = Book()
+    book.note(Kind.CONTINUED, "s", 1, what="same_prompt")
+    assert made_of(book.rows) == []
+    book.note(Kind.LIMIT_WAIT, "s", 2, type="rate_limit", wait_seconds=60)
+    book.note(Kind.ANSWER, "s", 2, stop_reason="cancelled")
+    book.note(Kind.CONTINUED, "s", 3, what="same_prompt")
+    (made,) = made_of(book.rows)
+    assert isinstance(made, Notification)
+    assert made.event is NotifiedEvent.LIMIT

@@ -402,9 +402,10 @@ def what_of(error_type: ErrorType, reason: str | None) -> str:
     return WHAT_BY_REASON.get(error_type, {}).get(reason or "") or WHAT[error_type]
 
 
-def own_sentence(error_type: ErrorType, action: Action) -> str:
+def own_sentence(error_type: ErrorType, action: Action, reason: str | None = None) -> str:
     """Return what to say of a failure that came without words of its own."""
-    return f"{WHAT[error_type]} {ADVICE[action]}"
+    advice = ADVICE_BY_REASON.get(reason or "") or ADVICE[action]
+    return f"{what_of(error_type, reason)} {advice}"
 
 
 def usual_action(

@@ -79,7 +79,8 @@ def failure_facts(error: AgentError) -> Facts:
 
 def sentence_of(error: AgentError) -> str:
     """Say what failed and what to do in lastword's words: an agent's may quote a prompt."""
-    return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
+    action = error.action or DEFAULTS[error.type].action
+    return wording.own_sentence(error.type, action, error.reason)
 
 
 def _out(entry: LogEntry) -> tuple[Kind, Facts]:

@@ -31,4 +31,5 @@ def event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
 def sentence_of(failed: Entry) -> str:
     """Return what failed and what to do, in lastword's own words."""
     error = read_payload(failed.facts)
-    return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
+    action = error.action or DEFAULTS[error.type].action
+    return wording.own_sentence(error.type, action, error.reason)
