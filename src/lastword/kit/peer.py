@@ -300,6 +300,10 @@ class PeerEvent:
         frame = self.frame or {}
         return not self.sent and frame.get("method") == acp.PERMISSION and "id" in frame
 
+    def requests_permission_in(self, session: object) -> bool:
+        """Return whether the agent asks for a permission in a session."""
+        return self.is_permission_request and self.session == session
+
     def answers(self, request_id: object) -> bool:
         """Return whether it is the agent's answer to this id, of the same type."""
         given = (self.frame or {}).get("id")
@@ -321,8 +325,12 @@ class PeerEvent:
     @property
     def session(self) -> object:
         """The session that it is about."""
-        params = (self.frame or {}).get("params")
-        return params.get("sessionId") if isinstance(params, dict) else None
+        return _session_of(self.frame or {})
+
+
+def _session_of(message: Frame) -> object:
+    params = message.get("params")
+    return params.get("sessionId") if isinstance(params, dict) else None
 
 
 def read(line: bytes) -> tuple[Frame | None, str]:
@@ -473,7 +481,8 @@ class StrictClient(Peer):
 
     replies: bool = True
     ponders: bool = False
-    _dialogs: tuple[object, ...] = ()
+    _dialogs: tuple[Frame, ...] = ()
+    _allowed: tuple[str, ...] = ()
 
     def initialize(
         self,
@@ -509,13 +518,22 @@ class StrictClient(Peer):
     def leave_dialogs(self) -> None:
         """Answer every dialog that is open, as a client does whose user cancels."""
         self.ponders = False
-        for request_id in self._dialogs:
-            self.send(id=request_id, result={"outcome": {"outcome": "cancelled"}})
+        for request in self._dialogs:
+            self.send(id=request["id"], result={"outcome": {"outcome": "cancelled"}})
         self._dialogs = ()
 
+    def allow_dialogs(self, session: str) -> None:
+        """Allow what is asked in a session: the latest dialog first, and later ones at once."""
+        self._allowed = (*self._allowed, session)
+        own = [request for request in self._dialogs if _session_of(request) == session]
+        self._dialogs = tuple(request for request in self._dialogs if request not in own)
+        for request in reversed(own):
+            self.send(**self._reply(request))
+
     def _hear(self, message: Frame) -> None:
-        if self.ponders and message.get("method") == acp.PERMISSION and "id" in message:
-            self._dialogs = (*self._dialogs, message["id"])
+        is_dialog = message.get("method") == acp.PERMISSION and "id" in message
+        if self.ponders and is_dialog and _session_of(message) not in self._allowed:
+            self._dialogs = (*self._dialogs, message)
             return
         if self.replies and "method" in message and "id" in message:
             self.send(**self._reply(message))
@@ -535,11 +553,12 @@ def refused(request: Frame, message: str) -> Frame:
 
 
 def _allowing(options: object) -> Frame:
-    """Return the outcome of the first option that allows it, else of the first that there is."""
+    """Return the outcome of an option that allows it, once if that can be, else of the first."""
     listed = options if isinstance(options, list) else []
     usable = [each for each in listed if isinstance(each, dict) and "optionId" in each]
+    once = [each for each in usable if each.get("kind") == "allow_once"]
     allowing = [each for each in usable if str(each.get("kind")).startswith("allow")]
-    for option in (*allowing, *usable):
+    for option in (*once, *allowing, *usable):
         return {"outcome": "selected", "optionId": option["optionId"]}
     return {"outcome": "cancelled"}
 

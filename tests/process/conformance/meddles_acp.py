@@ -209,6 +209,36 @@ def _wrong_session(_: Meddler, frame: Frame) -> list[Frame | bytes]:
     return [frame]
 
 
+@out("mixes-up-answers")
+def _notes_requests(meddler: Meddler, frame: Frame) -> list[Frame | bytes]:
+    if frame.get("method") == "session/request_permission":
+        meddler.requests.append(frame["id"])
+    return [frame]
+
+
+@coming("mixes-up-answers")
+def _mixes_up_answers(meddler: Meddler, frame: Frame) -> bool:
+    """Each answer is for the request that has been open for the longest."""
+    if "method" in frame:
+        return True
+    meddler.send(frame | {"id": meddler.requests.pop(0)})
+    return False
+
+
+@out("loses-second-request")
+def _loses_second_request(meddler: Meddler, frame: Frame) -> list[Frame | bytes]:
+    if frame.get("method") != "session/request_permission":
+        return [frame]
+    meddler.requests.append(frame["id"])
+    return [frame] if len(meddler.requests) == 1 else []
+
+
+@out("one-id-for-all-requests")
+def _one_id_for_all_requests(_: Meddler, frame: Frame) -> list[Frame | bytes]:
+    is_request = frame.get("method") == "session/request_permission"
+    return [frame | {"id": "permission"}] if is_request else [frame]
+
+
 @coming("deaf-after-idle-cancel")
 def _deaf_after_idle_cancel(meddler: Meddler, frame: Frame) -> bool:
     meddler.cancelled = meddler.cancelled or frame.get("method") == "session/cancel"

@@ -27,6 +27,7 @@ class Meddler:
     def __init__(self, mode: str, command: list[str]) -> None:
         self.mode = mode
         self.asked: dict[object, Frame] = {}
+        self.requests: list[object] = []
         self.greeted = False
         self.broken = False
         self.cancelled = False
@@ -70,6 +71,10 @@ class Meddler:
             if not IN.get(self.mode, lambda *_: True)(self, frame):
                 return
         self.child.stdin.write(line)
+        self.child.stdin.flush()
+
+    def send(self, frame: Frame) -> None:
+        self.child.stdin.write(json.dumps(frame).encode() + b"\n")
         self.child.stdin.flush()
 
     def open_turn(self) -> bool:

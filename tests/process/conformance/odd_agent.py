@@ -37,6 +37,8 @@ class OddAgent:
         self.sessions = 0
         self.cancelled: dict[str, threading.Event] = {}
         self.asked: dict[object, tuple[str, object]] = {}
+        self.asking = threading.Lock()
+        self.sessions_that_asked = 0
         self.greeted = False
         self.kept: list[Frame] = []
 
@@ -174,6 +176,12 @@ class OddAgent:
 
     def ask(self, session: str, prompt: object) -> None:
         """A turn that asks for leave."""
+        if self.mode == "asks-once" and self.sessions_that_asked:
+            self.play(session, prompt)
+            return
+        self.sessions_that_asked += 1
+        if self.mode == "asks-in-turn":
+            self.asking.acquire()
         self.update(session, sessionUpdate="tool_call", toolCallId="t", title="x", status="pending")
         number = f"ask-{prompt}"
         self.asked[number] = (session, prompt)
@@ -190,6 +198,8 @@ class OddAgent:
             )
             self.say(session, "Done.")
         self.end(prompt, "cancelled" if self.mode == "asks" and not chosen else "end_turn")
+        if self.mode == "asks-in-turn":
+            self.asking.release()
 
 
 def _is_small(request_id: object) -> bool:

@@ -144,9 +144,29 @@ def test_behind_the_sidecar_such_a_cancel_passes_and_its_tool_is_closed() -> Non
     assert verdicts(told) == dict.fromkeys(names, PASS), told
 
 
-def test_no_permission_is_no_fault() -> None:
-    told = found("plain", "cancel-in-question")["cancel-in-question"]
+@pytest.mark.parametrize("front", [(), IN_FRONT], ids=["alone", "behind-the-sidecar"])
+def test_two_permissions_are_answered_in_reverse_order(front: tuple[str, ...]) -> None:
+    told = found("asks", "two-questions", front=front)["two-questions"]
+    assert told.verdict is PASS, told
+    assert told.evidence == "answered in reverse order"
+
+
+@pytest.mark.parametrize("name", ["cancel-in-question", "two-questions"])
+def test_no_permission_is_no_fault(name: str) -> None:
+    told = found("plain", name)[name]
     assert told.verdict is CheckVerdict.UNREACHED
+    assert "requested no permission" in told.evidence
+
+
+def test_an_agent_that_asks_one_thing_after_the_other_is_warned_of_it() -> None:
+    told = found("asks-in-turn", "two-questions")["two-questions"]
+    assert told.verdict is CheckVerdict.WARN, told
+    assert len(told.frames) == 2
+
+
+def test_an_agent_that_asks_once_for_all_its_sessions_is_not_judged() -> None:
+    told = found("asks-once", "two-questions")["two-questions"]
+    assert told.verdict is CheckVerdict.UNREACHED, told
 
 
 SESSIONLESS = ("exit", "exit-status", "nothing-left", "bad-params", "junk-text", "framing")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.process.sidecar.conftest import Start
 
 AGENT = [sys.executable, "-m", "lastword", "agent", "--bare"]
+DONE = "The agent seems to be done; its answer has not come yet."
 ACTIVITY = {"_meta": {"agent_error": {"version": 1, "session": True}}}
 
 
@@ -35,6 +36,24 @@ def test_a_tool_that_runs_long_is_named_by_its_title(start: Start, tmp_path: Pat
     (notice,) = turn_seen.of_kind("notice")
     assert notice["title"].startswith('The tool "Run the tests" ')
     assert notice["title"].endswith(" has been running for 1 s.")
+
+
+def test_an_agent_that_only_owes_its_answer_seems_to_be_done(start: Start, tmp_path: Path) -> None:
+    script = tmp_path / "done.json"
+    usage = {"sessionUpdate": "usage_update", "used": 10, "size": 100}
+    script.write_text(
+        json.dumps({"turns": [[{"say": "All tests pass."}, {"update": usage}, {"silence": True}]]})
+    )
+    limits = {"core.link.clocks.DONE_SECONDS": 0.5}
+    client = start.command([*AGENT, "--file", str(script)], limits=limits)
+    client.open(**NOTICES)
+    prompt = client.prompt("hello")
+    client.expect(lambda frame: update_of(frame).get("title") == DONE)
+    client.cancel()
+    assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
+    shown = [update_of(frame) for frame in client.frames]
+    kinds = [update["sessionUpdate"] for update in shown if update]
+    assert kinds == ["agent_message_chunk", "usage_update", "notice"]
 
 
 def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet(start: Start) -> None:

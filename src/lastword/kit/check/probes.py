@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lastword.kit.check.question_probes import QUESTION_ACTS
 from lastword.kit.check.session_probes import SESSION_ACTS
 from lastword.kit.check.stage import FUTURE_VERSION, QUIET_SECONDS, Conversation
 from lastword.kit.check.transcript import NotApplicableError, Transcript, UnreachedError
@@ -317,22 +318,6 @@ def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
     return act
 
 
-def _cancel_in_question(talk: Conversation) -> None:
-    talk.initialize()
-    talk.peer.ponders = True
-    session = talk.new_session()
-    text = talk.hooks.permission_prompt
-    turn = talk.prompt(session, ProviderScenario.HEALTHY_TOOL, text)
-    if not talk.wait_for_question(turn, talk.limits.answer_seconds):
-        raise UnreachedError(
-            "the agent requested no permission; give it a prompt for which it does (--prompt)"
-        )
-    talk.cancel(turn)
-    talk.peer.leave_dialogs()
-    if talk.finish(turn) is not None:
-        talk.finish(talk.prompt(session, ProviderScenario.HEALTHY))
-
-
 def _eof_in_turn(talk: Conversation) -> None:
     talk.initialize()
     _open_turn(talk)
@@ -442,7 +427,7 @@ ACTS: dict[str, Callable[[Conversation], None]] = {
     "tool": _tool,
     "cancel": _cancel(ProviderScenario.HANG_AFTER_TEXT),
     "cancel_silent": _cancel(ProviderScenario.HANG),
-    "cancel_in_question": _cancel_in_question,
+    **QUESTION_ACTS,
     "eof_in_turn": _eof_in_turn,
     "deaf": _deaf,
     "plain": _as_speaker({}, ProviderScenario.UNAUTHORIZED),

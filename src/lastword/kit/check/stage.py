@@ -308,9 +308,9 @@ class Conversation:
         """Return whether the agent asks for a permission while the turn is open."""
         ends = self._ends(turn)
         event = self.peer.find(
-            lambda e: e.is_permission_request or ends(e), seconds, since=turn.begin
+            lambda e: e.requests_permission_in(turn.session) or ends(e), seconds, since=turn.begin
         )
-        return event is not None and event.is_permission_request
+        return event is not None and event.requests_permission_in(turn.session)
 
     def has_ended(self, turn: ObservedTurn) -> bool:
         """Return whether the agent has already ended a turn."""

@@ -121,6 +121,13 @@ class Transcript:
         """Return every answer that carries this very id."""
         return [event for event in self.events if event.answers(request_id)]
 
+    def is_answered_before(self, request: PeerEvent, event: PeerEvent) -> bool:
+        """Return whether we had answered a request of the agent's before something passed."""
+        earlier = self.events[self.events.index(request) : self.events.index(event)]
+        return any(
+            e.sent and "method" not in (e.frame or {}) and _id(e) == _id(request) for e in earlier
+        )
+
     def of(self, turn: ObservedTurn) -> list[PeerEvent]:
         """Return what the agent sent in a turn's session from its prompt to its answer."""
         events = self.events[turn.begin : self._end(turn)]

@@ -112,6 +112,37 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
 
 
 @check(
+    "two-questions",
+    "AGT-36",
+    "two permissions requested at once: each answer reaches its own request, and both turns end",
+    acts=("two_questions",),
+    mend="The user allows one thing and another is done, or a turn hangs: keep each open request "
+    "under its own id.",
+)
+def two_questions(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    requests = [next((e for e in act.of(t) if e.is_permission_request), None) for t in act.turns]
+    at_once = act.notes["at_once"]
+    if at_once and len({repr((e.frame or {})["id"]) for e in requests if e}) < len(requests):
+        return failed("two open requests have the same id", *requests)
+    for turn, request in zip(act.turns, requests, strict=True):
+        answer = turn.answer
+        if request and answer and not act.is_answered_before(request, answer):
+            return failed("a turn ended while its own request was open", request, answer)
+    for turn, request in zip(act.turns, requests, strict=True):
+        if turn.answer is None and request:
+            return failed(missing_answer(act, turn, "the permission"), request)
+        if turn.answer is None:
+            what = f"no second request while one was open, and {missing_answer(act, turn)}"
+            return failed(what, *requests)
+    if None in requests:
+        raise UnreachedError("the agent requested a permission in one of two sessions only")
+    if not at_once:
+        return warned("the second request came only when the first was answered", *requests)
+    return passed("answered in reverse order")
+
+
+@check(
     "late-content",
     "AGT-20",
     "a turn's content comes before its answer",
