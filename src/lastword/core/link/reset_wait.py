@@ -73,8 +73,9 @@ def left_seconds(stored: StoredWait, epoch_seconds: float | None) -> float:
 
 def sentence(seconds: float, now: datetime | None) -> str:
     """Return what the user reads about the wait; `now` is the local time, if there is a clock."""
-    if now is None:
-        when = f"in {durations.plain_duration(math.ceil(seconds))}"
-    else:
+    when = ""
+    if now is not None:
         when = durations.plain_moment(math.ceil((now.timestamp() + seconds) * 1000), now)
+    if not when:  # no calendar has the moment, or it is now
+        when = f"in {durations.plain_duration(max(math.ceil(seconds), 1))}"
     return f"Going on {when}, when the limit ends."
