@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME, KEY_NAME = "push.json", "push.key"
 MAX_SUBSCRIPTIONS = 32
-"""More browsers than one person has; the oldest gives way."""
+"""More browsers than one person has; the oldest gives way, first of those for the same session."""
 
 MAX_BYTES = 256 * 1024
 
@@ -95,9 +95,7 @@ class Subscriptions:
                 each.subscription_id != subscription.subscription_id
             )
 
-        self._rewrite(
-            lambda current: [*filter(changed, current), subscription][-MAX_SUBSCRIPTIONS:]
-        )
+        self._rewrite(lambda current: _bounded([*filter(changed, current), subscription]))
 
     def remove(self, subscription_id: str) -> None:
         """Remove a subscription, if it is there.
@@ -174,6 +172,15 @@ class Subscriptions:
             yield
         finally:
             os.close(number)
+
+
+def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
+    """Return the subscriptions without one that is too many: a guest displaces a guest's."""
+    *earlier, new = subscriptions
+    if len(earlier) < MAX_SUBSCRIPTIONS:
+        return subscriptions
+    gone = next((each for each in earlier if each.session == new.session), earlier[0])
+    return [each for each in subscriptions if each is not gone]
 
 
 def _replace(path: str, content: bytes) -> None:

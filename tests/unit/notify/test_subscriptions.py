@@ -53,6 +53,15 @@ def test_what_has_ended_leaves_with_the_next_one_and_the_oldest_gives_way(tmp_pa
     assert kept.all() == [made(number) for number in range(2, MAX_SUBSCRIPTIONS + 2)]
 
 
+def test_subscriptions_to_one_session_do_not_displace_those_to_all(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    kept.put(made(0), NOW)
+    for number in range(1, 2 * MAX_SUBSCRIPTIONS):
+        kept.put(made(number, session="s"), NOW)
+    assert kept.all()[0] == made(0)
+    assert len(kept.all()) == MAX_SUBSCRIPTIONS
+
+
 def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:
     assert made(1).covers("s", NOW)
     assert made(1, session="s").covers("s", NOW)
