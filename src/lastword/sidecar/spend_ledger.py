@@ -29,6 +29,9 @@ LOCK = "spending.lock"
 MAX_SESSIONS = 512
 """Sessions that are remembered, the latest; a file of some tens of kilobytes."""
 
+MAX_ID_CHARS = 1024
+"""A session with a longer id is not remembered, so that the file stays within its size."""
+
 MAX_BYTES = 4 * 1024 * 1024
 TRIES, PAUSE_SECONDS = 10, 0.002
 """How often the lock is tried for: whoever has it needs less than a millisecond."""
@@ -126,8 +129,9 @@ class SpendLedger:
         for spend in self._unwritten.values():
             sum_ = today.get(spend.currency, 0.0) + spend.added
             today[spend.currency] = round(sum_, _PLACES)
-            of_session = sessions.pop(spend.session_id, {})
-            sessions[spend.session_id] = of_session | {spend.currency: spend.stated}
+            if _can_be_written(spend.session_id):
+                of_session = sessions.pop(spend.session_id, {})
+                sessions[spend.session_id] = of_session | {spend.currency: spend.stated}
         newest = dict(list(sessions.items())[-MAX_SESSIONS:])
         self._latest = Spent(day=spent.day, today=today, sessions=newest)
         return self._latest
@@ -138,6 +142,12 @@ class SpendLedger:
         with os.fdopen(fd, "wb") as file:
             file.write(msgspec.json.encode(spent))
         os.replace(new, self._path)
+
+
+def _can_be_written(session_id: str) -> bool:
+    """Return whether a session can be remembered: an agent may choose an id that is not text."""
+    is_text = session_id.encode(errors="replace").decode() == session_id
+    return is_text and len(session_id) <= MAX_ID_CHARS
 
 
 def _day_after(day: str) -> str:

@@ -144,3 +144,14 @@ def test_a_date_that_was_wrong_by_more_than_a_time_zone_is_forgotten(
     ledger.add(spend("a", 5))
     day[0] = "2026-11-25"
     assert ledger.add(spend("a", 0.5, 5.5)).today == {"USD": 0.5}
+
+
+@pytest.mark.parametrize("session_id", ["\ud800", "x" * 100_000])
+def test_what_a_session_spends_counts_for_the_day_whatever_its_id(
+    tmp_path: Path, session_id: str
+) -> None:
+    ledger = SpendLedger(str(tmp_path))
+    ledger.add(spend("a", 0.5))
+    ledger.add(spend(session_id, 0.25))
+    written = json.loads((tmp_path / FILE).read_bytes())
+    assert (written["today"], [*written["sessions"]]) == ({"USD": 0.75}, ["a"])
