@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -41,9 +41,9 @@ OPTION = "--notify"
 class NotificationOutbox(ItemOutbox[Notification]):
     """The outbox of notifications."""
 
-    NAME = "notifications.db"
-    ITEM = Notification
-    MAX_AGE_SECONDS = 6 * 3600.0
+    NAME: ClassVar[str] = "notifications.db"
+    ITEM: ClassVar[type[Notification]] = Notification
+    MAX_AGE_SECONDS: ClassVar[float] = 6 * 3600.0
 
 
 class HttpTarget(msgspec.Struct, frozen=True):

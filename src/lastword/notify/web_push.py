@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -51,7 +51,7 @@ _CONTACT = "mailto:nobody@invalid"
 class PushOutbox(NotificationOutbox):
     """The outbox of notifications to browsers."""
 
-    NAME = "pushes.db"
+    NAME: ClassVar[str] = "pushes.db"
 
 
 class WebPushSender:

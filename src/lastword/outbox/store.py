@@ -362,9 +362,9 @@ class ItemOutbox(Generic[Item]):
 class Outbox(ItemOutbox[FailureReport]):
     """The outbox of reports."""
 
-    NAME = NAME
-    ITEM = FailureReport
-    MAX_AGE_SECONDS = tables.MAX_AGE_SECONDS
+    NAME: ClassVar[str] = NAME
+    ITEM: ClassVar[type[FailureReport]] = FailureReport
+    MAX_AGE_SECONDS: ClassVar[float] = tables.MAX_AGE_SECONDS
 
 
 def _lock_file(path: str) -> int:
