@@ -267,6 +267,15 @@ def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> 
     assert sent(wire) == ["hi", "=small", "=tiny"], "no model is to come back"
 
 
+def test_a_model_that_the_agent_refuses_is_no_attempt_less() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    agree(wire)
+    wire.agent(error(message=LIMITED))
+    refuse(wire)
+    assert failure(wire)["attempts"] == 2
+
+
 def test_where_the_agent_refuses_all_the_turn_still_waits_for_its_limit() -> None:
     wire = linked(continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small")
     wire.agent(error(message=FAR))

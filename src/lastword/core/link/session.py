@@ -353,7 +353,7 @@ class Turn:
 
     def stop_waiting(self) -> None:
         """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""
-        if not self.waits_for_model:
+        if self.switch is None or self.switch.accepted:
             self.retries -= 1  # the one that was announced and does not follow
         self.limit_wait = self.switch = None
         self.tried = self.tried[:-1]
