@@ -57,11 +57,14 @@ def test_a_token_subscribes_to_what_it_may_see_and_for_as_long(
     owner = ApiClient(gateway)
     subscribe(owner, PushBrowser(service, "owner").request)
     for_one = ApiClient(gateway, gateway.token(session="s1", expires=4_000_000_000))
-    browser = PushBrowser(service, "one")
-    view = subscribe(for_one, browser.request).json
+    browser = PushBrowser(service, "one").request
+    on_this_machine = subscribe(for_one, browser)
+    assert (on_this_machine.status, on_this_machine.json["reason"]) == (400, "bad_request")
+    browser |= {"endpoint": "https://push.example/one"}
+    view = subscribe(for_one, browser).json
     (row,) = view["subscriptions"]
     assert (row["session_id"], row["expires"]) == ("s1", 4_000_000_000)
-    other = subscribe(for_one, browser.request | {"session_id": "s2"})
+    other = subscribe(for_one, browser | {"session_id": "s2"})
     assert (other.status, other.json["reason"]) == (404, "session_unknown")
     (owners,) = (each for each in owner.json("/v1/push")["subscriptions"] if not each["session_id"])
     assert for_one.ask(f"/v1/push/{owners['id']}", method="DELETE").status == 404

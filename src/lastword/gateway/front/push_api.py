@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from lastword.gateway.front.tokens import Grant
 
 
+NO_ADDRESS = "The endpoint of a push service is an https address"
+
+
 class PushApi:
     """Everything below `/v1/push`."""
 
@@ -53,6 +56,8 @@ class PushApi:
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         browser = read_subscription(await requests.body_of(request, MAX_BODY_BYTES))
+        if is_loopback(urlsplit(browser.endpoint).hostname or "") and not grant.is_owners:
+            raise _bad(NO_ADDRESS)  # a guest has nothing to send to other servers of this machine
         session = "" if browser.session_id is UNSET else browser.session_id
         if grant.session and session not in {"", grant.session}:
             raise requests.unknown_session()
@@ -135,7 +140,7 @@ def read_subscription(body: bytes) -> PushRequest:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _bad(f"This is not a push subscription: {str(error)[:200]}") from None
     if not _is_address(browser.endpoint):
-        raise _bad("The endpoint of a push service is an https address")
+        raise _bad(NO_ADDRESS)
     if not _is_key(browser.keys.p256dh):
         raise _bad("The key p256dh is not a point on the curve P-256")
     return browser
