@@ -143,6 +143,8 @@ def test_each_line_of_lastword_is_run_or_parsed() -> None:
 def test_a_line_does_what_its_page_says(desk: Path, line: str) -> None:
     with Collector() as collector:
         ready = line.replace("https://collector.example:4318", collector.url)
+        topic = f"{collector.url}/my-topic --notify-format ntfy"
+        ready = ready.replace("ntfy://ntfy.sh/my-topic", topic)
         if "--remove" in line:  # what was written before
             ready = f"{line.replace('--remove', '--write')} && {line}"
         if line.startswith(UNTIL_STOPPED):
