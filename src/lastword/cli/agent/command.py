@@ -70,8 +70,8 @@ Besides turns, a file may have
   starts      steps for the first start of the process, the second, and so on
   sessions    resume, load or lost: what happens to a session after a restart
   login       true: the agent offers a login
-  models      the models of a session, and what choosing one does: switch, refuse,
-              hang or crash; {"big": "switch", "small": "refuse"}
+  models      the models of a session, and what choosing one does: switch,
+              refuse, hang or crash; {"big": "switch", "small": "refuse"}
   run         options for `lastword run`, {"idle-timeout": 5}
 
 A turn whose last step is neither fail nor result stays open.
