@@ -46,6 +46,7 @@ NAMES = {
     "confidence": "how sure the cause is",
     "connections_ended": "how often viewers left, by close code and cause",
     "controllers": "viewers that steer",
+    "costs": "what turns cost, as agents state it, by currency",
     "count": "over how many it was measured",
     "counts": "how many of each",
     "current": "whether it is the one that is set now",
@@ -238,7 +239,7 @@ COUNTED = frozenset(
     {
         *("by_agent", "by_day", "by_type", "requests_by_agent", "requests_by_type"),
         *("turns_by_day", "connections_ended", "questions", "sessions_ended", "counts"),
-        *("summary", "when_exported", "when_recorded", "capabilities"),
+        *("costs", "summary", "when_exported", "when_recorded", "capabilities"),
     }
 )
 """Members whose own members are named by what is counted."""

@@ -99,15 +99,28 @@ def test_a_record_of_any_shape_passes_to_who_reads_them_and_ends_for_all_others(
         leave(client)
 
 
-def test_ids_of_the_agents_own_are_not_taken_for_ours(watched: Attack) -> None:
+def test_the_end_of_a_turn_takes_the_place_of_a_warning_that_the_agent_left_open(
+    watched: Attack,
+) -> None:
     with run(watched, [tells(WARNING), ["say", "Here."], ["kill"]]) as client:
         client.open(capabilities=AIR)
         answer = client.turn()
         own, ours = records(client)
         assert own == WARNING
+        assert ours["id"] == own["id"]
+        assert (ours["revision"], ours["severity"]) == (2, "error")
+        assert answer["result"]["stopReason"] == "end_turn"
+        leave(client, None)
+
+
+def test_ids_of_the_agents_own_that_are_over_are_not_taken_for_ours(watched: Attack) -> None:
+    with run(watched, [tells(RECORD), ["say", "Here."], ["kill"]]) as client:
+        client.open(capabilities=AIR)
+        client.turn()
+        own, ours = records(client)
+        assert own == RECORD
         assert ours["id"] != own["id"]
         assert (ours["revision"], ours["severity"]) == (1, "error")
-        assert answer["result"]["stopReason"] == "end_turn"
         leave(client, None)
 
 
