@@ -404,13 +404,13 @@ class PushView(Struct, frozen=True, kw_only=True):
         version: of this shape.
         key: the gateway's public key, in base64url, as browsers take it to subscribe; empty if the
             packages that push needs are not installed.
-        id: the subscription that this request made; empty for none.
+        id: the subscription that this request made; absent for none.
         subscriptions: who gets notifications, the oldest first.
     """
 
     version: int
     key: str
-    id: str = ""
+    id: str | UnsetType = UNSET
     subscriptions: list[PushRow]
 
 

@@ -45,7 +45,7 @@ from lastword.record.paths import store_path
 from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import HTTPConnection, Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -103,7 +103,7 @@ class Front:
                 WebSocketRoute(self._path, self._acp),
                 Route(self._path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
-                *(self._route(each) for each in OPERATIONS),
+                *self._routes(),
                 Route("/", self._home, methods=["GET"]),
                 Route(answers.PATH, self._answer, methods=["GET", "POST"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
@@ -186,11 +186,18 @@ class Front:
         await self._doorkeeper.wait_for_end(socket.grant)
         await socket.close(4401, "unauthorized")
 
-    def _route(self, operation: Operation) -> Route:
-        """Return the path of an operation of the events API."""
-        path = operation.path.replace("{session_id}", "{session_id:path}")
+    def _routes(self) -> list[Route]:
+        """Return the paths of the events API, each with all its methods."""
+        handlers: dict[str, dict[str, Callable[[Request], Awaitable[Response]]]] = {}
+        for each in OPERATIONS:
+            path = each.path.replace("{session_id}", "{session_id:path}")
+            handlers.setdefault(path, {})[each.method] = self._handler(each)
+        return [Route(path, by_method(own), methods=[*own]) for path, own in handlers.items()]
+
+    def _handler(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers an operation of the events API."""
         if not operation.needs_token:
-            return Route(path, self._openly(operation.handler), methods=[operation.method])
+            return self._openly(operation.handler)
         api = self._push if hasattr(self._push, operation.handler) else self._events
         handler = getattr(api, operation.handler)
 
@@ -203,7 +210,7 @@ class Front:
             except ProblemError as refused:
                 return refused.response()
 
-        return Route(path, answered, methods=[operation.method])
+        return answered
 
     def _openly(self, name: str) -> Callable[[Request], Awaitable[Response]]:
         """Return a handler that needs no token, but does not answer pages of other sites."""
@@ -273,6 +280,18 @@ class Front:
             return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
+
+
+def by_method(
+    handlers: Mapping[str, Callable[[Request], Awaitable[Response]]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers each method of a path by its own handler; `HEAD` by that of `GET`."""
+
+    async def answered(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await handlers[method](request)
+
+    return answered
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

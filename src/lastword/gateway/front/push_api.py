@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from lastword.errors import StoreError
 from lastword.gateway.api import requests
@@ -98,7 +98,9 @@ class PushApi:
             if each.covers(each.session, now) and grant.session in {"", each.session}
         ]
 
-    async def _view(self, grant: Grant, made: str = "", status: int = 200) -> Response:
+    async def _view(
+        self, grant: Grant, made: str | UnsetType = UNSET, status: int = 200
+    ) -> Response:
         try:
             key = await asyncio.to_thread(self._subscriptions.public_key) if is_available() else ""
         except StoreError as error:
