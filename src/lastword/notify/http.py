@@ -31,6 +31,7 @@ from lastword.outbox.webhook import secret_of
 if TYPE_CHECKING:
     from lastword.notify.settings import NotifySettings
     from lastword.outbox.schedule import CollectorAnswer
+    from lastword.outbox.tables import OutboxItem
 
 NTFY = "ntfy"
 FINISH_SECONDS = 2.0
@@ -42,7 +43,7 @@ class NotificationOutbox(ItemOutbox[Notification]):
     """The outbox of notifications."""
 
     NAME: ClassVar[str] = "notifications.db"
-    ITEM: ClassVar[type[Notification]] = Notification
+    ITEM: ClassVar[type[OutboxItem]] = Notification
     MAX_AGE_SECONDS: ClassVar[float] = 6 * 3600.0
 
 

@@ -363,7 +363,7 @@ class Outbox(ItemOutbox[FailureReport]):
     """The outbox of reports."""
 
     NAME: ClassVar[str] = NAME
-    ITEM: ClassVar[type[FailureReport]] = FailureReport
+    ITEM: ClassVar[type[tables.OutboxItem]] = FailureReport
     MAX_AGE_SECONDS: ClassVar[float] = tables.MAX_AGE_SECONDS
 
 

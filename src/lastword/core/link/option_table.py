@@ -309,7 +309,7 @@ OPTIONS = (
     Option(
         "spend-limit",
         "spending",
-        "end the turn once the agent says that so much was spent, and refuse further prompts; an "
+        "end the turn when the agent states costs of this much, and refuse further prompts; an "
         "amount with its currency, for each session, or /turn, or /day for all of a day",
         "",
     ),
