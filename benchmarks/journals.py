@@ -172,6 +172,35 @@ def fill_home(home: Path, path: str, sessions: int) -> None:
         file.write_bytes(TALK * 20)
 
 
+def sender_to(run: subprocess.Popen) -> Callable[[str, object, int], float]:
+    """Return what sends a request and gives the seconds that its answer, if not a turn, took."""
+
+    def send(method: str, params: object, number: int) -> float:
+        frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        began = time.perf_counter()
+        run.stdin.write(json.dumps(frame).encode() + b"\n")
+        run.stdin.flush()
+        if method != "session/prompt":
+            while json.loads(run.stdout.readline()).get("id") != number:
+                pass
+        return time.perf_counter() - began
+
+    return send
+
+
+def fill_with_prompts(send: Callable[[str, object, int], float], sessions: int) -> list[float]:
+    """Open sessions and prompt each; return what sending each prompt took."""
+    send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, 0)
+    for number in range(1, sessions + 1):
+        send("session/new", {"cwd": "/", "mcpServers": []}, number)
+    waits = []
+    for number in range(1, sessions + 1):
+        text = [{"type": "text", "text": "x"}]
+        prompt = {"sessionId": f"session-{number:04}", "prompt": text}
+        waits.append(send("session/prompt", prompt, sessions + number))
+    return waits
+
+
 def crowd(
     home: Path, name: str, evidence: str, sessions: int, seconds: float
 ) -> tuple[float, list[float]]:
@@ -183,24 +212,8 @@ def crowd(
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     waits: list[float] = []
     with subprocess.Popen(command, env=environment, **pipes) as run:
-
-        def send(method: str, params: object, number: int) -> float:
-            frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            began = time.perf_counter()
-            run.stdin.write(json.dumps(frame).encode() + b"\n")
-            run.stdin.flush()
-            if method != "session/prompt":
-                while json.loads(run.stdout.readline()).get("id") != number:
-                    pass
-            return time.perf_counter() - began
-
-        send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, 0)
-        for number in range(1, sessions + 1):
-            send("session/new", {"cwd": "/", "mcpServers": []}, number)
-        for number in range(1, sessions + 1):
-            text = [{"type": "text", "text": "x"}]
-            prompt = {"sessionId": f"session-{number:04}", "prompt": text}
-            waits.append(send("session/prompt", prompt, sessions + number))
+        send = sender_to(run)
+        waits += fill_with_prompts(send, sessions)
         time.sleep(2)
         began, used = time.monotonic(), _cpu_seconds(run.pid)
         while time.monotonic() < began + seconds:

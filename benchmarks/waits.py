@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from journals import CROWD, HOMES, fill_home, line
+from journals import CROWD, HOMES, fill_home, fill_with_prompts, line, sender_to
 
 LIMIT_SECONDS = 0.005
 MEASURED = """
@@ -72,24 +72,8 @@ def crowd(home: Path, kind: str, evidence: str, sessions: int, seconds: float) -
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     waits: list[float] = []
     with subprocess.Popen(command, env=environment, **pipes) as run:
-
-        def send(method: str, params: object, number: int) -> float:
-            frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            began = time.perf_counter()
-            run.stdin.write(json.dumps(frame).encode() + b"\n")
-            run.stdin.flush()
-            if method != "session/prompt":
-                while json.loads(run.stdout.readline()).get("id") != number:
-                    pass
-            return time.perf_counter() - began
-
-        send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, 0)
-        for number in range(1, sessions + 1):
-            send("session/new", {"cwd": "/", "mcpServers": []}, number)
-        for number in range(1, sessions + 1):
-            text = [{"type": "text", "text": "x"}]
-            prompt = {"sessionId": f"session-{number:04}", "prompt": text}
-            send("session/prompt", prompt, sessions + number)
+        send = sender_to(run)
+        fill_with_prompts(send, sessions)
         number, failed, began = 3 * sessions, 0, time.monotonic()
         while time.monotonic() < began + seconds:
             number += 1
