@@ -29,6 +29,9 @@ ERROR_BYTES = 4096
 """The most that an error has; the certificates of a new connection come on top."""
 
 CERTIFICATE_BYTES = 8192
+HANDSHAKE_BYTES = 4096
+"""The most that is sent to begin a connection, ahead of its first request."""
+
 MIN_TRIES = 3
 SAME_BYTES = 128
 """How much the same request, sent again, may differ: a count in its header."""
@@ -207,7 +210,10 @@ class Judge:
         """Return that the same request was sent again and again, with an error's answer each."""
         first = [request for request in self._requests if request.first]
         again = [request for request in self._requests if not request.first]
+        # The first look at a connection may show one request or several.
         count = max(_same(first), _same(again) + 1 if again else 0)
+        if _are_alike(first, again):
+            count = max(count, _same(first) + _same(again))
         if count < MIN_TRIES:
             return None
         return SilenceCause(cause=Cause.TRIES, since=self._requests[0].at, tries=count)
@@ -325,6 +331,18 @@ def _same(requests: list[_Sent]) -> int:
             return 0
         count += times
     return count
+
+
+def _are_alike(first: list[_Sent], again: list[_Sent]) -> bool:
+    """Return whether the requests sent first on connections are those sent on used ones.
+
+    An agent that waits longer and longer between its tries uses a connection again until it is
+    closed for being idle, and makes a new one for each later try.
+    """
+    if not (first and again):
+        return False
+    more = min(request.sent for request in first) - min(request.sent for request in again)
+    return -SAME_BYTES <= more <= HANDSHAKE_BYTES
 
 
 def _outside(look: Look) -> list[OwnSocket]:

@@ -154,6 +154,31 @@ def test_tries_are_counted_where_each_was_answered_with_an_errors_size(
     assert (cause.tries if cause else None) == tries
 
 
+@pytest.mark.parametrize(
+    ("requests", "tries"),
+    [
+        ([(7, 50_000, 300), (7, 100_000, 600), (8, 50_000, 300)], 3),
+        # With TLS, which comes ahead of a connection's first request.
+        ([(7, 51_800, 3000), (7, 101_800, 3570), (8, 51_800, 3000), (8, 101_800, 3570)], 4),
+        ([(7, 50_000, 300), (7, 100_500, 600), (8, 50_000, 300)], None),
+        ([(7, 50_000, 300), (7, 90_000, 600), (8, 50_000, 300)], None),
+        ([(7, 50_000, 40_000), (7, 100_000, 40_300), (8, 50_000, 300)], None),
+    ],
+)
+def test_tries_on_a_connection_used_again_and_on_new_ones_are_counted_together(
+    requests: list[tuple[int, int, int]], tries: int | None
+) -> None:
+    judge = Judge()
+    cause = None
+    sockets: dict[int, Row] = {}
+    for at, (inode, sent, received) in enumerate(requests):
+        moment = 101.0 + 2 * at
+        row = {"inode": inode, "sent_bytes": sent, "received_bytes": received}
+        sockets[inode] = row | {"sent": moment - 0.5, "received": moment}
+        cause = judge.judge(look(moment, list(sockets.values())), TURN)
+    assert (cause.tries if cause else None) == tries
+
+
 def test_an_answer_that_is_read_by_a_later_look_belongs_to_its_request() -> None:
     judge = Judge()
     cause = None
