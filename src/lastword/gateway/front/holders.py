@@ -321,6 +321,28 @@ class Holders:
             raise StartError(refusals.not_started("holder_silent")) from None
         return path
 
+    async def connect(
+        self, place: str, limit: int = wire.LINE_LIMIT_BYTES
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to a holder.
+
+        Args:
+            place: Where it listens: the path of its socket.
+            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
+
+        Raises:
+            OSError: Nobody listens there.
+        """
+        return await asyncio.open_unix_connection(place, limit=limit)
+
+    def real(self, place: str) -> str:
+        """Return the one name of a holder's place, to which the link of a session leads."""
+        return os.path.realpath(place)
+
+    async def answers(self, place: str) -> bool:
+        """Return whether a holder listens at this place."""
+        return await answers(place)
+
     async def is_silent(self, path: str) -> bool:
         """Return whether a holder accepts connections but answers none; callers share one look.
 

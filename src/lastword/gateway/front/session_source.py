@@ -22,7 +22,6 @@ from lastword.gateway import wire
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.stored import view_in
-from lastword.gateway.front.holders import answers
 from lastword.gateway.log import files
 from lastword.gateway.log.stored import StoredLog, reading
 from lastword.gateway.viewing.reader import CursorError
@@ -131,11 +130,11 @@ class SessionSource:
             CursorError: The cursor is ahead of its log.
             StoreError: Its log cannot be read.
         """
-        holder_socket = self._holders.live(session_id)
-        if holder_socket is not None:
+        place = self._holders.live(session_id)
+        if place is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
             answer = await ask(
-                holder_socket, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+                self._holders, place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
             )
             if answer is not None and wire.REFUSED in answer:
                 raise CursorError(answer[wire.REFUSED])
@@ -167,29 +166,31 @@ class SessionSource:
 
     async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
         """Log a client's report through the holder; return its number, `None` without a holder."""
-        holder_socket = self._holders.live(session_id)
-        if holder_socket is None:
+        place = self._holders.live(session_id)
+        if place is None:
             return None
-        answer = await ask(holder_socket, wire.NOTE, {"session": session_id, "facts": facts})
+        answer = await ask(self._holders, place, wire.NOTE, {"session": session_id, "facts": facts})
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
 
     async def answer(self, code: AnswerCode) -> str:
         """Answer a question by a code; return the outcome, as `wire` has it."""
-        holder_socket = self._holders.live(code.session)
-        if holder_socket is None:
+        place = self._holders.live(code.session)
+        if place is None:
             return wire.GONE
-        answer = await ask(holder_socket, wire.ANSWER, {"code": msgspec.to_builtins(code)})
+        answer = await ask(self._holders, place, wire.ANSWER, {"code": msgspec.to_builtins(code)})
         if answer is not None:
             return str(answer.get("outcome"))
-        return wire.UNKNOWN if await answers(holder_socket) else wire.GONE
+        return wire.UNKNOWN if await self._holders.answers(place) else wire.GONE
 
 
-async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+async def ask(
+    holders: Holders, place: str, word: str, facts: dict[str, Any]
+) -> dict[str, Any] | None:
     """Ask a holder; `None` if it is not running, or its version does not know the word."""
     wait = facts.get("wait_seconds", 0.0)
     try:
-        reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
+        reader, writer = await holders.connect(place)
     except OSError:
         return None
     try:

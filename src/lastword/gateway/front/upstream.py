@@ -59,7 +59,7 @@ class Upstream:
             StartError: It does not answer.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
-        reader, writer = await asyncio.open_unix_connection(path, limit=UNREAD_BY_FRONT_BYTES)
+        reader, writer = await holders.connect(path, UNREAD_BY_FRONT_BYTES)
         upstream = cls(path, reader, writer)
         try:
             upstream.send(wire.control(wire.HELLO, **hello))

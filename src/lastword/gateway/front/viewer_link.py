@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import secrets
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -22,7 +21,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.front.delivery import Delivery, is_cancel, lane_of
-from lastword.gateway.front.holders import StartError, answers
+from lastword.gateway.front.holders import StartError
 from lastword.gateway.front.upstream import Upstream
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role
@@ -431,7 +430,7 @@ class ViewerLink(ABC):
         if self.grant.role is Role.CONTROLLER:
             return await holders.of_session(session_id, self._client)
         path = holders.live(session_id)
-        return path if path is not None and await answers(path) else None
+        return path if path is not None and await holders.answers(path) else None
 
     def _no_holder(self, session_id: str) -> dict[str, Any]:
         if self.grant.role is Role.OBSERVER and self._services.holders.is_known(session_id):
@@ -443,7 +442,7 @@ class ViewerLink(ABC):
         return self._by_question.get(read_question_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
-        real = _real(path)
+        real = self._services.holders.real(path)
         upstream = self._upstreams.get(real)
         if upstream is not None and not upstream.writer.is_closing():
             return upstream
@@ -590,8 +589,3 @@ def _encodable(params: dict[str, Any]) -> dict[str, Any]:
 def _error_of(error: StartError | OSError) -> dict[str, Any]:
     """Return the error object for a holder that could not be reached."""
     return error.error if isinstance(error, StartError) else refusals.holder_lost()
-
-
-def _real(path: str) -> str:
-    """Return the socket itself, to which a session's link leads."""
-    return os.path.realpath(path)
