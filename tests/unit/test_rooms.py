@@ -38,8 +38,9 @@ GATEWAY_ROOMS = {
     "viewing": {"log", "wire"},
     "quality": {"log"},
     "api": {"log", "quality", "viewing"},
-    "holder": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
-    "front": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "fleet": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "holder": {"api", "fleet", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "front": {"api", "fleet", "log", "quality", "run_folder", "settings", "viewing", "wire"},
     "connecting": {"log", "wire"},
 }
 """Each room of the gateway, and the rooms that it may import, also for types alone. Front and

@@ -1,0 +1,1 @@
+"""Sessions on more than one machine: what the nodes of a fleet share."""

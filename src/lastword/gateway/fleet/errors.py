@@ -1,0 +1,29 @@
+"""Exceptions of a fleet.
+
+```
+FleetError                  the fleet cannot be used as it is; the message is a sentence
+├── FencedError             somebody else has written to the session's stream
+├── NotStoredError          the broker has refused a message, and has stored nothing of it
+└── OutcomeUnknownError     no answer came: the message may have been stored
+```
+"""
+
+from __future__ import annotations
+
+from lastword.errors import LastwordError
+
+
+class FleetError(LastwordError):
+    """The fleet cannot be used as it is; the message is a sentence that says why."""
+
+
+class FencedError(FleetError):
+    """The end of a session's stream is not where the writer expected it; nothing was stored."""
+
+
+class NotStoredError(FleetError):
+    """The broker has refused a message for another reason, such as a stream that is full."""
+
+
+class OutcomeUnknownError(FleetError):
+    """No answer came: the message may have been stored, or may be stored yet."""

@@ -1,0 +1,156 @@
+"""A session's replica: the copy of its log that the fleet keeps, and the functions of its store.
+
+Owns the contract of every such store. A session's stream is a sequence of messages: batches of
+entries, and claims. Each has the term and the node of its writer. A writer says which message it
+believes to be the last one, and is refused if there is another; that fence alone decides who may
+write. A claim begins a term, and terms only rise. `streams` has the store on JetStream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
+from typing import Protocol
+
+import msgspec
+
+from lastword.gateway.log.entries import LogEntry, Numbered  # noqa: TC001 - msgspec reads them
+
+BATCH_BYTES = 256 * 1024
+"""The size of a batch's entries; a single larger entry is a batch of its own."""
+
+BUCKET_ENTRIES = 4096
+"""Entries are dropped from a replica in blocks of this many numbers."""
+
+STATE_ENTRIES = 1024
+"""How many entries at most are replicated without a newer state."""
+
+
+class StreamEnd(msgspec.Struct, frozen=True):
+    """The end of a session's stream, as its last message has it.
+
+    Attributes:
+        sequence: the message's number in the store, by which writers are fenced; 0 for a stream
+            without messages.
+        term: the term of its writer; 0 before the first claim.
+        node: the writer's node.
+        epoch: the epoch of the log as of then.
+        last: the number of the last entry that is in the stream or was dropped from it.
+    """
+
+    sequence: int = 0
+    term: int = 0
+    node: str = ""
+    epoch: str = ""
+    last: int = 0
+
+
+EMPTY = StreamEnd()
+"""The end of a stream that has no message."""
+
+
+class LogState(msgspec.Struct, frozen=True):
+    """What is needed beside the entries to rebuild a session's log.
+
+    Attributes:
+        epoch: the log's epoch.
+        last: the number of the entry up to which the pins are complete.
+        facts: the remembered facts (`Log.remember`).
+        pins: the pinned entries, with their keys.
+    """
+
+    epoch: str
+    last: int
+    facts: dict[str, str]
+    pins: list[tuple[str, Numbered]]
+
+
+class ReplicaBatch(msgspec.Struct, frozen=True):
+    """Entries to be stored in one step, all or none.
+
+    Attributes:
+        epoch: the log's epoch.
+        first: the number of the first entry; of the next one, if there is none.
+        entries: the entries; none if only the state is stored.
+        state: the state to be stored with them, as of before them; `None` for none.
+    """
+
+    epoch: str
+    first: int
+    entries: Sequence[LogEntry] = ()
+    state: LogState | None = None
+
+    @property
+    def last(self) -> int:
+        """Return the number of the last entry; `first - 1` without entries."""
+        return self.first + len(self.entries) - 1
+
+
+class StoredBatch(msgspec.Struct, frozen=True):
+    """A batch as it was read, with the end of the stream behind it."""
+
+    end: StreamEnd
+    first: int
+    entries: list[LogEntry]
+
+
+class ReplicaStore(Protocol):
+    """The replicas of sessions.
+
+    Any function may raise `FleetError`: the store cannot be reached, or has refused.
+    """
+
+    async def last(self, session_id: str) -> StreamEnd:
+        """Return the end of a session's stream; `EMPTY` if it has no message.
+
+        It may be that of a moment ago, which the fence makes harmless.
+        """
+        ...
+
+    async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
+        """Begin the next term of a session after this end of its stream; return the new end.
+
+        Raises:
+            FencedError: The stream has another end.
+            NotStoredError: It was not stored.
+            OutcomeUnknownError: It may have been stored; `last` shows whether it was.
+        """
+        ...
+
+    async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
+        """Store a batch in the term and as the node of `after`; return the stream's new end.
+
+        A batch of a state alone leaves the end where it is. It is tried once: `last` settles what
+        remains unknown.
+
+        Raises:
+            FencedError: The stream has another end.
+            NotStoredError: It was not stored.
+            OutcomeUnknownError: It may have been stored.
+        """
+        ...
+
+    async def read(
+        self, session_id: str, after: int, *, max_bytes: int = BATCH_BYTES
+    ) -> list[StoredBatch]:
+        """Return the oldest batches with entries after a number, in order.
+
+        The first batch may begin before that, or later if entries were dropped. It is returned
+        whatever its size.
+        """
+        ...
+
+    async def state(self, session_id: str) -> LogState | None:
+        """Return the last state that was stored; `None` if there is none."""
+        ...
+
+    async def trim(self, session_id: str, before: int) -> None:
+        """Drop the entries before a number, in whole buckets; the stream's last message stays."""
+        ...
+
+    async def forget(self, session_id: str) -> None:
+        """Drop everything of a session."""
+        ...
+
+    async def wait(self, session_id: str, after: int, seconds: float) -> bool:
+        """Wait until a stream has an entry after a number; return whether it has one."""
+        ...
