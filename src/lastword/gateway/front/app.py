@@ -138,7 +138,7 @@ class Front:
         try:
             grant = self._doorkeeper.admit(_requester(websocket))
             for_session(grant, session_id)
-            self._look_for(session_id)
+            await self._look_for(session_id)
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
@@ -150,8 +150,8 @@ class Front:
         message = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
         await _refuse(websocket, Refusal(404, 4404, "not_found", message))
 
-    def _look_for(self, session_id: str) -> None:
-        if not self.holders.is_known(session_id):
+    async def _look_for(self, session_id: str) -> None:
+        if not await self._services.directory.exists(session_id):
             message = "There is no such session on this gateway."
             raise Refusal(404, 4404, "session_unknown", message)
 

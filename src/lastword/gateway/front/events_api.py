@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.doorkeeper import Doorkeeper
-    from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.quality.front_counts import FrontCounts
 
@@ -66,19 +66,19 @@ class EventsApi:
     """Everything that the front serves below `/v1`, except WebSockets."""
 
     def __init__(
-        self, holders: Holders, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
+        self, directory: Directory, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
     ) -> None:
-        """Serve these holders' sessions, the front's measurements, and a record.
+        """Serve a directory's sessions, the front's measurements, and a record.
 
         Args:
-            holders: The processes that hold the sessions.
+            directory: Finds the sessions.
             doorkeeper: Knows when a token expires.
             measured: The front's own counts.
             record: The record's file; empty for none.
         """
-        self._source = SessionSource(holders)
+        self._source = SessionSource(directory)
         self._doorkeeper = doorkeeper
-        self._outbox = holders.reports
+        self._outbox = directory.reports
         self._measured = measured
         self._record = record
         self._pace = ReportPace(time.monotonic)

@@ -120,9 +120,13 @@ class Holders:
         path = os.path.join(self.run_folder, f"{wire.name_of(session_id)}.session")
         return path if os.path.exists(path) else None
 
-    def is_known(self, session_id: str) -> bool:
+    async def exists(self, session_id: str) -> bool:
         """Return whether this session, or its log, exists."""
-        return self.live(session_id) is not None or os.path.exists(self.log_path(session_id))
+        return self.live(session_id) is not None or self.has_log(session_id)
+
+    def has_log(self, session_id: str) -> bool:
+        """Return whether there is a log of this session."""
+        return os.path.exists(self.log_path(session_id))
 
     def log_path(self, session_id: str) -> str:
         """Return the path of a session's log."""
@@ -169,7 +173,7 @@ class Holders:
                     return path
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)  # its holder has died
-            if not self.is_known(session_id):
+            if not await self.exists(session_id):
                 return None
             path = await self._look_for_owner(session_id)
             if path is not None:
@@ -343,13 +347,13 @@ class Holders:
         """Return whether a holder listens at this place."""
         return await answers(place)
 
-    async def is_silent(self, path: str) -> bool:
+    async def is_silent(self, place: str) -> bool:
         """Return whether a holder accepts connections but answers none; callers share one look.
 
         Args:
-            path: Its socket, or what that was called while it was a spare.
+            place: Its socket, or what that was called while it was a spare.
         """
-        mark = _mark(path)
+        mark = _mark(place)
         look = self._looks.get(mark)
         if look is None:
             look = self._looks[mark] = asyncio.create_task(self._is_silent(mark))
@@ -359,13 +363,13 @@ class Holders:
             self._silent.add(mark)
         return is_silent
 
-    def was_silent(self, path: str) -> bool:
+    def was_silent(self, place: str) -> bool:
         """Return whether this holder has answered nothing since it was found to be silent."""
-        return _mark(path) in self._silent
+        return _mark(place) in self._silent
 
-    def has_answered(self, path: str) -> None:
+    def has_answered(self, place: str) -> None:
         """Note that a holder has answered."""
-        self._silent.discard(_mark(path))
+        self._silent.discard(_mark(place))
 
     async def _is_silent(self, mark: str) -> bool:
         path = next((each for each in self.sockets() if _mark(each) == mark), None)
@@ -385,10 +389,10 @@ class Holders:
             return False
         return True
 
-    def avoid(self, path: str) -> None:
+    def avoid(self, place: str) -> None:
         """Give nobody else a spare that does not answer, nor send it a request again."""
-        self._taken.add(path)
-        mark = _mark(path)
+        self._taken.add(place)
+        mark = _mark(place)
         for name in self._names():
             link = os.path.join(self.run_folder, name)
             with contextlib.suppress(OSError):

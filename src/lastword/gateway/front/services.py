@@ -14,6 +14,7 @@ from lastword.gateway.front.quality import Quality
 from lastword.gateway.viewing.rates import Rate, RateLimiter
 
 if TYPE_CHECKING:
+    from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant, Keeper
     from lastword.gateway.settings.gateway import GatewaySettings
@@ -23,10 +24,10 @@ ATTACHES = Rate(per_second=50, burst=500)
 
 
 class FrontServices:
-    """The holders, and what is measured and limited over all links.
+    """The directory, and what is measured and limited over all links.
 
     Attributes:
-        holders: finds and starts holders.
+        directory: finds sessions, and holders for new ones.
         keeper: makes and reads viewers' secrets.
         root: sessions work in this folder or below it.
         greetings: the agents' answers to `initialize`.
@@ -36,7 +37,7 @@ class FrontServices:
     """
 
     def __init__(self, holders: Holders, keeper: Keeper, settings: GatewaySettings) -> None:
-        self.holders: Holders = holders
+        self.directory: Directory = holders
         self.keeper: Keeper = keeper
         self.root: str = settings.holder.root
         self.greetings: Greetings = Greetings(holders)
@@ -47,6 +48,6 @@ class FrontServices:
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
         """Return the sessions that the bearer of a token may see."""
-        statuses = await self.holders.statuses()
+        statuses = await self.directory.statuses()
         sessions = [session for status in statuses for session in status.get("sessions", [])]
         return [each for each in sessions if grant.session in {"", each.get("sessionId")}]

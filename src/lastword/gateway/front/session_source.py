@@ -28,7 +28,7 @@ from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
     from lastword.gateway.api.scan import EventQuery
-    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.directory import Directory
     from lastword.gateway.viewing.answer_codes import AnswerCode
 
 MAX_ENDED = 500
@@ -49,15 +49,15 @@ class NoSessionError(Exception):
 class SessionSource:
     """The sessions of a gateway."""
 
-    def __init__(self, holders: Holders) -> None:
-        """Find the sessions of these holders."""
-        self._holders = holders
+    def __init__(self, directory: Directory) -> None:
+        """Find the sessions of this directory."""
+        self._directory = directory
         self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
 
     async def live(self) -> dict[str, SessionView]:
         """Return the sessions that have a holder, by id."""
         views: dict[str, SessionView] = {}
-        for status in await self._holders.statuses():
+        for status in await self._directory.statuses():
             for each in status.get("sessions", []):
                 view = await self._live_view(each)
                 if view is not None:
@@ -72,7 +72,7 @@ class SessionSource:
         if not isinstance(session_id, str):
             return None
         with contextlib.suppress(FileNotFoundError, StoreError):
-            return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
+            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
         return None
 
     async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
@@ -82,7 +82,7 @@ class SessionSource:
 
     def _read_ended(self, live: set[str]) -> tuple[list[SessionView], int]:
         dated: list[tuple[tuple[int, int], str]] = []
-        for name, path in self._holders.logs():
+        for name, path in self._directory.logs():
             if name not in live:
                 with contextlib.suppress(OSError):
                     status = os.stat(path)
@@ -111,12 +111,12 @@ class SessionSource:
             NoSessionError: There is no such session.
             StoreError: Its log cannot be read.
         """
-        if self._holders.live(session_id) is not None:
+        if self._directory.live(session_id) is not None:
             view = (await self.live()).get(session_id)
             if view is not None:
                 return view
         try:
-            return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
+            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
         except FileNotFoundError:
             raise NoSessionError from None
 
@@ -130,11 +130,11 @@ class SessionSource:
             CursorError: The cursor is ahead of its log.
             StoreError: Its log cannot be read.
         """
-        place = self._holders.live(session_id)
+        place = self._directory.live(session_id)
         if place is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
             answer = await ask(
-                self._holders, place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+                self._directory, place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
             )
             if answer is not None and wire.REFUSED in answer:
                 raise CursorError(answer[wire.REFUSED])
@@ -145,12 +145,12 @@ class SessionSource:
     async def _stored_page(
         self, session_id: str, query: EventQuery, wait_seconds: float
     ) -> dict[str, Any]:
-        path = self._holders.log_path(session_id)
+        path = self._directory.log_path(session_id)
 
         def read(log: StoredLog) -> dict[str, Any]:
             return as_facts(whole_page(log, session_id, query))
 
-        has_holder = self._holders.live(session_id) is not None
+        has_holder = self._directory.live(session_id) is not None
         until = asyncio.get_running_loop().time() + wait_seconds
         while True:
             try:
@@ -161,36 +161,38 @@ class SessionSource:
             if is_news or asyncio.get_running_loop().time() >= until:
                 return page
             await asyncio.sleep(LOOK_SECONDS)
-            if not has_holder and self._holders.live(session_id) is not None:
+            if not has_holder and self._directory.live(session_id) is not None:
                 return page  # its holder is asked next
 
     async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
         """Log a client's report through the holder; return its number, `None` without a holder."""
-        place = self._holders.live(session_id)
+        place = self._directory.live(session_id)
         if place is None:
             return None
-        answer = await ask(self._holders, place, wire.NOTE, {"session": session_id, "facts": facts})
+        answer = await ask(
+            self._directory, place, wire.NOTE, {"session": session_id, "facts": facts}
+        )
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
 
     async def answer(self, code: AnswerCode) -> str:
         """Answer a question by a code; return the outcome, as `wire` has it."""
-        place = self._holders.live(code.session)
+        place = self._directory.live(code.session)
         if place is None:
             return wire.GONE
-        answer = await ask(self._holders, place, wire.ANSWER, {"code": msgspec.to_builtins(code)})
+        answer = await ask(self._directory, place, wire.ANSWER, {"code": msgspec.to_builtins(code)})
         if answer is not None:
             return str(answer.get("outcome"))
-        return wire.UNKNOWN if await self._holders.answers(place) else wire.GONE
+        return wire.UNKNOWN if await self._directory.answers(place) else wire.GONE
 
 
 async def ask(
-    holders: Holders, place: str, word: str, facts: dict[str, Any]
+    directory: Directory, place: str, word: str, facts: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Ask a holder; `None` if it is not running, or its version does not know the word."""
     wait = facts.get("wait_seconds", 0.0)
     try:
-        reader, writer = await holders.connect(place)
+        reader, writer = await directory.connect(place)
     except OSError:
         return None
     try:

@@ -17,7 +17,7 @@ from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.directory import Directory
 
 LOOK_SECONDS = 5.0
 """A holder that has something to answer is looked at so often, while nothing comes from it."""
@@ -51,7 +51,7 @@ class Upstream:
         self._watching: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, path: str, hello: dict[str, Any], holders: Holders) -> Upstream:
+    async def open(cls, path: str, hello: dict[str, Any], directory: Directory) -> Upstream:
         """Connect, and wait for the holder's welcome, which comes once its agent has started.
 
         Raises:
@@ -59,11 +59,11 @@ class Upstream:
             StartError: It does not answer.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
-        reader, writer = await holders.connect(path, UNREAD_BY_FRONT_BYTES)
+        reader, writer = await directory.connect(path, UNREAD_BY_FRONT_BYTES)
         upstream = cls(path, reader, writer)
         try:
             upstream.send(wire.control(wire.HELLO, **hello))
-            welcome = await upstream._welcomed(holders)
+            welcome = await upstream._welcomed(directory)
         except BaseException:  # a viewer that leaves before its agent has started cancels this
             writer.close()
             raise
@@ -73,16 +73,16 @@ class Upstream:
         upstream.welcome = welcome.facts
         return upstream
 
-    async def _welcomed(self, holders: Holders) -> wire.Lines | wire.Control | bytes | None:
+    async def _welcomed(self, directory: Directory) -> wire.Lines | wire.Control | bytes | None:
         first = asyncio.ensure_future(anext(self.items, None))
         try:
-            was_silent_before = holders.was_silent(self.path)
+            was_silent_before = directory.was_silent(self.path)
             look = AGAIN_SECONDS if was_silent_before else LOOK_SECONDS
             while not (await asyncio.wait((first,), timeout=look))[0]:
-                if was_silent_before or await holders.is_silent(self.path):
-                    holders.avoid(self.path)
+                if was_silent_before or await directory.is_silent(self.path):
+                    directory.avoid(self.path)
                     raise StartError(refusals.holder_silent(), is_silent=True)
-            holders.has_answered(self.path)
+            directory.has_answered(self.path)
             return first.result()
         finally:
             first.cancel()
@@ -93,18 +93,18 @@ class Upstream:
         transport = self.writer.transport
         return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
 
-    def watch(self, holders: Holders) -> None:
+    def watch(self, directory: Directory) -> None:
         """Disconnect from the holder if it answers nothing while it has something to do."""
         if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._watch(holders))
+            self._watching = asyncio.create_task(self._watch(directory))
 
-    async def _watch(self, holders: Holders) -> None:
+    async def _watch(self, directory: Directory) -> None:
         while self.unanswered or not self.is_ready:
             self._heard = False
             await asyncio.sleep(LOOK_SECONDS)
             if self.writer.is_closing():
                 return
-            if not self._heard and await holders.is_silent(self.path) and not self._heard:
+            if not self._heard and await directory.is_silent(self.path) and not self._heard:
                 self.is_silent = True
                 self.writer.transport.abort()
                 return

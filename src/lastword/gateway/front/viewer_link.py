@@ -194,10 +194,10 @@ class ViewerLink(ABC):
 
     async def _holder_for_greeting(self) -> str:
         if self._only:
-            path = await self._services.holders.of_session(self._only, self._client)
+            path = await self._services.directory.of_session(self._only, self._client)
             if path is not None:
                 return path
-        return await self._services.holders.spare(self._client)
+        return await self._services.directory.spare(self._client)
 
     def _greeting(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return the agent's capabilities, and those that the gateway adds."""
@@ -266,7 +266,7 @@ class ViewerLink(ABC):
             await self._refuse(frame, _error_of(error))
             return
         if upstream is None:
-            await self._refuse(frame, self._no_holder(frame.message.session_id or ""))
+            await self._refuse(frame, await self._no_holder(frame.message.session_id or ""))
             return
         self._hand_over(upstream, frame)
         with contextlib.suppress(OSError):
@@ -281,7 +281,7 @@ class ViewerLink(ABC):
         """
         upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
-            upstream.watch(self._services.holders)
+            upstream.watch(self._services.directory)
             await upstream.writer.drain()
         if upstream is not None and upstream.writer.is_closing():
             raise ConnectionResetError
@@ -311,7 +311,7 @@ class ViewerLink(ABC):
                 each.send(frame.line)
         for each in list(self._upstreams.values()):
             if not each.is_ready and not each.writer.is_closing():
-                each.watch(self._services.holders)
+                each.watch(self._services.directory)
                 with contextlib.suppress(OSError):
                     await each.writer.drain()
                     each.send(frame.line)
@@ -335,7 +335,7 @@ class ViewerLink(ABC):
             upstream.send(control)
         upstream.send(frame.line)
         if upstream.unanswered or not upstream.is_ready:
-            upstream.watch(self._services.holders)
+            upstream.watch(self._services.directory)
 
     async def _is_answered_here(self, frame: Frame) -> bool:
         """Handle a frame that is for no single holder; return whether it was one."""
@@ -398,7 +398,7 @@ class ViewerLink(ABC):
     async def _holder_for(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for."""
         message = frame.message
-        holders = self._services.holders
+        directory = self._services.directory
         known = self._connected_holder_of(frame)
         if message.method is None:
             return known
@@ -414,7 +414,7 @@ class ViewerLink(ABC):
             return known
         if message.method == "session/new":
             key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
-            path = await holders.opener(key, self._client, is_new=self._is_new)
+            path = await directory.opener(key, self._client, is_new=self._is_new)
             return await self._upstream(path)
         for upstream in self._upstreams.values():
             if not upstream.writer.is_closing():
@@ -422,18 +422,19 @@ class ViewerLink(ABC):
         if not self.grant.is_owners:
             path = await self._holder_of(self.grant.session)
             return await self._upstream(path) if path is not None else None
-        return await self._upstream(await holders.spare(self._client))
+        return await self._upstream(await directory.spare(self._client))
 
     async def _holder_of(self, session_id: str) -> str | None:
         """Return the socket of a session's holder, which an observer does not have started."""
-        holders = self._services.holders
+        directory = self._services.directory
         if self.grant.role is Role.CONTROLLER:
-            return await holders.of_session(session_id, self._client)
-        path = holders.live(session_id)
-        return path if path is not None and await holders.answers(path) else None
+            return await directory.of_session(session_id, self._client)
+        path = directory.live(session_id)
+        return path if path is not None and await directory.answers(path) else None
 
-    def _no_holder(self, session_id: str) -> dict[str, Any]:
-        if self.grant.role is Role.OBSERVER and self._services.holders.is_known(session_id):
+    async def _no_holder(self, session_id: str) -> dict[str, Any]:
+        directory = self._services.directory
+        if self.grant.role is Role.OBSERVER and await directory.exists(session_id):
             return refusals.agent_not_running()
         return refusals.unknown_session(session_id)
 
@@ -442,7 +443,7 @@ class ViewerLink(ABC):
         return self._by_question.get(read_question_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
-        real = self._services.holders.real(path)
+        real = self._services.directory.real(path)
         upstream = self._upstreams.get(real)
         if upstream is not None and not upstream.writer.is_closing():
             return upstream
@@ -469,7 +470,7 @@ class ViewerLink(ABC):
             "checked": True,
             "initialize": self._client,
         }
-        upstream = await Upstream.open(real, hello, self._services.holders)
+        upstream = await Upstream.open(real, hello, self._services.directory)
         self._upstreams[real] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream

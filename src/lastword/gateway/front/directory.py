@@ -1,0 +1,113 @@
+"""The directory of the sessions that a front serves: where each is, and where new ones begin.
+
+Owns the interface alone. `Holders` is the directory of one machine's sessions. A place is where
+a holder is reached, as text that only a directory reads: the path of its Unix socket.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lastword.gateway import wire
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping
+
+    from lastword.outbox.own_reports import OwnReports
+
+
+class Directory(Protocol):
+    """Finds sessions, and holders for new ones; has them started where there are none."""
+
+    @property
+    def reports(self) -> OwnReports:
+        """Return the reports of what fails here."""
+        ...
+
+    def live(self, session_id: str) -> str | None:
+        """Return the place of the holder that has this session."""
+        ...
+
+    async def exists(self, session_id: str) -> bool:
+        """Return whether this session, or its log, exists."""
+        ...
+
+    async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+        """Return the place of a session's holder; start a new holder if that has died.
+
+        Raises:
+            StartError: It could not be started, or another gateway has the session.
+        """
+        ...
+
+    async def spare(self, client: Mapping[str, Any]) -> str:
+        """Return the place of an agent without a session, initialized or about to be.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        ...
+
+    async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
+        """Return the place of the holder for a `session/new`: the same one if it is sent again.
+
+        Args:
+            key: The viewer and its request's id.
+            client: The client for which an agent is started, if there is no spare.
+            is_new: The viewer cannot have sent anything earlier.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        ...
+
+    async def statuses(self) -> list[dict[str, Any]]:
+        """Return the status of every holder that answers."""
+        ...
+
+    def log_path(self, session_id: str) -> str:
+        """Return the path of a session's log."""
+        ...
+
+    def logs(self) -> list[tuple[str, str]]:
+        """Return all logs: the names of the sessions, and their paths."""
+        ...
+
+    async def connect(
+        self, place: str, limit: int = wire.LINE_LIMIT_BYTES
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to a holder.
+
+        Args:
+            place: Where it listens.
+            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
+
+        Raises:
+            OSError: Nobody listens there.
+        """
+        ...
+
+    def real(self, place: str) -> str:
+        """Return the one name of a holder's place, to which the link of a session leads."""
+        ...
+
+    async def answers(self, place: str) -> bool:
+        """Return whether a holder is at this place."""
+        ...
+
+    async def is_silent(self, place: str) -> bool:
+        """Return whether the holder at a place accepts connections but answers none."""
+        ...
+
+    def was_silent(self, place: str) -> bool:
+        """Return whether this holder has answered nothing since it was found to be silent."""
+        ...
+
+    def has_answered(self, place: str) -> None:
+        """Note that a holder has answered."""
+        ...
+
+    def avoid(self, place: str) -> None:
+        """Give nobody else a spare that does not answer, nor send it a request again."""
+        ...
