@@ -4,6 +4,9 @@ Owns the contract of every such store. A session's stream is a sequence of messa
 entries, and claims. Each has the term and the node of its writer. A writer says which message it
 believes to be the last one, and is refused if there is another; that fence alone decides who may
 write. A claim begins a term, and terms only rise. `streams` has the store on JetStream.
+
+A batch that begins at or before the end of those before it replaces them from its first entry on:
+its writer's log is what counts. One that begins beyond their end follows entries that were dropped.
 """
 
 from __future__ import annotations

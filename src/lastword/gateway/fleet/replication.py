@@ -1,0 +1,318 @@
+"""Replication of one session's log: what is published next, and how far the log is replicated.
+
+Owns the rules by which an owner publishes to the session's stream. Sans-IO: events and a time in,
+effects out; `replicated_log` carries them out.
+
+One publication is under way at a time. Whatever it comes to but success, the stream's last message
+is read before anything is published again: that alone shows whether an unknown outcome was
+one, whether the broker has lost messages it had acknowledged, and whether another node owns the
+session. What is read may be the stream of a moment ago, since the next publication is then refused.
+
+The stream is read in its order: a batch that begins before the end of those before it replaces
+them from its first entry on, and one that begins after it stands behind entries that were dropped.
+So a writer may always continue with its own log from a number at which both agree.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from lastword.gateway.fleet.replica import STATE_ENTRIES, StreamEnd
+
+FIRST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 2.0
+"""What is waited before the stream's end is read again; twice as long each time."""
+
+STALL_SECONDS = 5.0
+"""How long nothing is replicated before the viewers are informed: a new leader takes 5 seconds."""
+
+
+class Publish(msgspec.Struct, frozen=True):
+    """Publish the next batch of the log; answered by `stored`, `refused` or `unknown`.
+
+    Attributes:
+        after: the number of the entry before the batch.
+        up_to: the number of the last entry that may be in it; `after` for a state alone.
+        end: the stream's end that is expected, with the term and the node of the writer.
+        with_state: the session's state is stored with it.
+    """
+
+    after: int
+    up_to: int
+    end: StreamEnd
+    with_state: bool
+
+
+class ReadEnd(msgspec.Struct, frozen=True):
+    """Read the stream's last message; answered by `end_read` or `read_failed`."""
+
+
+class Visible(msgspec.Struct, frozen=True):
+    """Entries up to this number may be sent to viewers, and what follows them to the agent."""
+
+    last: int
+
+
+class Stalled(msgspec.Struct, frozen=True):
+    """Nothing has been replicated since then; `reason` is empty if the broker gave none."""
+
+    since: float
+    reason: str = ""
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """It is replicated again, after this many seconds."""
+
+    seconds: float
+
+
+class NewEpoch(msgspec.Struct, frozen=True):
+    """Give the log another epoch: its numbers after this one may be known with other entries."""
+
+    after: int
+
+
+class Fenced(msgspec.Struct, frozen=True):
+    """Another node owns the session; the log is not written any more.
+
+    Attributes:
+        end: the last message of the other's.
+        visible: the last number that was visible here. If the other began before it, the broker
+            has lost messages, and the other log needs a new epoch (`Replication.forerun`).
+    """
+
+    end: StreamEnd
+    visible: int
+
+
+Effect: TypeAlias = Publish | ReadEnd | Visible | Stalled | Resumed | NewEpoch | Fenced
+
+
+class _Step(Enum):
+    IDLE = auto()
+    PUBLISHING = auto()
+    PAUSED = auto()
+    """The last publication has not succeeded; the stream's end is read when the pause is over."""
+    READING = auto()
+    FENCED = auto()
+
+
+class Replication:
+    """The replication of one session by its owner."""
+
+    def __init__(
+        self,
+        claimed: StreamEnd,
+        inherited: StreamEnd,
+        *,
+        committed: int,
+        now: float,
+        goes_on_without: bool = False,
+    ) -> None:
+        """Begin after a claim.
+
+        Args:
+            claimed: The stream's end that the claim gave.
+            inherited: The stream's end that the claim followed.
+            committed: The last number of the log, which has all that is in the stream.
+            now: The time, in seconds.
+            goes_on_without: If nothing can be replicated, entries become visible all the same,
+                in a new epoch.
+        """
+        self.end: StreamEnd = claimed
+        """The stream's end as it is known."""
+        self.visible: int = claimed.last
+        """The last number that was made visible."""
+        self.is_without: bool = False
+        """Whether entries become visible as they are committed, since none can be replicated."""
+        self.lost: int = 0
+        """Entries that the broker has lost after acknowledging them, and that it has again."""
+        self.stalled_since: float | None = None
+        """Since when nothing has been replicated, if that has been reported."""
+        self._inherited = inherited
+        self._committed = committed
+        self._goes_on_without = goes_on_without
+        self._acknowledged = claimed.last
+        self._is_state_due = True
+        self._sends_state = False
+        self._state_at = claimed.last
+        self._step = _Step.IDLE
+        self._pause_until = 0.0
+        self._failures = 0
+        self._reason = ""
+        self._waits_since: float | None = now if committed > claimed.last else None
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether another node owns the session."""
+        return self._step is _Step.FENCED
+
+    @property
+    def behind(self) -> int:
+        """Return how many entries are not replicated."""
+        return max(0, self._committed - self.end.last)
+
+    # The log.
+
+    def begin(self, now: float) -> list[Effect]:
+        """Publish what the log already has."""
+        return self._go_on(now)
+
+    def committed(self, last: int, now: float) -> list[Effect]:
+        """Take in that entries up to a number are committed to the log."""
+        self._committed = last
+        return [*self._show(last if self.is_without else 0), *self._go_on(now)]
+
+    def state_changed(self, now: float) -> list[Effect]:
+        """Take in that a remembered fact has changed."""
+        self._is_state_due, self._sends_state = True, False
+        return self._go_on(now)
+
+    def forerun(self, visible: int, now: float) -> list[Effect]:
+        """Take in up to which number a former owner had made its log visible.
+
+        If that is beyond what this owner inherited, the broker had lost messages, and the
+        numbers that follow mean other entries here.
+        """
+        if self.is_fenced or visible <= self._inherited.last:
+            return []
+        return [self._in_new_epoch(self._inherited.last), *self._go_on(now)]
+
+    # The broker's answers.
+
+    def stored(self, end: StreamEnd, now: float) -> list[Effect]:
+        """Take in that the publication was stored, and the stream's new end."""
+        if self.is_fenced:
+            return []
+        self._step, self._failures, self._reason = _Step.IDLE, 0, ""
+        if self._sends_state:
+            self._is_state_due, self._state_at = False, self.end.last
+        self.lost += max(0, min(end.last, self._acknowledged) - self.end.last)
+        return self._has_grown(end, now)
+
+    def refused(self, now: float, reason: str = "") -> list[Effect]:
+        """Take in that the publication was not stored: by the fence, or for a reason in words."""
+        return self._doubt(now, reason, at_once=not reason)
+
+    def unknown(self, now: float) -> list[Effect]:
+        """Take in that the publication may have been stored."""
+        return self._doubt(now, "", at_once=True)
+
+    def read_failed(self, now: float) -> list[Effect]:
+        """Take in that the last message could not be read."""
+        return self._doubt(now, self._reason, at_once=False)
+
+    def end_read(self, end: StreamEnd, now: float) -> list[Effect]:
+        """Take in the stream's last message."""
+        if self.is_fenced:
+            return []
+        term, node = self.end.term, self.end.node
+        if end.term > term or (end.term == term and end.node != node):
+            self._step = _Step.FENCED
+            return [Fenced(end, self.visible)]
+        self._step = _Step.IDLE
+        if end.term < term:
+            return [*self._replace_older(end), *self._go_on(now)]
+        if end.last > self.end.last or end.last == self._committed:
+            return self._has_grown(end, now)
+        self.end = end
+        return self._go_on(now)
+
+    def _has_grown(self, end: StreamEnd, now: float) -> list[Effect]:
+        self.end = end
+        self._acknowledged = max(self._acknowledged, end.last)
+        self._waits_since = None
+        resumed: list[Effect] = []
+        if self.stalled_since is not None:
+            resumed.append(Resumed(now - self.stalled_since))
+            self.stalled_since, self.is_without = None, False
+        return [*self._show(end.last), *resumed, *self._go_on(now)]
+
+    def _replace_older(self, end: StreamEnd) -> list[Effect]:
+        """Continue after a message of an older term: the broker has lost the claim."""
+        inherited = self._inherited
+        is_forerunner = (end.term, end.node) == (inherited.term, inherited.node)
+        last = min(end.last, inherited.last) if is_forerunner else 0
+        self.end = replace(end, term=self.end.term, node=self.end.node, last=last)
+        if not end.sequence or (is_forerunner and end.last <= inherited.last):
+            return []
+        return [self._in_new_epoch(last)]
+
+    def _in_new_epoch(self, after: int) -> NewEpoch:
+        self._is_state_due, self._sends_state = True, False
+        return NewEpoch(after)
+
+    def _doubt(self, now: float, reason: str, *, at_once: bool) -> list[Effect]:
+        """Read the stream's end, after a pause unless this is the first failure."""
+        if self.is_fenced:
+            return []
+        self._reason = reason
+        pause = min(FIRST_PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
+        self._failures += 1
+        if at_once and self._failures == 1:
+            return self._read_end()
+        self._step, self._pause_until = _Step.PAUSED, now + pause
+        return []
+
+    # The connection, and time.
+
+    def disconnected(self, now: float) -> list[Effect]:
+        """Take in that the connection to the broker is lost."""
+        if self._waits_since is None:
+            self._waits_since = now
+        return []
+
+    def connected(self) -> list[Effect]:
+        """Take in that there is a connection again, to a broker that may have lost messages."""
+        is_waiting = self._step in {_Step.IDLE, _Step.PAUSED}
+        return self._read_end() if is_waiting else []
+
+    def next_timeout(self) -> float | None:
+        """Return when `handle_timeout` is due, on the clock of `now`."""
+        if self.is_fenced:
+            return None
+        due = [self._pause_until] if self._step is _Step.PAUSED else []
+        if self._waits_since is not None and self.stalled_since is None:
+            due.append(self._waits_since + STALL_SECONDS)
+        return min(due, default=None)
+
+    def handle_timeout(self, now: float) -> list[Effect]:
+        """End a pause, or report that nothing is replicated."""
+        if self.is_fenced:
+            return []
+        effects: list[Effect] = []
+        if self._step is _Step.PAUSED and self._pause_until <= now:
+            effects += self._read_end()
+        since = self._waits_since
+        if since is not None and self.stalled_since is None and since + STALL_SECONDS <= now:
+            self.stalled_since = since
+            effects.append(Stalled(since, self._reason))
+            if self._goes_on_without:
+                self.is_without = True
+                effects += [self._in_new_epoch(self.visible), *self._show(self._committed)]
+        return effects
+
+    def _read_end(self) -> list[Effect]:
+        self._step = _Step.READING
+        return [ReadEnd()]
+
+    def _show(self, last: int) -> list[Effect]:
+        if last <= self.visible:
+            return []
+        self.visible = last
+        return [Visible(last)]
+
+    def _go_on(self, now: float) -> list[Effect]:
+        """Publish what is due, if nothing is under way."""
+        if self._step is not _Step.IDLE or not (self.behind or self._is_state_due):
+            return []
+        if self._waits_since is None:
+            self._waits_since = now
+        self._step = _Step.PUBLISHING
+        last = self.end.last
+        self._sends_state = self._is_state_due or last - self._state_at >= STATE_ENTRIES
+        return [Publish(last, max(last, self._committed), self.end, self._sends_state)]

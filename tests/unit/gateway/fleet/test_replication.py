@@ -1,0 +1,266 @@
+"""The order in which a session's log is published, and what each answer of the broker leads to."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from lastword.gateway.fleet.replica import EMPTY, STATE_ENTRIES, StreamEnd
+from lastword.gateway.fleet.replication import (
+    STALL_SECONDS,
+    Effect,
+    Fenced,
+    NewEpoch,
+    Publish,
+    ReadEnd,
+    Replication,
+    Resumed,
+    Stalled,
+    Visible,
+)
+
+INHERITED = StreamEnd(sequence=7, term=2, node="other", epoch="e", last=10)
+CLAIMED = StreamEnd(sequence=8, term=3, node="mine", epoch="e", last=10)
+
+
+def begun(committed: int = 10, *, goes_on_without: bool = False) -> Replication:
+    """An owner whose claim and state are stored."""
+    made = Replication(
+        CLAIMED, INHERITED, committed=committed, now=0.0, goes_on_without=goes_on_without
+    )
+    (first,) = made.begin(0.0)
+    assert isinstance(first, Publish)
+    assert first.with_state
+    return made
+
+
+def idle(*, goes_on_without: bool = False) -> Replication:
+    """The same, with nothing under way."""
+    made = begun(goes_on_without=goes_on_without)
+    assert made.stored(CLAIMED, 0.0) == []
+    return made
+
+
+def end_at(last: int, *, sequence: int = 9) -> StreamEnd:
+    """The stream's end after a batch of this owner's."""
+    return replace(CLAIMED, sequence=sequence, last=last)
+
+
+def only(effects: list[Effect], kind: type[Effect]) -> Effect:
+    """The one effect of a kind."""
+    (end,) = [each for each in effects if isinstance(each, kind)]
+    return end
+
+
+def test_entries_become_visible_once_they_are_stored() -> None:
+    replication = idle()
+    assert replication.committed(12, 1.0) == [Publish(10, 12, CLAIMED, with_state=False)]
+    assert replication.stored(end_at(12), 1.1) == [Visible(12)]
+
+
+def test_the_tail_of_a_log_that_goes_on_is_published_first_with_the_state() -> None:
+    replication = Replication(CLAIMED, INHERITED, committed=15, now=0.0)
+    assert replication.begin(0.0) == [Publish(10, 15, CLAIMED, with_state=True)]
+
+
+def test_one_publication_is_under_way_at_a_time() -> None:
+    replication = idle()
+    replication.committed(11, 1.0)
+    assert replication.committed(12, 1.0) == []
+    assert replication.state_changed(1.0) == []
+    effects = replication.stored(end_at(11), 1.1)
+    assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=True)]
+
+
+def test_a_batch_that_ends_before_what_is_committed_is_followed_by_the_rest() -> None:
+    replication = idle()
+    replication.committed(30, 1.0)
+    effects = replication.stored(end_at(20), 1.1)
+    assert effects == [Visible(20), Publish(20, 30, end_at(20), with_state=False)]
+
+
+def test_a_changed_fact_is_stored_without_entries() -> None:
+    assert idle().state_changed(1.0) == [Publish(10, 10, CLAIMED, with_state=True)]
+
+
+def test_a_fact_that_changes_while_the_state_is_being_stored_is_stored_again() -> None:
+    replication = idle()
+    replication.state_changed(1.0)
+    assert replication.state_changed(1.1) == []
+    assert replication.stored(CLAIMED, 1.2) == [Publish(10, 10, CLAIMED, with_state=True)]
+
+
+def test_the_state_is_stored_again_after_many_entries() -> None:
+    replication = idle()
+    replication.committed(10 + STATE_ENTRIES + 5, 1.0)
+    effects = replication.stored(end_at(10 + STATE_ENTRIES), 1.1)
+    publish = only(effects, Publish)
+    assert isinstance(publish, Publish)
+    assert publish.with_state
+
+
+@pytest.mark.parametrize("fails", ["refused", "unknown"])
+def test_the_stream_is_read_before_anything_is_published_again(fails: str) -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    assert getattr(replication, fails)(2.0) == [ReadEnd()]
+    assert replication.committed(13, 2.0) == []
+    assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 13, CLAIMED, with_state=False)]
+
+
+def test_a_batch_whose_acknowledgement_was_lost_is_not_published_again() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.unknown(2.0)
+    assert replication.end_read(end_at(12), 2.1) == [Visible(12)]
+
+
+def test_a_part_of_a_batch_that_is_stored_is_not_published_again() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.unknown(2.0)
+    effects = replication.end_read(end_at(11), 2.1)
+    assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=False)]
+
+
+def test_a_state_whose_outcome_is_unknown_is_stored_again() -> None:
+    replication = begun()
+    replication.unknown(2.0)
+    assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 10, CLAIMED, with_state=True)]
+
+
+def test_a_newer_term_fences() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.refused(1.1)
+    theirs = StreamEnd(sequence=9, term=4, node="other", epoch="e", last=10)
+    assert replication.end_read(theirs, 1.2) == [Fenced(theirs, 10)]
+    assert replication.is_fenced
+    assert replication.committed(13, 1.3) == []
+    assert replication.stored(end_at(12), 1.3) == []
+    assert replication.end_read(CLAIMED, 1.3) == []
+    assert replication.unknown(1.3) == []
+    assert replication.handle_timeout(99.0) == []
+    assert replication.forerun(99, 1.3) == []
+    assert replication.next_timeout() is None
+
+
+def test_the_same_term_of_another_node_fences_too() -> None:
+    replication = idle()
+    replication.connected()
+    theirs = replace(CLAIMED, node="other")
+    assert replication.end_read(theirs, 1.0) == [Fenced(theirs, 10)]
+
+
+def test_what_the_broker_has_lost_is_published_again_from_its_last() -> None:
+    replication = idle()
+    replication.committed(14, 1.0)
+    replication.stored(end_at(14), 1.1)
+    replication.committed(15, 1.2)
+    replication.refused(1.3)
+    before = end_at(12)
+    assert replication.end_read(before, 1.4) == [Publish(12, 15, before, with_state=False)]
+    assert replication.stored(end_at(15), 1.5) == [Visible(15)]
+    assert replication.lost == 2
+
+
+def test_a_lost_claim_is_followed_by_the_log_of_this_term() -> None:
+    replication = idle()
+    replication.connected()
+    earlier = replace(INHERITED, sequence=5, last=8)
+    mine = replace(earlier, term=3, node="mine")
+    assert replication.end_read(earlier, 1.0) == [Publish(8, 10, mine, with_state=False)]
+
+
+def test_a_stream_that_is_gone_is_published_again_from_the_first_entry() -> None:
+    replication = idle()
+    replication.connected()
+    mine = StreamEnd(term=3, node="mine")
+    assert replication.end_read(EMPTY, 1.0) == [Publish(0, 10, mine, with_state=False)]
+
+
+def test_what_an_older_owner_wrote_after_a_lost_claim_is_replaced_in_a_new_epoch() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.stored(end_at(12), 1.1)
+    replication.connected()
+    theirs = replace(INHERITED, sequence=8, last=13)
+    mine = replace(theirs, term=3, node="mine", last=10)
+    effects = replication.end_read(theirs, 1.2)
+    assert effects == [NewEpoch(10), Publish(10, 12, mine, with_state=True)]
+
+
+def test_after_a_message_of_an_unknown_owner_the_whole_log_is_published_in_a_new_epoch() -> None:
+    replication = idle()
+    replication.connected()
+    theirs = replace(INHERITED, sequence=3, term=1, node="third", last=5)
+    effects = replication.end_read(theirs, 1.2)
+    mine = replace(theirs, term=3, node="mine", last=0)
+    assert effects == [NewEpoch(0), Publish(0, 10, mine, with_state=True)]
+
+
+def test_entries_of_a_former_owner_that_the_stream_has_lost_give_a_new_epoch() -> None:
+    replication = idle()
+    assert replication.forerun(10, 1.0) == []
+    assert replication.forerun(11, 1.0) == [NewEpoch(10), Publish(10, 10, CLAIMED, with_state=True)]
+
+
+def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    pauses = []
+    now = 1.0
+    for _ in range(6):
+        assert replication.refused(now, "the stream is full") == []
+        due = replication._pause_until
+        pauses.append(due - now)
+        now = due
+        assert ReadEnd() in replication.handle_timeout(now)
+        replication.end_read(CLAIMED, now)
+    assert pauses == [0.25, 0.5, 1.0, 2.0, 2.0, 2.0]
+
+
+def test_a_stall_is_reported_once_with_its_reason_and_its_end() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.refused(1.0, "the stream is full")
+    assert replication.handle_timeout(1.0 + STALL_SECONDS) == [
+        ReadEnd(),
+        Stalled(1.0, "the stream is full"),
+    ]
+    replication.read_failed(6.5)
+    assert replication.handle_timeout(6.6) == []
+    assert replication.connected() == [ReadEnd()]
+    assert replication.end_read(end_at(12), 8.0) == [Visible(12), Resumed(7.0)]
+
+
+def test_a_lost_connection_is_reported_with_nothing_to_replicate() -> None:
+    replication = idle()
+    replication.disconnected(1.0)
+    assert replication.next_timeout() == 1.0 + STALL_SECONDS
+    assert replication.handle_timeout(6.0) == [Stalled(1.0)]
+    assert replication.connected() == [ReadEnd()]
+    assert replication.end_read(CLAIMED, 8.0) == [Resumed(7.0)]
+
+
+def test_a_slow_stream_that_grows_is_not_stalled() -> None:
+    replication = idle()
+    for number in range(11, 31):
+        replication.committed(number + 1, number)
+        replication.stored(end_at(number, sequence=number), number + 4.0)
+        assert not [
+            each for each in replication.handle_timeout(number + 4.0) if isinstance(each, Stalled)
+        ]
+
+
+def test_without_a_broker_entries_are_visible_in_a_new_epoch_until_it_is_back() -> None:
+    replication = idle(goes_on_without=True)
+    replication.committed(12, 1.0)
+    replication.unknown(5.0)
+    assert replication.handle_timeout(6.0) == [Stalled(1.0), NewEpoch(10), Visible(12)]
+    assert replication.committed(13, 7.0) == [Visible(13)]
+    effects = replication.end_read(CLAIMED, 8.0)
+    assert effects == [Publish(10, 13, CLAIMED, with_state=True)]
+    assert replication.stored(end_at(13), 8.1) == [Resumed(7.1)]
+    assert replication.committed(14, 8.2) == [Publish(13, 14, end_at(13), with_state=False)]
+    assert replication.lost == 0
