@@ -130,6 +130,7 @@ class MisuseError(LastwordError, ValueError):
 
 EXTRAS: dict[str, frozenset[str]] = {
     "acp": frozenset({"acp"}),
+    "fleet": frozenset({"nats", "nkeys"}),
     "gateway": frozenset({"starlette", "uvicorn", "websockets"}),
     "otel": frozenset({"opentelemetry"}),
     "yaml": frozenset({"yaml"}),
@@ -148,7 +149,8 @@ class MissingExtraError(LastwordError, ImportError):
     The command is for the way in which lastword itself was installed.
 
     Attributes:
-        extra: The extra of lastword's that installs it: `acp`, `gateway`, `otel` or `yaml`.
+        extra: The extra of lastword's that installs it: `acp`, `fleet`, `gateway`, `otel` or
+            `yaml`.
         name: The module that could not be imported, as for every `ImportError`.
     """
 

@@ -115,8 +115,8 @@ def _is_source(folder: Path, path: Path) -> bool:
     return path.is_file() and not made and not path.name.startswith(".")
 
 
-def _tool(name: str, version_option: str, minimum: tuple[int, ...]) -> str:
-    """The tool's path, if it is there and new enough."""
+def tool(name: str, version_option: str, minimum: tuple[int, ...]) -> str:
+    """Return the tool's path, if it is there and new enough."""
     path = shutil.which(name)
     wanted = ".".join(map(str, minimum))
     if path is None:
@@ -134,7 +134,7 @@ def _tool(name: str, version_option: str, minimum: tuple[int, ...]) -> str:
 
 def build_rust() -> None:
     """Build the client on the Rust SDK, and the reader."""
-    cargo = _tool("cargo", "--version", CARGO_MINIMUM)
+    cargo = tool("cargo", "--version", CARGO_MINIMUM)
     lock = (RUST / "crates.lock").read_text()
     (RUST / "Cargo.lock").write_text(CHECKSUM_LINE.sub(_source_line(cargo, lock), lock))
     # Unoptimised, which builds sooner: the client only waits.
@@ -173,7 +173,7 @@ def _lock_rust() -> None:
 
 def build_go() -> None:
     """Build the client on the Go SDK."""
-    go = _tool("go", "version", GO_MINIMUM)
+    go = tool("go", "version", GO_MINIMUM)
     command = [go, "build", "-mod=readonly", "-trimpath", "-o", f"{BUILT}/client", "."]
     run(command, "Building the client in Go", GO)
 
@@ -229,7 +229,7 @@ def _resolved_jars() -> list[Jar]:
 
 def build_kotlin() -> None:
     """Fetch and check the jars, then compile the client on the Kotlin SDK."""
-    java = _tool("java", "--version", JAVA_MINIMUM)
+    java = tool("java", "--version", JAVA_MINIMUM)
     jars = locked_jars()
     if wrong := {jar.name for jar in set(jars) ^ set(_resolved_jars())}:
         msg = f"Not what jars.lock holds, so none of it was run: {', '.join(sorted(wrong))}."

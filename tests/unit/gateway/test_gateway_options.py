@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
+from lastword.gateway.settings.fleet import servers_of
+from lastword.gateway.settings.holder import HolderSettings
 from lastword.outbox.target import TargetOptions
 
 if TYPE_CHECKING:
@@ -153,3 +156,78 @@ def test_a_record_named_by_a_path_is_meant_from_here() -> None:
     )
     assert read(["--record", "/kept", "--", "a"]).holder.options == ["--record", "/kept"]
     assert read(["--no-record", "--record", "kept", "--", "a"]).holder.options[-1] == "kept"
+
+
+KEY = ["--fleet-key-file", "fleet.key"]
+
+
+def test_without_servers_there_is_no_fleet() -> None:
+    assert read([*KEY, "--fleet-replicas", "1", "--", "a"]).holder.fleet is None
+
+
+def test_a_fleet_has_its_servers_its_key_and_the_name_of_its_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("socket.gethostname", lambda: "box_1.example.org.")
+    urls = "nats://u:secret@a:4222, tls://b"
+    fleet = read(["--fleet", urls, *KEY, "--", "a"]).holder.fleet
+    assert fleet is not None
+    assert fleet.urls == ["nats://u:secret@a:4222", "tls://b"]
+    assert fleet.key_file == str(tmp_path / "fleet.key")
+    assert (fleet.node, fleet.replicas, fleet.on_loss) == ("box-1-example-org", 3, "hold")
+    assert (fleet.listen, fleet.credentials_file, fleet.workspace) == (("", 0, 0), "", "")
+    assert "secret" not in repr(fleet)
+    assert servers_of(fleet.urls) == "a:4222, b:4222"
+
+
+def test_a_holder_gets_the_settings_of_its_fleet() -> None:
+    words = ["--fleet", "nats://a", *KEY, "--fleet-listen", "[::1]:7000-7100", "--", "a"]
+    holder = read(words).holder
+    again = msgspec.json.decode(msgspec.json.encode(holder), type=HolderSettings)
+    assert again.fleet == holder.fleet
+    assert again.fleet is not None
+    assert again.fleet.listen == ("::1", 7000, 7100)
+
+
+def test_servers_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTWORD_FLEET", "nats://a,nats://b")
+    fleet = read([*KEY, "--", "a"]).holder.fleet
+    assert fleet is not None
+    assert fleet.urls == ["nats://a", "nats://b"]
+
+
+def test_a_fleet_without_a_key_is_refused_with_the_line_that_makes_one() -> None:
+    with pytest.raises(UsageError, match=r"--fleet-key-file.*openssl rand"):
+        read(["--fleet", "nats://a", "--", "a"])
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:secret@a", "secret", "nats://u:secret@", "nats://u:secret@a:port"]
+)
+def test_a_server_that_is_no_address_is_refused_without_its_password(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read(["--fleet", f"nats://a,{url}", *KEY, "--", "a"])
+    said = capsys.readouterr().err
+    assert "--fleet cannot be this: it takes addresses of NATS servers" in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("text", [":1", "a:0", "a:9-8", "a:1-70000", "a b", "u@a", "a:1-", "::1"])
+def test_what_is_no_address_with_ports_is_refused(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read(["--fleet-listen", text, "--", "a"])
+    assert f"--fleet-listen cannot be {text!r}: it takes HOST" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*"])
+def test_what_is_no_name_of_a_node_is_refused(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read([f"--fleet-node={name}", "--", "a"])
+    assert "--fleet-node cannot be" in capsys.readouterr().err

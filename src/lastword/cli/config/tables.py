@@ -22,6 +22,7 @@ RECORD = (
 """The options of `[record]`, which the commands that use the record take from the environment."""
 
 TABLES = ("run", "record", "gateway", "connect")
+_SECRETS = {"url", "url-or-topic", "nats-urls"}
 ROWS = {"classify": "rule", "journal": ""}
 """The tables of rows, with the name of the array within them."""
 
@@ -61,7 +62,7 @@ def texts_of(option: Option, value: object, folder: str) -> list[str]:
         raise ValueError(f"{option.name} takes {_expected(option)}")
     for text in texts:
         if _read(option, text) is None:
-            shown = "" if option.kind in {"url", "url-or-topic"} else f" {text!r}"
+            shown = "" if option.kind in _SECRETS else f" {text!r}"
             raise ValueError(
                 f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
             )

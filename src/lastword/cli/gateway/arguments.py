@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from lastword.gateway.settings.option import SECRET_KINDS
+
 if TYPE_CHECKING:
     from lastword.gateway.settings.option import Setting
 
@@ -15,7 +17,8 @@ def add_option(group: argparse._ActionsContainer, option: Setting) -> None:
     def value(text: str) -> Any:
         read = option.read(text)
         if read is None:
-            raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes {option.expects}")
+            shown = "this" if option.kind in SECRET_KINDS else repr(text)
+            raise argparse.ArgumentTypeError(f"cannot be {shown}: it takes {option.expects}")
         return read
 
     flag, about = f"--{option.name}", option.help

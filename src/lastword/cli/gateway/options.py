@@ -6,18 +6,21 @@ Owns their meaning, and the error messages about them.
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING
 
 from lastword.cli.gateway.parsers import WORDS, parser
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
+from lastword.gateway.settings.fleet import node_name
 from lastword.gateway.settings.gateway import OPTIONS as SETTINGS
 from lastword.gateway.settings.gateway import settings_of
 from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from lastword.cli.config.settings import FileSettings
@@ -66,6 +69,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         values["unattended_seconds"] = None
     return settings_of(
         values
+        | _fleet(chosen)
         | {
             "root": os.path.realpath(chosen.root),
             "state_folder": _state_folder(run),
@@ -75,6 +79,29 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
             "report": _report(run, rest),
         }
     )
+
+
+def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
+    """Return what a fleet's files and its node are called, seen from here.
+
+    Raises:
+        UsageError: There is a fleet without its key.
+    """
+    if chosen.fleet and not chosen.fleet_key_file:
+        raise UsageError(
+            "--fleet needs --fleet-key-file, a file with the same secret on every node; "
+            "`(umask 077; openssl rand -base64 32 > fleet.key)` makes one"
+        )
+    files = {
+        "fleet.key_file": chosen.fleet_key_file,
+        "fleet.credentials_file": chosen.fleet_credentials,
+        "fleet.ca_file": chosen.fleet_ca,
+    }
+    paths = {name: os.path.expanduser(path) for name, path in files.items()}
+    return {
+        **{name: os.path.abspath(path) if path else "" for name, path in paths.items()},
+        "fleet.node": chosen.fleet_node or node_name(socket.gethostname()),
+    }
 
 
 def _has_value(option: Option) -> bool:

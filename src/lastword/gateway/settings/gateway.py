@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from lastword.gateway.settings.fleet import FleetSettings
 from lastword.gateway.settings.holder import QUESTIONS, SESSIONS, HolderSettings
 from lastword.gateway.settings.option import Setting
 
@@ -166,13 +167,27 @@ def _declared(settings: type[msgspec.Struct]) -> Iterator[tuple[str, Setting]]:
             yield field.name, each.with_default(default)
 
 
-OPTIONS: dict[str, Setting] = dict(_declared(GatewaySettings))
+_OF_FLEET = "fleet."
+OPTIONS: dict[str, Setting] = {
+    **dict(_declared(GatewaySettings)),
+    **{f"{_OF_FLEET}{name}": option for name, option in _declared(FleetSettings)},
+}
 """The options of `lastword gateway`, by the fields that they set, in the order of the help."""
 
 
 def settings_of(values: Mapping[str, Any]) -> GatewaySettings:
     """Return the settings with these values, by their fields' names."""
     for_holder = HolderSettings.__struct_fields__
-    own = {name: value for name, value in values.items() if name not in for_holder}
+    of_fleet = {
+        name.removeprefix(_OF_FLEET): value
+        for name, value in values.items()
+        if name.startswith(_OF_FLEET)
+    }
     theirs = {name: value for name, value in values.items() if name in for_holder}
-    return GatewaySettings(**own, holder=HolderSettings(**theirs))
+    own = {
+        name: value
+        for name, value in values.items()
+        if name not in for_holder and not name.startswith(_OF_FLEET)
+    }
+    fleet = FleetSettings(**of_fleet) if of_fleet.get("urls") else None
+    return GatewaySettings(**own, holder=HolderSettings(**theirs, fleet=fleet))

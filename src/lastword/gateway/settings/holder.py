@@ -13,6 +13,7 @@ import msgspec
 from lastword._version import __version__
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.settings.fleet import FleetSettings  # noqa: TC001 - msgspec reads annotations
 from lastword.gateway.settings.option import Setting
 from lastword.outbox.target import TargetOptions
 
@@ -44,6 +45,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         session: the session whose log it takes over; empty for a new agent without one.
         report: where failures are reported.
         question_timeout: the value of `lastword run --ask-timeout`; empty for none.
+        fleet: the settings of the fleet that its gateway belongs to.
     """
 
     name: str = ""
@@ -59,6 +61,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     report: TargetOptions = TargetOptions()
     question_timeout: str = ""
+    fleet: FleetSettings | None = None
     root: Annotated[
         str,
         Setting(

@@ -7,7 +7,9 @@ parsers, the help, the configuration file's tables and the shells' completion ar
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 from lastword.core.link.option_table import Option
@@ -20,6 +22,10 @@ MAX_DIGITS = 9
 _SIZE = Option("size", "bytes", "")
 _URL = Option("url", "url", "")
 _DURATIONS = (("d", 86_400), ("h", 3600), ("m", 60))
+_NODE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])){0,62}")
+_PORT_RANGE = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::(?P<low>[0-9]{1,5})(?:-(?P<high>[0-9]{1,5}))?)?"
+)
 _SIZES = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 
 
@@ -102,6 +108,10 @@ class Setting(Option):
         )
 
 
+SECRET_KINDS = frozenset({"url", "url-or-topic", "nats-urls"})
+"""The kinds whose values may hold a password: an error does not quote them."""
+
+
 class ValueKind(NamedTuple):
     """A kind of value.
 
@@ -149,6 +159,40 @@ def _networks(text: str) -> list[str] | None:
     return names
 
 
+def _nats_urls(text: str) -> list[str] | None:
+    urls = _names(text)
+    return None if any(not _is_nats_url(url) for url in urls) else urls
+
+
+def _is_nats_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"nats", "tls"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _node_name(text: str) -> str | None:
+    return text if not text or _NODE_NAME.fullmatch(text) else None
+
+
+def _port_range(text: str) -> tuple[str, int, int] | None:
+    if not text:
+        return ("", 0, 0)
+    match = _PORT_RANGE.fullmatch(text)
+    if match is None:
+        return None
+    low = int(match["low"] or 0)
+    high = int(match["high"] or low)
+    is_usable = low <= high <= MAX_PORT and (match["low"] is None or low > 0)
+    return (match["host"].strip("[]"), low, high) if is_usable else None
+
+
+def _shown_range(value: tuple[str, int, int]) -> str:
+    host, low, high = value
+    return f"{host}:{low}-{high}" if low else host
+
+
 def _with_unit(value: float, units: tuple[tuple[str, int], ...], least: str) -> str:
     for unit, size in units:
         if value and value % size == 0:
@@ -188,6 +232,16 @@ KINDS = {
     "names": ValueKind("NAME", "a list of texts", _names, ", ".join),
     "networks": ValueKind(
         "ADDRESS", "an IP address, or a network such as 10.0.0.0/24", _networks, ", ".join
+    ),
+    "nats-urls": ValueKind(
+        "URL[,URL]",
+        "addresses of NATS servers, such as nats://user:password@nats.example:4222",
+        _nats_urls,
+        ",".join,
+    ),
+    "node-name": ValueKind("NAME", "letters, digits, and . _ - between them", _node_name),
+    "port-range": ValueKind(
+        "HOST[:PORT-PORT]", "HOST, HOST:PORT or HOST:LOW-HIGH", _port_range, _shown_range
     ),
     "folder": ValueKind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),
     "file": ValueKind("FILE", "a file", str),

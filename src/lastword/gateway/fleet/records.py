@@ -1,0 +1,166 @@
+"""The records of a fleet: nodes, owners and sessions, as its buckets have them.
+
+Owns their members and their form on the wire: JSON with a code that only a node can make, since it
+needs the fleet's key. The code is also over the record's bucket and name, so that no record passes
+for another. A record of a newer version may have more members, which are skipped.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import TypeVar
+
+import msgspec
+
+from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - msgspec reads annotations
+from lastword.gateway.fleet.key import RECORDS, FleetKey
+
+NODES = "lw_nodes"
+OWNERS = "lw_owners"
+SESSIONS = "lw_sessions"
+OPENINGS = "lw_open"
+PAGE_LINKS = "lw_links"
+SUBSCRIPTIONS = "lw_push"
+"""The buckets: nodes by name and owners by `wire.name_of(session)`, which both expire; sessions by
+the same name, which last; answered `session/new` requests, page links and push subscriptions."""
+
+LEASE_SECONDS = 15.0
+"""How long the record of a node or an owner lives without being renewed."""
+RENEW_SECONDS = 5.0
+
+RecordT = TypeVar("RecordT", bound=msgspec.Struct)
+
+
+class InvalidRecordError(Exception):
+    """A record's code is wrong, or it has not the form that its bucket holds."""
+
+
+class NodeAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a front or holder, as other nodes connect to it.
+
+    Attributes:
+        host: its IP address or host name.
+        port: its TCP port.
+        fingerprint: the SHA-256 of its certificate, as hex digits.
+    """
+
+    host: str
+    port: int
+    fingerprint: str
+
+
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, with its front's address.
+
+    Attributes:
+        node: its name.
+        instance: a random id of its run folder, by which two nodes of one name are told apart.
+        address: where its front listens for other nodes; `None` while it has no front.
+        roots: the folders in or below which its sessions work.
+        workspace: its `--workspace-id`; empty if its files are its own.
+        nonce: what the proof file in a shared root holds; empty without one.
+        slots: the maximum number of its agents.
+        used: how many are running.
+        version: the version of lastword.
+        wire: the version of `gateway.wire`.
+        started_epoch_ms: when its front started.
+    """
+
+    node: str
+    instance: str
+    address: NodeAddress | None
+    roots: list[str]
+    workspace: str
+    nonce: str
+    slots: int
+    used: int
+    version: str
+    wire: int
+    started_epoch_ms: int
+
+
+class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The owner of a session: the node, and the holder on it that has the session's agent.
+
+    Attributes:
+        session: the session's id.
+        node: the owner's node.
+        term: the number of this ownership; each next one is higher.
+        address: where the holder listens for other nodes.
+        cwd: the session's working directory.
+        workspace: the node's `--workspace-id`.
+        view: the session as the API shows it.
+        not_replicated: the number of entries that the fleet's log does not have yet.
+        changed_epoch_ms: when the record was written.
+    """
+
+    session: str
+    node: str
+    term: int
+    address: NodeAddress
+    cwd: str
+    workspace: str
+    view: SessionView
+    not_replicated: int = 0
+    changed_epoch_ms: int = 0
+
+
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of the fleet, which lasts beyond its owner.
+
+    Attributes:
+        session: its id.
+        node: the node that has its files.
+        term: the term of its latest owner.
+        cwd: its working directory.
+        workspace: that node's `--workspace-id`.
+        ended: how the API shows it if it has ended.
+    """
+
+    session: str
+    node: str
+    term: int
+    cwd: str
+    workspace: str
+    ended: SessionView | None = None
+
+
+class _Signed(msgspec.Struct, frozen=True):
+    code: str
+    record: msgspec.Raw
+
+
+class Records:
+    """Writes and reads records with the fleet's key.
+
+    Attributes:
+        invalid: how many records were refused.
+    """
+
+    def __init__(self, key: FleetKey) -> None:
+        self._key = key.derived(RECORDS)
+        self.invalid: int = 0
+
+    def encode(self, bucket: str, name: str, record: msgspec.Struct) -> bytes:
+        """Return a record as it stands in a bucket under a name."""
+        content = msgspec.json.encode(record)
+        return msgspec.json.encode(_Signed(self._code(bucket, name, content), msgspec.Raw(content)))
+
+    def decode(self, bucket: str, name: str, data: bytes, form: type[RecordT]) -> RecordT:
+        """Return the record that stands in a bucket under a name.
+
+        Raises:
+            InvalidRecordError: Its code is wrong, or it has another form.
+        """
+        try:
+            signed = msgspec.json.decode(data, type=_Signed)
+            content = bytes(signed.record)
+            if hmac.compare_digest(signed.code, self._code(bucket, name, content)):
+                return msgspec.json.decode(content, type=form)
+        except (msgspec.DecodeError, TypeError):  # TypeError: the code is not ASCII
+            pass
+        self.invalid += 1
+        raise InvalidRecordError(f"{bucket}/{name}")
+
+    def _code(self, bucket: str, name: str, content: bytes) -> str:
+        return hmac.digest(self._key, f"{bucket}/{name}\0".encode() + content, "sha256").hex()

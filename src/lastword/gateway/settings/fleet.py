@@ -1,0 +1,137 @@
+"""The settings of a fleet: each is one field, with the option of `lastword gateway` that sets it.
+
+Owns the value, which a holder gets with its own settings. A server's URL may hold a password: it is
+shown nowhere but as `servers_of` has it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+
+from lastword.gateway.settings.option import Setting
+
+FLEET = "a fleet of gateways on several machines"
+"""A heading in the help."""
+
+DEFAULT_PORT = 4222
+
+
+class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a fleet's node.
+
+    Attributes:
+        instance: a random id of the node's run folder.
+        host: the address by which other nodes reach this one, as the front found it.
+    """
+
+    urls: Annotated[
+        list[str],
+        Setting(
+            "fleet",
+            "nats-urls",
+            "form a fleet with the other gateways that use these NATS servers",
+            group=FLEET,
+            note="none",
+            variable="LASTWORD_FLEET",
+        ),
+    ] = []
+    key_file: Annotated[
+        str,
+        Setting(
+            "fleet-key-file",
+            "file",
+            "the fleet's secret, the same on every node: at least 32 random bytes",
+            group=FLEET,
+            note="none",
+        ),
+    ] = ""
+    credentials_file: Annotated[
+        str,
+        Setting(
+            "fleet-credentials",
+            "file",
+            "the credentials for the NATS servers, as their tools write them (.creds)",
+            group=FLEET,
+            note="those of the URL",
+        ),
+    ] = ""
+    ca_file: Annotated[
+        str,
+        Setting(
+            "fleet-ca",
+            "file",
+            "the certificates that sign those of the NATS servers",
+            group=FLEET,
+            note="the system's",
+        ),
+    ] = ""
+    node: Annotated[
+        str,
+        Setting(
+            "fleet-node",
+            "node-name",
+            "this node's name in the fleet",
+            group=FLEET,
+            note="the host name",
+        ),
+    ] = ""
+    listen: Annotated[
+        tuple[str, int, int],
+        Setting(
+            "fleet-listen",
+            "port-range",
+            "the address, and the ports, on which other nodes reach this one",
+            group=FLEET,
+            note="the address that reaches the NATS server, any port",
+        ),
+    ] = ("", 0, 0)
+    on_loss: Annotated[
+        str,
+        Setting(
+            "fleet-on-loss",
+            "hold|local",
+            "while no NATS server can be reached: keep output back, or go on with this machine's "
+            "copy alone",
+            group=FLEET,
+        ),
+    ] = "hold"
+    replicas: Annotated[
+        int,
+        Setting(
+            "fleet-replicas",
+            "number",
+            "on how many NATS servers each entry is kept; 1 survives no loss",
+            group=FLEET,
+        ),
+    ] = 3
+    workspace: Annotated[
+        str,
+        Setting(
+            "workspace-id",
+            "text",
+            "a name for the files below --root, if other nodes with the same name have them too",
+            group=FLEET,
+            note="the files are this node's own",
+        ),
+    ] = ""
+    instance: str = ""
+    host: str = ""
+
+    def __repr__(self) -> str:
+        """Return it without what its URLs hold."""
+        return f"FleetSettings(node={self.node!r}, servers={servers_of(self.urls)!r})"
+
+
+def servers_of(urls: list[str]) -> str:
+    """Return servers as they may be shown: `HOST:PORT`, without user, password or token."""
+    parts = [urlsplit(url) for url in urls]
+    return ", ".join(f"{part.hostname}:{part.port or DEFAULT_PORT}" for part in parts)
+
+
+def node_name(host_name: str) -> str:
+    """Return a node's default name: its host's, as far as a name may have such characters."""
+    return re.sub(r"[^A-Za-z0-9-]+", "-", host_name).strip("-")[:63] or "node"

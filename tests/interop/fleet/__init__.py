@@ -1,0 +1,1 @@
+"""A fleet over real NATS servers, which are built from their Go module."""

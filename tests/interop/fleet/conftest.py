@@ -1,0 +1,19 @@
+"""The servers of the fleet's tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit.fleet.servers import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three servers, which the tests of a file share; what befalls them, a test puts right."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster

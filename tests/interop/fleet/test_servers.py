@@ -1,0 +1,39 @@
+"""The servers of the tests themselves: the faults that befall them are what they are called."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import nats
+
+if TYPE_CHECKING:
+    from tests.kit.fleet.servers import Cluster
+
+
+def test_a_killed_leader_is_replaced_and_has_its_stream_after_its_restart(cluster: Cluster) -> None:
+    async def fill() -> None:
+        connection = await nats.connect(cluster.urls)
+        await connection.jetstream().add_stream(name="KEPT", subjects=["kept"], num_replicas=3)
+        await connection.jetstream().publish("kept", b"1")
+        await connection.close()
+
+    async def messages() -> int:
+        connection = await nats.connect(cluster.urls)
+        info = await connection.jetstream().stream_info("KEPT")
+        await connection.close()
+        return info.state.messages
+
+    asyncio.run(fill())
+    leader = cluster.leader_of("KEPT")
+    leader.kill()
+    assert not leader.is_running
+    assert cluster.leader_of("KEPT") is not leader
+    assert asyncio.run(messages()) == 1
+    cluster.start(leader)
+    cluster.wait_until_ready()
+    assert leader.report("varz")["version"] == "2.15.2"
+    leader.stop()
+    assert leader.report("varz") == {}
+    leader.resume()
+    cluster.wait_until_ready()
