@@ -37,6 +37,7 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.QUESTION_HELD: (names.QUESTIONS_PENDING, ("what",), {}),
     Kind.QUESTION_DECIDED: (names.QUESTIONS, ("what", "how"), {}),
     Kind.HOLDER_DIED: (names.LOST, (), {"process": "holder"}),
+    Kind.SESSION_FENCED: (names.LOST, (), {"process": "ownership"}),
     Kind.SUPERVISOR_EXITED: (names.LOST, ("exit_code", "exit_signal"), {"process": "run"}),
     Kind.SESSION_RESTORED: (names.RESTORED, ("history",), {}),
     Kind.SESSION_NOT_RESTORED: (names.RESTORED, ("reason",), {"history": "failed"}),

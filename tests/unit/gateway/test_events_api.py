@@ -184,7 +184,8 @@ def test_an_event_of_a_kind_of_the_records_has_its_level_and_its_facts() -> None
             told = Entry(kind=kinds[kind], at_seconds=0.0, facts=kept)
             wrong = [each for each in problems_of(told) if entry.about.word != "log_reset"]
             assert (wrong, event.level) == ([], told.level.value)
-    assert {each.value for each in GATEWAY} - found == {"session_held"}  # of which no log tells
+    of_no_log = {"session_held", "session_fenced"}
+    assert {each.value for each in GATEWAY} - found == of_no_log
 
 
 def test_an_update_is_told_by_its_kind_and_its_size() -> None:

@@ -106,6 +106,7 @@ LABEL_SAYS_IT = {
     *(Kind.PROMPT, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP, Kind.HOLDER_DIED, Kind.CLIENT_DETACHED),
     *(Kind.CLIENT_GONE, Kind.SESSION_RESUMED, Kind.AGENT_RESTARTED, Kind.FIRST_PROGRESS),
     *(Kind.FIRST_OUTPUT, Kind.QUARANTINED, Kind.RELEASED, Kind.SESSION_HELD),
+    Kind.SESSION_FENCED,
 }
 """Kinds whose label is their whole line; their facts are in the opened row."""
 

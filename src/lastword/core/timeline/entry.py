@@ -75,6 +75,8 @@ class Kind(StrEnum):
     """This many entries are missing here."""
     SESSION_HELD = "session_held"
     """A gateway's holder has the session, for viewers that come and go."""
+    SESSION_FENCED = "session_fenced"
+    """Another holder of the fleet has the session now; this one has stopped."""
     VIEWER_CAME = "viewer_came"
     VIEWER_LEFT = "viewer_left"
     VIEWER_LAGS = "viewer_lags"
@@ -152,6 +154,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.QUESTION_EXPIRED: Level.WARNING,
     Kind.HOLDER_DIED: Level.ERROR,
     Kind.SESSION_NOT_RESTORED: Level.ERROR,
+    Kind.SESSION_FENCED: Level.WARNING,
     Kind.LOG_RESET: Level.WARNING,
     Kind.WAITS: Level.WARNING,
     Kind.CLIENT_ERROR: Level.ERROR,

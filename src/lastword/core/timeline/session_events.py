@@ -370,6 +370,16 @@ _HOLDER = {
             "name": Fact(str, "the gateway's id of it, if it differs from the agent's"),
         },
     ),
+    Kind.SESSION_FENCED: EventSpec(
+        "Another machine took the session over",
+        {
+            "term": Fact(int, "the number of the ownership that ended"),
+            "entries": Fact(
+                int, "how many entries of its end nobody was shown, and were set aside", "entries"
+            ),
+        },
+        groups=(Group.FAILURES, Group.CONNECTIONS),
+    ),
     Kind.QUESTION_DECIDED: EventSpec(
         "A question was settled",
         _VIEWER
@@ -462,7 +472,7 @@ _LIFE = {
     Kind.LOG_RESET: EventSpec(
         "The log was started again",
         {
-            "reason": Fact(str, "`damaged`, `restored`, `rebooted` or `disk`"),
+            "reason": Fact(str, "`damaged`, `restored`, `rebooted`, `disk` or `fleet`"),
         },
         groups=(Group.FAILURES,),
     ),

@@ -34,3 +34,7 @@ class AttachedViewer(Protocol):
     def shut(self, code: int, reason: str) -> None:
         """Close the viewer's socket."""
         ...
+
+    def stop(self, code: int, cause: str) -> None:
+        """Stop sending: the viewer has gone, or is to go elsewhere."""
+        ...

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.link.handshake import read_client
@@ -111,6 +112,10 @@ class AttachedSession:
         if answer is not None:
             self._answer = (self.attachment.live_from, answer)
         self.session.add(self)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to send what the log has."""
         self._task = asyncio.create_task(_pump(self))
 
     async def answer_if_due(self) -> None:
@@ -443,10 +448,17 @@ class FrontLink:
             self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
         attachment, _ = session.attach(self.viewer, None)
-        # Its past is what the agent said before it had answered: it comes after the answer.
-        self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
+        answer = jsonrpc.result(request_id, _placed(result, session, attachment, None))
         attachment.live_from = 0
-        self._start(session, attachment, None)
+        attached = self._attached[session.id] = AttachedSession(self, session, attachment)
+        session.add(attached)
+        session.once_committed(partial(self._begin, attached, answer))
+
+    def _begin(self, attached: AttachedSession, answer: bytes) -> None:
+        """Answer the request that opened a session, then send what the agent said before."""
+        if self._attached.get(attached.session.id) is attached:
+            self.send(answer)
+            attached.begin()
 
     def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
         attached = AttachedSession(self, session, attachment)

@@ -45,8 +45,14 @@ class Retell(msgspec.Struct, frozen=True):
     end: Numbered
 
 
-Message: TypeAlias = ToAgent | ToViewer | Retell
-"""What is sent."""
+class Then(msgspec.Struct, frozen=True):
+    """Call this: it shows something that is to be in the log first."""
+
+    call: Callable[[], None]
+
+
+Message: TypeAlias = ToAgent | ToViewer | Retell | Then
+"""What is done outside the log."""
 
 HubEffect: TypeAlias = Commit | Message
 
@@ -83,3 +89,7 @@ class Effects:
         """Send the messages whose entries have been committed."""
         while self._waiting and self._waiting[0][0] <= self._log.head:
             self._send(self._waiting.popleft()[1])
+
+    def drop(self) -> None:
+        """Send nothing of what waits: another process may have the session."""
+        self._waiting.clear()

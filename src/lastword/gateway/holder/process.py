@@ -21,15 +21,15 @@ import msgspec
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
-from lastword.errors import StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.connection import FrontLink
-from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
+from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
 from lastword.gateway.quality import table
@@ -43,6 +43,7 @@ from lastword.posix.folder_watch import FolderWatch
 if TYPE_CHECKING:
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.log.owner import LogLock
@@ -80,6 +81,7 @@ class Holder:
         agent: StartAgent,
         open_log: OpenLog,
         notices: SessionNotices | None = None,
+        fleet: Ownership | None = None,
     ) -> None:
         """Put a holder together.
 
@@ -88,7 +90,9 @@ class Holder:
             agent: Makes its agent, which is started later.
             open_log: Opens the log of a session.
             notices: What notifications are made from, if there are any.
+            fleet: The ownership of sessions in a fleet, if it is in one.
         """
+        self.fleet: Ownership | None = fleet
         self.settings = settings
         self.notices: SessionNotices | None = notices
         self.open_log: OpenLog = open_log
@@ -120,6 +124,8 @@ class Holder:
         self._status: int | None = None
         self._lock: LogLock | None = None
         """Of the log that it takes over."""
+        self._takeover: Takeover | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
         """Where fronts find it."""
 
@@ -134,10 +140,13 @@ class Holder:
 
         Raises:
             LogOwnedError: Another process has the session that it is started for.
+            FleetError: The fleet cannot be used.
             OSError: The agent cannot be started, or the socket cannot be made.
         """
         if self.settings.session:  # before an agent is started for it
             self._lock = HeldSession.locked(self, self.settings.session)
+        if self.fleet is not None:
+            self._takeover = await self.fleet.start(self.settings.session)
         self._server = await self._listen()
         try:
             await self.agent.start()
@@ -197,33 +206,7 @@ class Holder:
         except StoreError as error:
             self._initialize_failed = self._no_log(error)
             return
-        self.conversation.begin_after(session.hub.last_number)
-        incident = self.record.incident()
-        crash = refusals.agent_lost("Send the prompt again.", incident)
-        waiting = waiting_turn(session.log) if self.agent.waits_for_limits else None
-        open_turns = session.hub.open_turns - (waiting is not None)
-        lost: dict[str, Any] = {"open_turns": open_turns, "incident_id": incident}
-        session.note(Kind.HOLDER_DIED, **lost)
-        self.reports.add("holder", crash["data"]["agent_error"], session_id)
-        number = waiting.number if waiting is not None else 0
-        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms(), but=number))
-        self._add(session)
-        session.suppressed = True
-        history = "none"
-        try:
-            history = await session.restore(self.initialized)
-        except RequestFailedError as failed:
-            session.failed = failed.error
-            session.note(Kind.SESSION_NOT_RESTORED, **_why(failed.error))
-        else:
-            session.note(Kind.SESSION_RESTORED, history=history)
-        session.suppressed = False
-        if waiting is None:
-            return
-        if session.failed is None and history == "full":
-            session.restore_wait(waiting)
-        else:
-            session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
+        await bring_back(self, session, self._takeover)
 
     # Fronts.
 
@@ -402,14 +385,33 @@ class Holder:
         except StoreError as error:
             link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
-        self._add(session)
+        self.add(session)
         self._openings.opened(opening, session.id)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)
-        link.has_opened(session, request_id, object_of(result) | {"sessionId": session.id})
+        answer = object_of(result) | {"sessionId": session.id}
+        if self.fleet is None:
+            link.has_opened(session, request_id, answer)
+        else:
+            task = asyncio.create_task(self._show_opened(self.fleet, session, opening, answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    def _add(self, session: HeldSession) -> None:
+    async def _show_opened(
+        self, fleet: Ownership, session: HeldSession, opening: Opening, answer: dict[str, Any]
+    ) -> None:
+        """Answer a request that opened a session once the fleet knows whose it is."""
+        try:
+            await fleet.opened(session)
+        except LastwordError as error:
+            opening.link.send(jsonrpc.error(opening.request_id, self._no_log(error)))
+            self.close_session(session, "stopped")
+        else:
+            opening.link.has_opened(session, opening.request_id, answer)
+
+    def add(self, session: HeldSession) -> None:
+        """Take in a session, and make it known to fronts."""
         self.sessions[session.id] = session
         self._by_agents_id[session.agents_id] = session
         with contextlib.suppress(FileNotFoundError):
@@ -441,6 +443,15 @@ class Holder:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._link_of(session))
         if not self.sessions:
+            self._over.set()
+
+    def abandon(self, session: HeldSession, reason: str, aside: str = "") -> None:
+        """Leave a session to another holder (`HeldSession.abandon`), and end with the agent."""
+        if self.sessions.pop(session.id, None) is not None:
+            self._by_agents_id.pop(session.agents_id, None)
+            session.abandon(reason, aside)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._link_of(session))
             self._over.set()
 
     def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
@@ -519,6 +530,8 @@ class Holder:
     async def _leave(self) -> None:
         for session in list(self.sessions.values()):
             self.close_session(session, "stopped")
+        if self.fleet is not None:
+            await self.fleet.close()
         await asyncio.gather(*(link.close() for link in list(self._links)))
         await self.agent.stop()
         for session in HeldSession.opened:
@@ -531,12 +544,6 @@ class Holder:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
-
-
-def _why(error: dict[str, Any]) -> dict[str, Any]:
-    """Return what a log may hold about an agent's refusal: only lastword's own words."""
-    payload = object_of(object_of(error.get("data")).get("agent_error"))
-    return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}
 
 
 def _exit(status: int) -> dict[str, Any]:

@@ -89,6 +89,23 @@ class HolderRecord:
             )
         )
 
+    def fenced(self, agents_id: str, term: int, entries: int) -> None:
+        """Note that another machine has a session's log, which cannot say so here.
+
+        Args:
+            agents_id: The agent's id of it.
+            term: The number of the ownership that has ended.
+            entries: How many entries the fleet has refused.
+        """
+        self._add(
+            Entry(
+                kind=Kind.SESSION_FENCED,
+                at_seconds=time.monotonic(),
+                session_id=agents_id,
+                facts={"term": term, "entries": entries},
+            )
+        )
+
     def committed(self, agents_id: str, entries: Sequence[LogEntry]) -> None:
         """Record entries of a session's log, which have been committed."""
         if self._recorder is None:

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -22,7 +22,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import SessionDetails, view_of
-from lastword.gateway.holder.effects import Effects, Retell, ToAgent
+from lastword.gateway.holder.effects import Effects, Retell, Then, ToAgent
 from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.own_requests import RequestFailedError
 from lastword.gateway.holder.quality import LogCounts
@@ -37,23 +37,18 @@ from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 from lastword.outbox.store import now_ms as _now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.holder.agent_process import HeldAgent
     from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.limit_waits import WaitingTurn
-    from lastword.gateway.holder.notices import SessionNotices
-    from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.holder.session_holder import SessionHolder
     from lastword.gateway.log.entries import Cursor, Gap
-    from lastword.gateway.log.owner import LogOwner
-    from lastword.gateway.log.store import Committed, Log, OpenLog
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
 
@@ -64,66 +59,11 @@ _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
 
 
-class SessionHolder(Protocol):
-    """What a session needs of its holder."""
-
-    @property
-    def settings(self) -> HolderSettings:
-        """The holder's settings."""
-        ...
-
-    @property
-    def open_log(self) -> OpenLog:
-        """Opens the log at a path."""
-        ...
-
-    @property
-    def owner(self) -> LogOwner:
-        """The process as the owner of its logs."""
-        ...
-
-    @property
-    def agent(self) -> HeldAgent:
-        """The agent."""
-        ...
-
-    @property
-    def conversation(self) -> OwnRequests:
-        """The holder's own requests to the agent."""
-        ...
-
-    @property
-    def initialized(self) -> dict[str, Any]:
-        """The agent's answer to `initialize`."""
-        ...
-
-    @property
-    def record(self) -> HolderRecord:
-        """The record of events."""
-        ...
-
-    @property
-    def quality(self) -> HolderQuality:
-        """The counts."""
-        ...
-
-    @property
-    def notices(self) -> SessionNotices | None:
-        """What notifications are made from; `None` if there are none."""
-        ...
-
-    @property
-    def can_close(self) -> bool:
-        """Whether the agent can close a session on request."""
-        ...
-
-    def close_session(self, session: HeldSession, word: str) -> None:
-        """End a session."""
-        ...
-
-    def stir(self) -> None:
-        """Note that something has happened, which may have begun or ended a timeout."""
-        ...
+_UNIQUE = re.compile(
+    r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[0-9A-Za-z]{20,}"
+)
+"""Ids that no two agents give: they have a UUID in them, or as long a random part."""
 
 
 class HeldSession:
@@ -194,7 +134,8 @@ class HeldSession:
             StoreError: Its log cannot be made.
         """
         stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
-        name = stem if stem == agents_id else f"{stem}-{secrets.token_hex(8)}"
+        is_unique = stem == agents_id and (holder.fleet is None or _UNIQUE.search(stem))
+        name = stem if is_unique else f"{stem}-{secrets.token_hex(8)}"
         while True:
             with contextlib.suppress(LogOwnedError):
                 lock = cls.locked(holder, name)
@@ -235,7 +176,9 @@ class HeldSession:
         """
         lock = lock or cls.locked(holder, session_id)
         try:
-            log = holder.open_log(cls.path(holder, session_id))
+            path = cls.path(holder, session_id)
+            fleet = holder.fleet
+            log = holder.open_log(path) if fleet is None else fleet.open_log(session_id, path)
         except LogUnavailableError:
             lock.release()
             raise
@@ -354,6 +297,8 @@ class HeldSession:
         if not self._effects.is_writing:
             self._effects.send_waiting()
             self.grew()
+            if self.is_over:
+                self._wake()
 
     async def committed(self, seq: int) -> None:
         """Wait until an entry has been committed."""
@@ -362,7 +307,14 @@ class HeldSession:
                 await grown.wait()
                 grown.clear()
 
+    def once_committed(self, call: Callable[[], None]) -> None:
+        """Call a function once all that has been written is committed."""
+        self._effects.carry_out([Then(call)])
+
     def _send(self, message: Message) -> None:
+        if isinstance(message, Then):
+            message.call()
+            return
         if isinstance(message, ToAgent):
             self._holder.agent.send(self._towards_agent(message.line))
             return
@@ -410,12 +362,12 @@ class HeldSession:
             self._trimmed_at = self.log.head
             self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
             self._lag.mark(self.log.first, self.log.head, self.log.written_bytes)
-        for attached in self._attached:
-            attached.wake()
-        self._wake_watching()
+        self._wake()
         self._holder.stir()
 
-    def _wake_watching(self) -> None:
+    def _wake(self) -> None:
+        for attached in self._attached:
+            attached.wake()
         for grown in self._watching:
             grown.set()
 
@@ -443,14 +395,39 @@ class HeldSession:
         # A full disk cannot store it: readers then go by the state of the file.
         with contextlib.suppress(LogUnavailableError):
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
-        self.log.finish()
         if self._is_marked:
             self._mark(waits=False)
         self.is_over = True
+        if self._holder.fleet is None:
+            self.finish()
+        else:
+            self._holder.fleet.ended(self)
+
+    def finish(self) -> None:
+        """End its log, and its viewers' links once they have it all."""
+        self.log.finish()
         for attached in self._attached:
             attached.finish(4410, SESSION_ENDED)
-        self._wake_watching()
+        self._wake()
         self._lock.release()  # nothing more is written; another process may take it up again
+
+    def abandon(self, reason: str, aside: str = "") -> None:
+        """Leave it as it is to whoever has it next, to whom its viewers come back.
+
+        Args:
+            reason: Why, for the viewers' sockets.
+            aside: What the name of its file ends with from now on; empty for no other name.
+        """
+        self.is_over = True
+        self._effects.drop()
+        for attached in list(self._attached):
+            attached.shut(1012, reason)
+            attached.stop(1012, reason)
+        self._wake()
+        self.log.close()
+        if aside:
+            files.set_aside(self.path(self._holder, self.id), aside)
+        self._lock.release()
 
     def tick(self, now: float) -> None:
         """Do what is due."""
@@ -562,6 +539,11 @@ class HeldSession:
                 self.remove(attached, code=4409, cause="superseded")
                 attached.shut(4409, "superseded")
 
+    def show_notice(self, title: str) -> None:
+        """Send its viewers a notice outside the log, as of what keeps the log from growing."""
+        for attached in self._attached:
+            attached.send(*self.renderer.notice(title, attached.attachment))
+
     def close(self) -> None:
         """Close the file."""
         self.log.close()
@@ -580,10 +562,12 @@ class HeldSession:
             "questions": self.hub.open_questions,
             "controllers": sum(viewer.controls for viewer in attached),
             "observers": sum(not viewer.controls for viewer in attached),
-            "view": msgspec.to_builtins(self._view(attached)),
+            "view": msgspec.to_builtins(self.view()),
         }
 
-    def _view(self, attached: list[Viewer]) -> SessionView:
+    def view(self) -> SessionView:
+        """Return what the API shows of it."""
+        attached = [each.attachment.viewer for each in self._attached]
         controllers = sum(viewer.controls for viewer in attached)
         cwd = self.recall("params").get("cwd")
         return view_of(

@@ -91,9 +91,14 @@ def delete(path: str) -> None:
             os.unlink(path + companion)
 
 
-def set_aside(path: str) -> str:
-    """Move a broken log aside; return its new path."""
-    aside = f"{path}.broken-{int(time.time())}"
+def set_aside(path: str, word: str = "") -> str:
+    """Move a log that is not to be gone on with aside; return its new path.
+
+    Args:
+        path: The log's path.
+        word: What its new name ends with; by default that it is broken, and when it was found.
+    """
+    aside = f"{path}.{word or f'broken-{int(time.time())}'}"
     for companion in COMPANIONS:
         with contextlib.suppress(FileNotFoundError):
             os.replace(path + companion, aside + companion)

@@ -193,6 +193,42 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
     )
 
 
+_MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
+
+
+def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
+    """Refuse what was open when a session's machine was lost.
+
+    Args:
+        incident: The incident's id.
+        goes_on: The session's files are on this machine, too.
+    """
+    if goes_on:
+        message, action = f"{_MACHINE_LOST} Send the prompt again.", Action.RETRY
+        return _failed(ErrorType.AGENT_CRASH, "machine_lost", message, action, incident_id=incident)
+    return _session_lost("machine_lost", None, incident)
+
+
+def context_lost(incident: str) -> dict[str, Any]:
+    """Refuse a prompt to a session whose agent and files were on a machine that is lost."""
+    return _session_lost("context_lost", Phase.BEFORE_REQUEST, incident)
+
+
+def _session_lost(reason: str, phase: Phase | None, incident: str) -> dict[str, Any]:
+    error = AgentError(
+        type=ErrorType.AGENT_CRASH,
+        message=f"{_MACHINE_LOST} Its conversation can be read. Start a new session.",
+        retryable=False,
+        reason=reason,
+        origin=Origin.PROCESS,
+        phase=phase,
+        retry_safety=RetrySafety.NEVER,
+        action=Action.RESTART,
+        incident_id=incident,
+    )
+    return error_object(error)
+
+
 def answer_of_nobody(method: str, question: bytes) -> bytes:
     """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:

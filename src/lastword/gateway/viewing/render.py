@@ -268,8 +268,12 @@ class Renderer:
         stock client gets none: it could show it only as a line that stays in the transcript,
         although nothing is lost and its user can do nothing about it.
         """
-        profile = attachment.viewer.profile
         title = f"The connection is slow: {behind} updates are still to come. None is lost."
+        return self.notice(title, attachment)
+
+    def notice(self, title: str, attachment: Attachment) -> list[bytes]:
+        """Return the frame of a notice that is sent outside the log, if the viewer shows any."""
+        profile = attachment.viewer.profile
         if profile.notices or not profile.dialect.notice_needs_capability:
             return [ladder.notice(self._session_id, severity="info", title=title)]
         return []

@@ -62,6 +62,7 @@ _RESETS = {
     "restored": "its file is not the one that it was",
     "rebooted": "the machine went down while it was written",
     "disk": "the disk is full, so it continues in memory",
+    "fleet": "the copy of it in the fleet ends earlier",
 }
 ENDS = {
     "closed": "a viewer closed it",
@@ -139,6 +140,14 @@ def _died(facts: dict[str, Any]) -> str:
     return f"taken over: the process that held the session died{_lost(facts)}"
 
 
+def _fenced(facts: dict[str, Any]) -> str:
+    sentence = "another machine took the session over, and the agent here was ended"
+    entries = facts.get("entries")
+    if not isinstance(entries, int) or not entries:
+        return sentence
+    return f"{sentence}; {counted(entries, 'entry')} that nobody was shown set aside"
+
+
 def _exited(facts: dict[str, Any]) -> str:
     how, code = facts.get("exit_signal"), facts.get("exit_code")
     ending = how or (f"exit status {code}" if code is not None else "gone")
@@ -180,6 +189,7 @@ DESCRIPTIONS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.QUESTION_HELD: _question_waiting,
     Kind.QUESTION_DECIDED: _question_decided,
     Kind.HOLDER_DIED: _died,
+    Kind.SESSION_FENCED: _fenced,
     Kind.SUPERVISOR_EXITED: _exited,
     Kind.SESSION_RESTORED: _restored,
     Kind.SESSION_NOT_RESTORED: _not_restored,

@@ -41,6 +41,7 @@ export const KINDS = {
   released: "The agent has finished the ended turn",
   omitted: "Entries omitted",
   session_held: "The gateway holds the session",
+  session_fenced: "Another machine took the session over",
   question_decided: "A question was settled",
   viewer_came: "A viewer connected",
   viewer_left: "A viewer disconnected",
@@ -69,9 +70,9 @@ export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "
 /** What the pages' filters offer: a name, and the kinds that it shows. */
 /** @type {[string, string[]][]} */
 export const FILTERS = [
-  ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
-  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "model_switch", "continued", "spend_limit", "silence", "error", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
+  ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "session_fenced", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
+  ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "model_switch", "continued", "spend_limit", "silence", "error", "session_fenced", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
   ["Turns", ["prompt", "cost", "cancel", "answer", "error", "activity"]],
   ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_reminded", "question_expired", "question_decided", "question_held"]],
-  ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],
+  ["Connections", ["client_attached", "client_detached", "client_gone", "session_fenced", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],
 ];

@@ -1,0 +1,88 @@
+"""A session's holder, as the session knows it.
+
+Owns the few members by which a session reaches the agent, the settings and the counts of the
+process that it is in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from lastword.gateway.fleet.ownership import Ownership
+    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.notices import SessionNotices
+    from lastword.gateway.holder.own_requests import OwnRequests
+    from lastword.gateway.holder.quality import HolderQuality
+    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.log.owner import LogOwner
+    from lastword.gateway.log.store import OpenLog
+    from lastword.gateway.settings.holder import HolderSettings
+
+
+class SessionHolder(Protocol):
+    """What a session needs of its holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """The holder's settings."""
+        ...
+
+    @property
+    def open_log(self) -> OpenLog:
+        """Opens the log at a path."""
+        ...
+
+    @property
+    def owner(self) -> LogOwner:
+        """The process as the owner of its logs."""
+        ...
+
+    @property
+    def agent(self) -> HeldAgent:
+        """The agent."""
+        ...
+
+    @property
+    def conversation(self) -> OwnRequests:
+        """The holder's own requests to the agent."""
+        ...
+
+    @property
+    def initialized(self) -> dict[str, Any]:
+        """The agent's answer to `initialize`."""
+        ...
+
+    @property
+    def record(self) -> HolderRecord:
+        """The record of events."""
+        ...
+
+    @property
+    def quality(self) -> HolderQuality:
+        """The counts."""
+        ...
+
+    @property
+    def notices(self) -> SessionNotices | None:
+        """What notifications are made from; `None` if there are none."""
+        ...
+
+    @property
+    def fleet(self) -> Ownership | None:
+        """The ownership of sessions in a fleet; `None` without one."""
+        ...
+
+    @property
+    def can_close(self) -> bool:
+        """Whether the agent can close a session on request."""
+        ...
+
+    def close_session(self, session: HeldSession, word: str) -> None:
+        """End a session."""
+        ...
+
+    def stir(self) -> None:
+        """Note that something has happened, which may have begun or ended a timeout."""
+        ...
