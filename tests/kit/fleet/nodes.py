@@ -1,0 +1,124 @@
+"""The nodes of a fleet on loopback, as a test has them: gateways with their own folders.
+
+Owns their key, their names and their end. Each node has its own state, run folder and root; a
+machine's death is the kill of all its processes.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from typing import TYPE_CHECKING, Self
+
+from lastword.gateway.fleet.key import TOKENS, FleetKey
+from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.viewing.attachment import Role
+from tests.kit.gateway.serving import Gateway, is_running, until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.kit.fleet.servers import Cluster
+
+
+class Node(Gateway):
+    """One node: a gateway of a fleet."""
+
+    def __init__(  # noqa: PLR0913 - what a node is
+        self,
+        folder: Path,
+        command: Sequence[str],
+        *options: str,
+        name: str,
+        servers: str,
+        key: Path,
+        root: Path | None = None,
+    ) -> None:
+        """Start one; `servers` is the value of `--fleet`, `root` another folder for sessions."""
+        self.name = name
+        self.fleet_key = FleetKey.at(str(key))
+        folder.mkdir(exist_ok=True)
+        in_fleet = ["--fleet", servers, "--fleet-key-file", str(key), "--fleet-node", name]
+        in_root = ["--root", str(root)] if root is not None else []
+        super().__init__(
+            folder, command, *in_fleet, "--fleet-listen", "127.0.0.1", *in_root, *options
+        )
+        self.root = root or self.root
+
+    @property
+    def keeper(self) -> Keeper:
+        """What makes the fleet's tokens."""
+        return Keeper(self.fleet_key.derived(TOKENS))
+
+    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
+        """A token for the fleet."""
+        return self.keeper.token(Grant(role, session, expires))
+
+    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
+        """The name and the value of a cookie of the fleet's page."""
+        cookies = self.keeper.of_cookies(0)
+        return cookies.cookie, cookies.token(Grant(role, "", expires))
+
+    def pids(self) -> list[int]:
+        """The processes of its agents and their holders; not its front's."""
+        held = self.holders()
+        return [each[name] for each in held for name in ("pid", "agent_pid") if each.get(name)]
+
+    def kill(self) -> None:
+        """Kill all its processes, as a machine that loses power."""
+        pids = self.pids()
+        self.kill_front()
+        for pid in pids:
+            _end(pid, signal.SIGKILL)
+        for pid in pids:
+            until(f"{pid} has ended", lambda pid=pid: not is_running(pid))
+
+
+class Fleet:
+    """Some nodes with one key, at the servers of one cluster. Leaving it ends them all."""
+
+    def __init__(self, folder: Path, cluster: Cluster, command: Sequence[str]) -> None:
+        """Make a fleet without nodes.
+
+        Args:
+            folder: Where the nodes' folders are made.
+            cluster: The NATS servers, which are running.
+            command: The agent's command on every node.
+        """
+        self.folder = folder
+        self.cluster = cluster
+        self.command = list(command)
+        self.nodes: list[Node] = []
+        self.key = folder / "fleet.key"
+        self.key.touch(0o600)
+        self.key.write_bytes(secrets.token_bytes(32))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self.nodes:
+            node.close()
+
+    def start(
+        self, name: str, *options: str, command: Sequence[str] = (), root: Path | None = None
+    ) -> Node:
+        """Start another node."""
+        node = Node(
+            self.folder / name,
+            command or self.command,
+            *options,
+            name=name,
+            servers=self.cluster.option,
+            key=self.key,
+            root=root,
+        )
+        self.nodes.append(node)
+        return node
+
+
+def _end(pid: int, how: signal.Signals) -> None:
+    if is_running(pid):
+        os.kill(pid, how)
