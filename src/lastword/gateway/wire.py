@@ -1,4 +1,7 @@
-"""The line protocol between a front and a holder, on a Unix socket.
+"""The line protocol between a front and a holder.
+
+It is spoken on a Unix socket, or, in a fleet, on a connection between two nodes
+(`fleet.node_link`), on which fronts also ask one another.
 
 Owns its version and its control lines. A line that begins with `!` is a control line, and every
 other is an ACP frame, which has no line ends within. A front of version n talks to holders of
@@ -62,8 +65,17 @@ NOTE = "note"
 ANSWER = "answer"
 """Front: answer a question by a code. Holder: what has become of it. Only the holder that has made
 a code has its question, so no older one needs to know this."""
+OPENER = "opener"
+"""Another node's front: which holder of yours is for this `session/new`? Front: the one there."""
+OF_SESSION = "of-session"
+"""Another node's front: where is this session of yours, which has no owner? Front: there now."""
+SPARE = "spare"
+"""Another node's front: a holder without a session, please. Front: the one there."""
+PLACE = "place"
+"""Fact of an answer to these three: where that holder listens for other nodes."""
+
 ANSWERED, DECIDED, GONE = "answered", "decided", "gone"
-"""Outcomes of that: it is answered by this; it had been decided; this holder has none."""
+"""Outcomes of an `ANSWER`: it is answered by this; it had been decided; this holder has none."""
 
 UNKNOWN = "unknown"
 REFUSED = "refused"
