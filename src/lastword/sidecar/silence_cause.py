@@ -36,6 +36,9 @@ MIN_TRIES = 3
 SAME_BYTES = 128
 """How much the same request, sent again, may differ: a count in its header."""
 
+MAX_BETWEEN = 3
+"""How many tries there may be between any two looks at the least; there are more between others."""
+
 MIN_SECONDS = 2.0
 BUSY_SHARE = 0.8
 MIN_RETRANSMITS = 3
@@ -191,25 +194,29 @@ class Judge:
         self, look: Look, before: Look | None, connections: list[OwnSocket]
     ) -> None:
         earlier = {each.tcp.inode: each.tcp for each in (before.sockets if before else ())}
+        latest = {request.inode: request for request in self._requests}
         for each in connections:
             tcp = each.tcp
             last = earlier.get(tcp.inode)
             sent = tcp.sent_bytes - (last.sent_bytes if last else 0)
             received = tcp.received_bytes - (last.received_bytes if last else 0)
-            if sent >= REQUEST_BYTES and self._is_of_turn(look, tcp):
+            request = latest.get(tcp.inode)
+            if request is not None and not request.received:
+                # The rest of a request that was still being sent, or the next one too.
+                request.sent += sent
+                request.received = received
+            elif sent >= REQUEST_BYTES and self._is_of_turn(look, tcp):
                 first = last is None
                 self._requests.append(_Sent(tcp.inode, first, sent, received, look.at))
-            elif received:
-                for index, request in enumerate(self._requests):
-                    if request.inode == tcp.inode and _is_last(self._requests, index):
-                        more = request.received + received
-                        self._requests[index] = msgspec.structs.replace(request, received=more)
+            elif request is not None:
+                request.received += received
         del self._requests[:-MAX_REQUESTS]
 
     def _tries(self) -> SilenceCause | None:
         """Return that the same request was sent again and again, with an error's answer each."""
-        first = [request for request in self._requests if request.first]
-        again = [request for request in self._requests if not request.first]
+        answered = [request for request in self._requests if request.received]
+        first = [request for request in answered if request.first]
+        again = [request for request in answered if not request.first]
         # The first look at a connection may show one request or several.
         count = max(_same(first), _same(again) + 1 if again else 0)
         if _are_alike(first, again):
@@ -297,7 +304,7 @@ class Judge:
 MAX_REQUESTS = 64
 
 
-class _Sent(msgspec.Struct, frozen=True):
+class _Sent(msgspec.Struct):
     """What was sent on one connection between two looks: a request, or several."""
 
     inode: int
@@ -305,11 +312,6 @@ class _Sent(msgspec.Struct, frozen=True):
     sent: int
     received: int
     at: float
-
-
-def _is_last(requests: list[_Sent], index: int) -> bool:
-    inode = requests[index].inode
-    return all(request.inode != inode for request in requests[index + 1 :])
 
 
 def _same(requests: list[_Sent]) -> int:
@@ -320,14 +322,21 @@ def _same(requests: list[_Sent]) -> int:
     """
     if not requests:
         return 0
-    unit = min(request.sent for request in requests)
+    least = min(request.sent for request in requests)
+    most = 1 if requests[0].first else MAX_BETWEEN
+    return next((count for few in range(1, most + 1) if (count := _count(requests, least, few))), 0)
+
+
+def _count(requests: list[_Sent], least: int, few: int) -> int:
+    """Return how many requests were sent if there were `few` where the least was sent, or 0."""
+    size = least / few
     count = 0
     for request in requests:
-        times = 1 if request.first else round(request.sent / unit)
+        times = 1 if request.first else round(request.sent / size)
         room = CERTIFICATE_BYTES if request.first else 0
-        if abs(request.sent - times * unit) > times * SAME_BYTES:
+        if abs(request.sent - times * size) > times * SAME_BYTES / few:
             return 0
-        if not 0 < request.received <= times * ERROR_BYTES + room:
+        if request.received > times * ERROR_BYTES + room:
             return 0
         count += times
     return count

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.client import update_of
 from tests.kit.left_behind import CAN_LOOK, processes
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
@@ -72,26 +74,26 @@ def remark(client: SidecarClient) -> str:
     """Return the notice about the silence of the turn that a prompt begins."""
     client.open(**NOTICES)
     client.prompt()
-    client.listen(6.0)
     return _title(client)
 
 
 def _title(client: SidecarClient) -> str:
-    titles: list[Any] = [
-        frame["params"]["update"].get("title") for frame in client.frames if _is_notice(frame)
-    ]
-    assert len(titles) == 1
-    return str(titles[0])
+    notice = client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "notice")
+    return str(update_of(notice)["title"])
 
 
-def _is_notice(frame: Any) -> bool:
-    update = (frame.get("params") or {}).get("update") or {}
-    return bool(update.get("sessionUpdate") == "notice")
+def seconds_in(title: str, before: str) -> int:
+    """Return the time with which a title ends."""
+    match = re.fullmatch(rf"{re.escape(before)} (\d+) s\.", title)
+    assert match, title
+    return int(match[1])
 
 
 def test_a_provider_that_has_not_answered_is_named(start: Start, provider: Provider) -> None:
+    began = time.monotonic()
     client = start("waits-for-provider", provider.port, options=["--warn-after", "5.5"])
-    assert remark(client) in {f"The model provider has not answered for {n} s." for n in (5, 6)}
+    seconds = seconds_in(remark(client), "The model provider has not answered for")
+    assert 2 <= seconds <= round(time.monotonic() - began)
 
 
 @pytest.mark.parametrize(
@@ -146,16 +148,17 @@ def test_a_connection_that_has_been_answered_accuses_nobody(start: Start) -> Non
 
 def test_tries_that_an_agent_makes_in_silence_are_counted(start: Start) -> None:
     provider = Provider(b"HTTP/1.1 429 Too Many Requests\r\n\r\n")
-    client = start("tries-in-silence", provider.port, options=["--warn-after", "5.8"])
+    client = start("tries-in-silence", provider.port, options=["--warn-after", "8"])
     title = remark(client)
-    assert title.startswith("The agent has sent its request ")
-    assert title.endswith(" times and keeps trying.")
+    assert re.fullmatch(r"The agent has sent its request \d+ times and keeps trying\.", title)
     provider.close()
 
 
 def test_a_program_that_runs_is_named_without_its_arguments(start: Start) -> None:
+    began = time.monotonic()
     client = start("runs-child", options=["--warn-after", "5.5"])
-    assert remark(client) in {f'"sleep" has been running for {n} s.' for n in (5, 6)}
+    seconds = seconds_in(remark(client), '"sleep" has been running for')
+    assert 2 <= seconds <= round(time.monotonic() - began)
 
 
 def test_an_agent_that_computes_is_busy(start: Start) -> None:
@@ -172,7 +175,6 @@ def test_an_agent_that_is_stopped_is_said_to_be(start: Start) -> None:
     (agent,) = [pid for pid, command in marked if " run " not in command]
     os.kill(agent, signal.SIGSTOP)
     try:
-        client.listen(6.0)
         assert _title(client) == "The agent's process is stopped."
     finally:
         os.kill(agent, signal.SIGCONT)

@@ -140,6 +140,13 @@ def test_a_connection_to_a_process_of_the_agents_own_is_not_the_providers() -> N
         ([(50_000, 3000), (100_000, 3570), (153_000, 4140)], None),
         ([(50_000, 3000), (100_000, 3570), (150_000, 40_000)], None),
         ([(50_000, 3000), (100_000, 3000), (150_000, 3000)], None),
+        # Two or three between any two looks.
+        ([(50_000, 300), (150_000, 900), (300_000, 1800)], 6),
+        ([(50_000, 300), (150_000, 900), (300_700, 1800)], None),
+        # A look while the next one was sent, or before it was answered.
+        ([(50_000, 300), (100_000, 600), (150_000, 900), (200_000, 900)], 3),
+        ([(50_000, 300), (80_000, 300), (100_000, 600), (150_000, 900)], 3),
+        ([(50_000, 300), (100_000, 300), (150_000, 900), (200_000, 1200)], 4),
     ],
 )
 def test_tries_are_counted_where_each_was_answered_with_an_errors_size(
