@@ -72,7 +72,8 @@ OF_SESSION = "of-session"
 SPARE = "spare"
 """Another node's front: a holder without a session, please. Front: the one there."""
 PLACE = "place"
-"""Fact of an answer to these three: where that holder listens for other nodes."""
+"""Fact of an answer to these three, and of a `STATUS` in a fleet: where that holder listens for
+other nodes."""
 
 ANSWERED, DECIDED, GONE = "answered", "decided", "gone"
 """Outcomes of an `ANSWER`: it is answered by this; it had been decided; this holder has none."""

@@ -59,6 +59,11 @@ class OwnedSession(Protocol):
 class Ownership(Protocol):
     """The ownership of one holder's sessions."""
 
+    @property
+    def place(self) -> str:
+        """Return where fronts of other nodes connect to this holder."""
+        ...
+
     async def start(self, session_id: str) -> Takeover | None:
         """Connect to the fleet, and take over a session unless its id is empty.
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.holder.agent_process import HeldAgent
-    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment
@@ -52,23 +50,17 @@ class LinkHolder(Protocol):
         ...
 
     @property
-    def agent(self) -> HeldAgent:
-        """The agent."""
-        ...
-
-    @property
     def initialized(self) -> dict[str, Any]:
         """The agent's answer to `initialize`."""
         ...
 
     @property
-    def quality(self) -> HolderQuality:
-        """The counts."""
-        ...
-
-    @property
     def sessions(self) -> dict[str, HeldSession]:
         """The sessions, by id."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """Return the facts of an answer to `wire.STATUS`."""
         ...
 
     async def ready(self) -> dict[str, Any] | None:
@@ -299,7 +291,8 @@ class FrontLink:
         if word == wire.HELLO:
             failed = await self._ready()
             self.viewer = _viewer(facts)
-            # As trustworthy as the role that the hello names: only our own user can connect.
+            # As trustworthy as the role that the hello names: only our own user, or a node of the
+            # fleet, can connect.
             if facts.get("checked") is True:
                 self._read = viewer_frames.read_checked
             self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
@@ -313,11 +306,7 @@ class FrontLink:
             }
             self.write([wire.control(wire.WELCOME, **welcome)])
         elif word == wire.STATUS:
-            sessions = [session.describe() for session in self._holder.sessions.values()]
-            ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
-            facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
-            quality = self._holder.quality.report(self._holder.sessions.values())
-            self.write([wire.control(wire.STATUS, **facts, quality=quality)])
+            self.write([wire.control(wire.STATUS, **self._holder.status())])
         elif word in answering.ANSWERED:
             answer = await answering.ANSWERED[word](self._holder.sessions, facts)
             self.write([wire.control(word, **answer)])

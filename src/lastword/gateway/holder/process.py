@@ -216,6 +216,10 @@ class Holder:
         if user is not None and user != os.getuid():
             writer.close()
             return
+        await self.serve(reader, writer)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a front, which is one of this user's or of a node of the fleet."""
         link = FrontLink(self, reader, writer)
         self._links.add(link)
         try:
@@ -225,6 +229,17 @@ class Holder:
             if not self._links:
                 self._alone_since = time.monotonic()
             self.stir()
+
+    def status(self) -> dict[str, Any]:
+        """Return the facts of an answer to `wire.STATUS`."""
+        facts: dict[str, Any] = {
+            "version": wire.VERSION,
+            "pid": os.getpid(),
+            "agent_pid": self.agent.pid,
+            "sessions": [session.describe() for session in self.sessions.values()],
+            "quality": self.quality.report(self.sessions.values()),
+        }
+        return facts | ({wire.PLACE: self.fleet.place} if self.fleet is not None else {})
 
     async def ready(self) -> dict[str, Any] | None:
         """Wait for the agent's answer to `initialize`; return the error object if it refused."""
