@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import platform
 import random
 import signal
@@ -105,25 +106,35 @@ class Server:
     def start(self, routes: Sequence[str] = (), more: str = "") -> None:
         """Start it, as one of the servers with these routes, or alone."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        cluster = (
-            f"cluster {{ name: lastword, listen: 127.0.0.1:{self.cluster_port}, "
-            f"routes: [ {', '.join(routes)} ] }}"
-            if routes
-            else ""
-        )
         path = self._folder / "server.conf"
-        path.write_text(
-            f"server_name: {self.name}\nlisten: {self.address}\n"
-            f"http: 127.0.0.1:{self._monitoring_port}\nlogtime: true\n{cluster}\n"
-            f'jetstream {{ store_dir: "{self._folder / "store"}" }}\n{self._settings}\n{more}\n'
-        )
+        path.write_text(f"{self.configuration(routes)}\n{more}\n")
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [require_server(), "-c", path],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env=os.environ | {"NATS_NAME": self.name},
             )
+
+    def configuration(self, routes: Sequence[str]) -> str:
+        """Return the text of its file."""
+        cluster = (
+            f"cluster {{ name: lastword, listen: 127.0.0.1:{self.cluster_port}, "
+            f"routes: [ {', '.join(routes)} ] }}"
+            if routes
+            else ""
+        )
+        return (
+            f"server_name: {self.name}\nlisten: {self.address}\n"
+            f"http: 127.0.0.1:{self._monitoring_port}\nlogtime: true\n{cluster}\n"
+            f'jetstream {{ store_dir: "{self.store}" }}\n{self._settings}'
+        )
+
+    @property
+    def store(self) -> Path:
+        """The folder of what it keeps."""
+        return self._folder / "store"
 
     def kill(self) -> None:
         """End it, as a machine ends."""

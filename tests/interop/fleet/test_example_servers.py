@@ -1,0 +1,206 @@
+"""`nats.conf` of `examples/fleet` in three servers: who may do what, and what is on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import nats
+import pytest
+from nats.errors import NoServersError
+from nats.errors import TimeoutError as NoAnswerError
+
+from tests.kit.fleet.example import ExampleCluster, prepared
+from tests.kit.fleet.servers import require_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from nats.aio.client import Client
+
+STREAM = {"name": "LW0", "subjects": ["lw.0.>"], "num_replicas": 3, "storage": "file"}
+CANARY = "the quick brown fox of this conversation"
+SHORT_SECONDS = 0.5
+"""How long a request waits that nobody may answer."""
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the example's script makes."""
+    return prepared(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture(scope="module")
+def example(secrets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleCluster]:
+    """The three servers, with a stream in which there is a message."""
+    with ExampleCluster(tmp_path_factory.mktemp("servers"), secrets) as cluster:
+        asyncio.run(_fill(cluster, secrets))
+        yield cluster
+
+
+async def _fill(cluster: ExampleCluster, secrets: Path) -> None:
+    async with user(cluster, secrets, "gateway") as client:
+        assert "error" not in await ask(client, "STREAM.CREATE.LW0", STREAM)
+        reply = await client.request("lw.0.s.a.0", CANARY.encode())
+        assert json.loads(reply.data)["seq"] == 1
+
+
+@asynccontextmanager
+async def user(cluster: ExampleCluster, secrets: Path, name: str) -> AsyncIterator[Client]:
+    """A connection of a user, with the refusals that it was sent in `refused`."""
+
+    async def refused(error: Exception) -> None:
+        client.refused.append(str(error))  # type: ignore[attr-defined]
+
+    client: Client = await nats.connect(
+        cluster.members[0].url_of(name),
+        tls=ssl.create_default_context(cafile=str(secrets / "ca.crt")),
+        inbox_prefix="_INBOX" if name == "gateway" else f"_INBOX_{name}",
+        allow_reconnect=False,
+        error_cb=refused,
+    )
+    client.refused = []  # type: ignore[attr-defined]
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def ask(client: Client, subject: str, facts: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What JetStream answers to a request; empty if nothing."""
+    try:
+        reply = await client.request(
+            f"$JS.API.{subject}", json.dumps(facts or {}).encode(), SHORT_SECONDS
+        )
+    except NoAnswerError:
+        return {}
+    found: dict[str, Any] = json.loads(reply.data)
+    return found
+
+
+def checked(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """What the server's own check says of a configuration."""
+    path = folder / "checked.conf"
+    path.write_text(text)
+    return subprocess.run(
+        [require_server(), "-t", "-c", path],
+        env=os.environ | {"NATS_NAME": "nats-0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_servers_own_check_accepts_the_file_and_finds_what_is_misspelled(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    text = example.members[0].configuration([f"nats://127.0.0.1:{n}" for n in (1, 2, 3)])
+    folder = secrets.parent
+    assert checked(folder, text).returncode == 0
+    always = text.replace('sync_interval: "2m"', "sync_interval: always")
+    assert always != text
+    assert checked(folder, always).returncode == 0
+    for name in ("sync_interval", "max_streams", "no_advertise", "min_version", "permissions"):
+        assert name in text
+        done = checked(folder, text.replace(name, f"{name}_"))
+        assert done.returncode != 0, name
+        assert f"{name}_" in done.stderr
+
+
+def test_nobody_gets_in_without_tls_or_with_another_password(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    async def play() -> None:
+        right = example.members[0].url_of("gateway")
+        trust = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+        for url, options in (
+            (right.replace("tls://", "nats://"), {}),
+            (right, {}),  # an authority that this machine does not know
+            (right.replace("gateway:", "gateway:not-"), {"tls": trust}),
+            (right.replace("gateway:", "monitor:"), {"tls": trust}),
+        ):
+            with pytest.raises((NoServersError, ssl.SSLError, nats.errors.Error)):
+                await nats.connect(url, allow_reconnect=False, max_reconnect_attempts=1, **options)
+
+    asyncio.run(play())
+
+
+def test_a_monitor_sees_sizes_and_leaders_and_no_message_of_anybodys(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    async def play() -> None:
+        async with user(example, secrets, "monitor") as client:
+            found = await ask(client, "STREAM.INFO.LW0")
+            assert found["state"]["messages"] == 1
+            assert found["cluster"]["leader"] in {server.name for server in example.servers}
+            for subject, facts in (
+                ("STREAM.MSG.GET.LW0", {"seq": 1}),
+                ("DIRECT.GET.LW0", {"seq": 1}),
+                ("STREAM.PURGE.LW0", {}),
+                ("STREAM.DELETE.LW0", {}),
+                ("CONSUMER.CREATE.LW0", {"stream_name": "LW0", "config": {}}),
+                ("STREAM.SNAPSHOT.LW0", {"deliver_subject": "_INBOX_monitor.x"}),
+            ):
+                assert await ask(client, subject, facts) == {}
+            await client.publish("lw.0.s.a.0", b"not mine")
+            for subject in ("lw.>", "_INBOX.>", ">", "$KV.>"):
+                await client.subscribe(subject)
+            await client.flush()
+            assert len(client.refused) == 11  # type: ignore[attr-defined]
+            assert (await ask(client, "STREAM.INFO.LW0"))["state"]["messages"] == 1
+
+    asyncio.run(play())
+
+
+def test_a_gateway_neither_deletes_a_stream_nor_reads_one_as_an_archive(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    async def play() -> None:
+        async with user(example, secrets, "gateway") as client:
+            for subject in ("STREAM.DELETE.LW0", "STREAM.SNAPSHOT.LW0", "STREAM.UPDATE.LW0"):
+                assert await ask(client, subject, STREAM) == {}
+            await client.publish("else.where", b"")
+            await client.subscribe("lw.>")
+            await client.flush()
+            assert len(client.refused) == 5  # type: ignore[attr-defined]
+            found = await ask(client, "STREAM.MSG.GET.LW0", {"seq": 1})
+            assert found["message"]["subject"] == "lw.0.s.a.0"
+
+    asyncio.run(play())
+
+
+def test_a_backup_gets_whole_streams_and_deletes_none(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    async def play() -> None:
+        async with user(example, secrets, "backup") as client:
+            parts = await client.subscribe("_INBOX_backup.archive")
+            request = {"deliver_subject": "_INBOX_backup.archive", "no_consumers": True}
+            found = await ask(client, "STREAM.SNAPSHOT.LW0", request)
+            assert found["state"]["messages"] == 1
+            part = await parts.next_msg(5)
+            assert len(part.data) > 0
+            assert await ask(client, "STREAM.DELETE.LW0") == {}
+            assert await ask(client, "STREAM.PURGE.LW0") == {}
+            assert await ask(client, "STREAM.MSG.GET.LW0", {"seq": 1}) == {}
+
+    asyncio.run(play())
+
+
+def test_nothing_of_a_conversation_can_be_read_on_the_servers_disks(
+    example: ExampleCluster,
+) -> None:
+    files = [
+        file for server in example.members for file in server.store.rglob("*") if file.is_file()
+    ]
+    assert any(file.name.endswith(".blk") and file.stat().st_size for file in files)
+    for file in files:
+        content = file.read_bytes()
+        assert CANARY.encode() not in content, file
+        assert b"lw.0.s.a.0" not in content, file
