@@ -78,6 +78,7 @@ ROOMS = {
 
 STORES = {
     "lastword.gateway.log.sqlite": {
+        "lastword.gateway.fleet.local_copy",
         "lastword.gateway.log.session_log",
         "lastword.gateway.log.stored",
     },

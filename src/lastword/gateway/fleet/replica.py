@@ -21,6 +21,9 @@ from lastword.gateway.log.entries import LogEntry, Numbered  # noqa: TC001 - msg
 BATCH_BYTES = 256 * 1024
 """The size of a batch's entries; a single larger entry is a batch of its own."""
 
+BATCH_ENTRIES = 1024
+"""The largest number of entries of a batch."""
+
 BUCKET_ENTRIES = 4096
 """Entries are dropped from a replica in blocks of this many numbers."""
 
@@ -98,6 +101,10 @@ class StoredBatch(msgspec.Struct, frozen=True):
 
 class ReplicaStore(Protocol):
     """The replicas of sessions.
+
+    A stream is read in its order: a batch that begins before the end of those before it replaces
+    them from its first entry on, and one that begins after it stands behind entries that were
+    dropped.
 
     Any function may raise `FleetError`: the store cannot be reached, or has refused.
     """

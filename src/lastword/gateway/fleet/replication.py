@@ -156,6 +156,11 @@ class Replication:
         """Return how many entries are not replicated."""
         return max(0, self._committed - self.end.last)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the stream has all of the log, and its state."""
+        return self._step is _Step.IDLE and not self.behind and not self._is_state_due
+
     # The log.
 
     def begin(self, now: float) -> list[Effect]:

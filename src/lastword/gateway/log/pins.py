@@ -130,6 +130,11 @@ class Pins:
         if self._of_kind(key).pop(key, None) is not None:
             changes.append((key, None))
 
+    def items(self) -> list[tuple[str, Numbered]]:
+        """Return all pinned entries with their keys, in order."""
+        items = [item for kind in self._kinds.values() for item in kind.items()]
+        return sorted(items, key=lambda item: item[1].seq)
+
     def between(self, after: int, last: int) -> list[Numbered]:
         """Return the pinned entries of a range, in order, each once."""
         by_seq = {

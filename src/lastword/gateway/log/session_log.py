@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import (
     BATCH_BYTES,
     BATCH_ENTRIES,
+    Log,
     LogUnavailableError,
     MemoryLog,
+    new_epoch,
 )
 
 if TYPE_CHECKING:
@@ -17,7 +19,20 @@ if TYPE_CHECKING:
 
     from lastword.gateway.log.entries import LogEntry, Numbered
     from lastword.gateway.log.pins import Pins
-    from lastword.gateway.log.store import Log, Observer
+    from lastword.gateway.log.store import Observer
+
+
+class DiskLog(Log, Protocol):
+    """A log on disk, as a replicated log needs it too."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The stored facts."""
+        ...
+
+    def renew_epoch(self) -> None:
+        """Go on under another epoch."""
+        ...
 
 
 class LastingLog:
@@ -27,7 +42,7 @@ class LastingLog:
     not mistake another entry for one it knew.
     """
 
-    def __init__(self, disk: Log) -> None:
+    def __init__(self, disk: DiskLog) -> None:
         self._disk = disk
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
@@ -141,6 +156,21 @@ class LastingLog:
     def remembered(self, name: str) -> str:
         """Return a stored fact; empty if there is none."""
         return self._disk.remembered(name)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The stored facts."""
+        return self._disk.facts
+
+    def renew_epoch(self) -> None:
+        """Go on under another epoch."""
+        if self._memory is not None:
+            self._memory.epoch = new_epoch()
+            return
+        try:
+            self._disk.renew_epoch()
+        except LogUnavailableError as error:
+            self._leave_disk(error)
 
     def finish(self) -> None:
         """Write nothing more: another process may write the file."""

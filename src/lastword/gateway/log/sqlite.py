@@ -18,7 +18,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -71,6 +71,24 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
+
+
+class LogCopy(NamedTuple):
+    """What a log's file is written from.
+
+    Attributes:
+        epoch: the log's epoch.
+        last: the number of its last entry, whether that is among the batches or not.
+        facts: the remembered facts.
+        batches: entries with the number of the first, without a gap between.
+        pins: the pinned entries as of the last entry.
+    """
+
+    epoch: str
+    last: int
+    facts: dict[str, str]
+    batches: Sequence[tuple[int, Sequence[LogEntry]]]
+    pins: Pins
 
 
 class SqliteLog:
@@ -146,8 +164,7 @@ class SqliteLog:
         return "rebooted" if lost else ""
 
     def _inode(self) -> str:
-        status = os.stat(self.path)
-        return f"{status.st_dev}:{status.st_ino}"
+        return _inode_of(self.path)
 
     def _load(self) -> None:
         first, last, size = self._db.execute(
@@ -188,6 +205,32 @@ class SqliteLog:
         except sqlite3.Error as error:
             raise LogUnavailableError(str(error)) from error
         return row[0] if row else ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The stored facts.
+
+        Raises:
+            LogUnavailableError: The file cannot be read.
+        """
+        try:
+            rows = self._db.execute("SELECT name, value FROM facts WHERE name LIKE 'session.%'")
+            return {name.removeprefix("session."): value for name, value in rows}
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
+
+    def renew_epoch(self) -> None:
+        """Go on under another epoch: the numbers mean other entries elsewhere.
+
+        Raises:
+            LogUnavailableError: It is not stored.
+        """
+        epoch = new_epoch()
+        try:
+            self._remember(epoch=epoch)
+        except sqlite3.Error as error:
+            raise LogUnavailableError(str(error)) from error
+        self.epoch = epoch
 
     @property
     def pins(self) -> Pins:
@@ -341,6 +384,49 @@ class SqliteLog:
         """Close the file cleanly."""
         self.finish()
         self._db.close()
+
+
+def write_copy(path: str, copy: LogCopy) -> None:
+    """Write a log's file with what another store has of it, in place of one that is there.
+
+    Raises:
+        LogUnavailableError: It cannot be written.
+    """
+    made = f"{path}.copy"
+    files.delete(made)
+    try:
+        make_private(made)
+        with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as db:
+            db.execute("BEGIN")
+            _fill(db, copy, made)
+            db.execute("COMMIT")
+        for companion in reversed(files.COMPANIONS[1:]):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + companion)
+        os.replace(made, path)
+    except (sqlite3.Error, OSError) as error:
+        files.delete(made)
+        raise LogUnavailableError(f"{path} cannot be written ({error})") from error
+
+
+def _fill(db: sqlite3.Connection, copy: LogCopy, path: str) -> None:
+    for table in _TABLES:
+        db.execute(table)
+    facts = {"format": str(FORMAT), "epoch": copy.epoch, "boot": boot_id(), "clean": "1"}
+    facts |= {"inode": _inode_of(path), "trimmed": str(copy.last)}
+    facts |= {f"session.{name}": value for name, value in copy.facts.items()}
+    db.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+    for first, entries in copy.batches:
+        last, size = first + len(entries) - 1, Batch.of(first, entries).size
+        row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
+        db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
+    pins = [(name, seq, _encoder.encode(entry)) for name, (seq, entry) in copy.pins.items()]
+    db.executemany("INSERT INTO pins VALUES (?, ?, ?)", pins)
+
+
+def _inode_of(path: str) -> str:
+    status = os.stat(path)
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def read_batches(

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.log.entries import Cursor
+from lastword.gateway.log.pins import Pins
 from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
+from tests.kit.fleet.late_publisher import LatePublisher
 from tests.kit.gateway.entries_made import ask, end, out, said
 from tests.kit.gateway.late_log import LateLog
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.log.store import Committed, Log
 
-KINDS = ("memory", "sqlite", "lasting", "half", "late")
+KINDS = ("memory", "sqlite", "lasting", "half", "late", "replicated")
 
 
 @pytest.fixture(params=KINDS)
@@ -34,8 +37,11 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     if request.param == "half":
         disk._db.execute("PRAGMA query_only=ON")  # the first entry goes to memory
     lasting = LastingLog(disk)
-    late = LateLog(lasting, WRITTEN.append)
-    yield {"sqlite": disk, "late": late}.get(request.param, lasting)
+    if request.param == "replicated":
+        yield ReplicatedLog(lasting, LatePublisher(WRITTEN.append), 0, Pins())
+    else:
+        late = LateLog(lasting, WRITTEN.append)
+        yield {"sqlite": disk, "late": late}.get(request.param, lasting)
     WRITTEN.clear()
     disk.close()
 

@@ -1,0 +1,282 @@
+"""A session's log that is replicated: entries count as committed once the fleet has them.
+
+Owns what of a local log is replicated, with the pins as of there. Entries are written to the local
+log at once and published from it; until the store has them, `head` does not reach them, nothing of
+them is read, and the observers are not called. `replicator` publishes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.local_copy import TERM
+from lastword.gateway.fleet.replica import BATCH_BYTES, BATCH_ENTRIES, LogState, ReplicaBatch
+from lastword.gateway.log.store import Committed, LogUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.gateway.log.entries import LogEntry, Numbered
+    from lastword.gateway.log.pins import Pins
+    from lastword.gateway.log.session_log import DiskLog
+    from lastword.gateway.log.store import Observer
+
+BEHIND_BYTES = 16 * 1024 * 1024
+"""How much may be written and not replicated before reading from the agent pauses."""
+
+
+class Publisher(Protocol):
+    """What publishes a log."""
+
+    def begin(self, log: ReplicatedLog, committed: int) -> None:
+        """Begin to publish it; it has entries up to a number."""
+        ...
+
+    def committed(self, last: int) -> None:
+        """Note that entries up to a number are in the local log."""
+        ...
+
+    def state_changed(self) -> None:
+        """Note that a fact has changed."""
+        ...
+
+    def trimmed(self, first: int) -> None:
+        """Note that the local log begins with this number now."""
+        ...
+
+    def stop(self) -> None:
+        """Publish nothing more."""
+        ...
+
+
+class _Written(NamedTuple):
+    """Entries that are written and not replicated."""
+
+    first: int
+    entries: Sequence[LogEntry]
+    size: int
+    began: float
+    epoch: str
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.entries) - 1
+
+    def divided(self, last: int) -> tuple[_Written, _Written]:
+        """Return what ends with a number, and the rest."""
+        count = last + 1 - self.first
+        size = sum([entry.size for entry in self.entries[:count]])
+        start = self._replace(entries=self.entries[:count], size=size)
+        rest = self._replace(first=last + 1, entries=self.entries[count:], size=self.size - size)
+        return start, rest
+
+
+class ReplicatedLog:
+    """A log whose entries count once they are replicated."""
+
+    def __init__(self, local: DiskLog, publisher: Publisher, head: int, pins: Pins) -> None:
+        """Replicate a local log.
+
+        Args:
+            local: The log on this machine's disk.
+            publisher: Publishes it.
+            head: The last entry that is replicated.
+            pins: The pinned entries as of that one.
+        """
+        self._local = local
+        self._publisher = publisher
+        self._head = head
+        self._pins = pins
+        self._facts = local.facts
+        self._epoch = local.epoch
+        self._written: deque[_Written] = deque()
+        self._waiting_bytes = 0
+        self.observers: list[Observer] = []
+        self.reason: str = local.reason
+        for first, entries in _read_all(local, head):
+            self._wait_for(first, entries, sum([entry.size for entry in entries]))
+        publisher.begin(self, local.head)
+
+    def _wait_for(self, first: int, entries: Sequence[LogEntry], size: int) -> None:
+        began, epoch = time.perf_counter(), self._local.epoch
+        self._written.append(_Written(first, entries, size, began, epoch))
+        self._waiting_bytes += size
+
+    @property
+    def epoch(self) -> str:
+        """The numbering of what is replicated."""
+        return self._epoch
+
+    @property
+    def head(self) -> int:
+        """The last replicated entry's number."""
+        return self._head
+
+    @property
+    def first(self) -> int:
+        """The oldest kept entry's number."""
+        return min(self._local.first, self._head + 1)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of what is kept and replicated."""
+        return max(self._local.size_bytes - self._waiting_bytes, 0)
+
+    @property
+    def written_bytes(self) -> int:
+        """The size of what has been replicated since it was opened."""
+        return self._local.written_bytes - self._waiting_bytes
+
+    @property
+    def waiting_entries(self) -> int:
+        """How many entries are written and not replicated."""
+        return self._written[-1].last - self._head if self._written else 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether reading from the agent should pause."""
+        return self._waiting_bytes > BEHIND_BYTES or self._local.is_behind
+
+    @property
+    def pins(self) -> Pins:
+        """The pinned entries as of the last replicated one."""
+        return self._pins
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Write entries, which are committed once they are replicated."""
+        if not entries:
+            return self._written[-1].last if self._written else self._head
+        before = self._local.written_bytes
+        last = self._local.append(entries)
+        first = last - len(entries) + 1
+        self._wait_for(first, entries, self._local.written_bytes - before)
+        self._publisher.committed(last)
+        return last
+
+    def read(
+        self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
+    ) -> list[Numbered]:
+        """Return the oldest replicated entries after a number."""
+        if after >= self._head:
+            return []
+        entries = self._local.read(after, max_entries=max_entries, max_bytes=max_bytes)
+        if entries and entries[-1].seq > self._head:
+            return [each for each in entries if each.seq <= self._head]
+        return entries
+
+    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+        """Drop the oldest entries here and in the replica, but none that is not replicated."""
+        limit_bytes += self._waiting_bytes
+        gone = self._local.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+        if gone:
+            self._publisher.trimmed(self.first)
+        return gone
+
+    def pinned(self, after: int, last: int) -> list[Numbered]:
+        """Return the pinned entries of a range."""
+        return self._pins.between(after, last)
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """Return the pinned entries of one kind."""
+        return self._pins.of(prefix)
+
+    def remember(self, name: str, value: str) -> None:
+        """Store a fact, here and with the replica."""
+        if self._facts.get(name) != value:
+            self._facts[name] = value
+            self._publisher.state_changed()
+        self._local.remember(name, value)
+
+    def remembered(self, name: str) -> str:
+        """Return a stored fact."""
+        return self._facts.get(name, "")
+
+    def finish(self) -> None:
+        """Write and publish nothing more."""
+        self._publisher.stop()
+        self._local.finish()
+
+    def close(self) -> None:
+        """Finish, and read no more."""
+        self._publisher.stop()
+        self._local.close()
+
+    # What is published.
+
+    def batch(self, after: int, up_to: int, *, with_state: bool) -> ReplicaBatch:
+        """Return the next batch after an entry.
+
+        Raises:
+            FleetError: The local log cannot be read.
+        """
+        entries: list[LogEntry] = []
+        first = after + 1
+        if up_to > after:
+            read = self._local.read(after, max_entries=BATCH_ENTRIES, max_bytes=BATCH_BYTES)
+            if not read:
+                raise FleetError("the session's log on this machine's disk cannot be read")
+            first = read[0].seq
+            entries = [
+                entry for at, (seq, entry) in enumerate(read, first) if at == seq and seq <= up_to
+            ]
+        state = self.state if with_state else None
+        return ReplicaBatch(self._local.epoch, first, entries, state)
+
+    @property
+    def state(self) -> LogState:
+        """What is to be known beside the entries, as of the last replicated one."""
+        facts = {name: value for name, value in self._facts.items() if name != TERM}
+        return LogState(self._local.epoch, self._head, facts, self._pins.items())
+
+    def replicated(self, last: int) -> None:
+        """Take in that entries up to a number are replicated, and call the observers."""
+        ready = self._split_off(last)
+        if not ready:
+            return
+        self._head, self._epoch = ready[-1].last, ready[-1].epoch
+        entries = ready[0].entries
+        if len(ready) > 1:
+            entries = [*chain.from_iterable([each.entries for each in ready])]
+        self._pins.note_all(ready[0].first, entries)
+        if self.observers:
+            size = sum([each.size for each in ready])
+            committed = Committed(entries, size, time.perf_counter() - ready[0].began)
+            for observer in self.observers:
+                observer(committed)
+
+    def _split_off(self, last: int) -> list[_Written]:
+        """Remove what is written up to a number from what waits, and return it."""
+        ready: list[_Written] = []
+        while self._written and self._written[0].first <= last:
+            written = self._written.popleft()
+            if written.last > last:
+                written, rest = written.divided(last)
+                self._written.appendleft(rest)
+            self._waiting_bytes -= written.size
+            ready.append(written)
+        return ready
+
+    def begin_term(self, term: int) -> None:
+        """Take in that the session is this node's, in this term."""
+        with contextlib.suppress(LogUnavailableError):  # as of a full disk: it is not continued
+            self._local.remember(TERM, str(term))
+
+    def renew_epoch(self) -> None:
+        """Go on under another epoch, since numbers of this one mean other entries elsewhere."""
+        self._local.renew_epoch()
+        self._epoch = self._local.epoch
+        self._written = deque(each._replace(epoch=self._epoch) for each in self._written)
+
+
+def _read_all(local: DiskLog, after: int) -> list[tuple[int, list[LogEntry]]]:
+    """Return what a log has after an entry, with the first number of each part."""
+    parts: list[tuple[int, list[LogEntry]]] = []
+    while numbered := local.read(after):
+        parts.append((numbered[0].seq, [entry for _, entry in numbered]))
+        after = numbered[-1].seq
+    return parts

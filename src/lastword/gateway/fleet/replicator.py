@@ -1,0 +1,282 @@
+"""The replicator: publishes one session's log, as `replication` decides.
+
+Owns the requests that are under way and the clock. There is no task while nothing is published.
+Batches are read from the local log when they are published, so that what waits is not copied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Protocol
+
+from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
+from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
+from lastword.gateway.fleet.replication import (
+    Fenced,
+    NewEpoch,
+    Publish,
+    ReadEnd,
+    Replication,
+    Resumed,
+    Stalled,
+    Visible,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from lastword.gateway.fleet.replica import ReplicaBatch, ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replication import Effect
+
+
+class PublishedLog(Protocol):
+    """What is needed of a log."""
+
+    def batch(self, after: int, up_to: int, *, with_state: bool) -> ReplicaBatch:
+        """Return the next batch after an entry.
+
+        Raises:
+            FleetError: The local log cannot be read.
+        """
+        ...
+
+    def replicated(self, last: int) -> None:
+        """Take in that entries up to a number are replicated."""
+        ...
+
+    def begin_term(self, term: int) -> None:
+        """Take in that the session is this node's, in this term."""
+        ...
+
+    def renew_epoch(self) -> None:
+        """Go on under another epoch."""
+        ...
+
+
+class ReplicationListener(Protocol):
+    """Who learns what becomes of sessions' replication."""
+
+    def stalled(self, session_id: str, reason: str) -> None:
+        """Nothing has been replicated for some seconds; the reason may be empty."""
+        ...
+
+    def resumed(self, session_id: str, seconds: float) -> None:
+        """It is replicated again, after this long."""
+        ...
+
+    def fenced(self, session_id: str, fenced: Fenced) -> None:
+        """Another node has the session; nothing of it is published any more."""
+        ...
+
+
+class Replicator:
+    """The publication of one session's log."""
+
+    def __init__(  # noqa: PLR0913 - what it is made of
+        self,
+        store: ReplicaStore,
+        session_id: str,
+        node: str,
+        listener: ReplicationListener,
+        *,
+        claimed: tuple[StreamEnd, StreamEnd] | None = None,
+        goes_on_without: bool = False,
+    ) -> None:
+        """Put it together.
+
+        Args:
+            store: The replicas.
+            session_id: The session.
+            node: This node.
+            listener: Who learns of what becomes of it.
+            claimed: The stream's end before and after the claim; `None` for a new session, which
+                is still to be claimed.
+            goes_on_without: Entries count as replicated while nothing can be (`Replication`).
+        """
+        self._store = store
+        self._session_id = session_id
+        self._node = node
+        self._listener = listener
+        self._claimed = claimed
+        self._goes_on_without = goes_on_without
+        self._machine: Replication | None = None
+        self._log: PublishedLog | None = None
+        self._committed = 0
+        self._state_last = 0
+        """Up to which entry the stored state is complete."""
+        self._dropped = 0
+        """The bucket up to which the replica has been trimmed, exclusively."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._settled = asyncio.Event()
+        self._is_over = False
+
+    @property
+    def term(self) -> int:
+        """The session's term; 0 before it is claimed."""
+        return self._machine.end.term if self._machine is not None else 0
+
+    @property
+    def machine(self) -> Replication | None:
+        """How far it is; `None` before the session is claimed."""
+        return self._machine
+
+    # The log.
+
+    def begin(self, log: PublishedLog, committed: int) -> None:
+        """Begin to publish a log, which has entries up to a number."""
+        self._log, self._committed = log, committed
+        if self._claimed is not None:
+            self._start(*self._claimed)
+        else:
+            self._spawn(self._claim())
+
+    async def _claim(self) -> None:
+        try:
+            claimed = await claim(self._store, self._session_id, EMPTY, self._node)
+        except FencedError:
+            end = await self._store.last(self._session_id)
+            self._is_over = True
+            self._listener.fenced(self._session_id, Fenced(end, 0))
+        else:
+            self._start(EMPTY, claimed)
+
+    def _start(self, inherited: StreamEnd, claimed: StreamEnd) -> None:
+        if self._log is None:
+            return
+        self._log.begin_term(claimed.term)
+        now = self._now
+        self._machine = Replication(
+            claimed,
+            inherited,
+            committed=self._committed,
+            now=now,
+            goes_on_without=self._goes_on_without,
+        )
+        self._carry_out(self._machine.begin(now))
+
+    def committed(self, last: int) -> None:
+        """Take in that entries up to a number are in the local log."""
+        self._committed = last
+        self._settled.clear()
+        if self._machine is not None:
+            self._carry_out(self._machine.committed(last, self._now))
+
+    def state_changed(self) -> None:
+        """Take in that a remembered fact has changed."""
+        self._settled.clear()
+        if self._machine is not None:
+            self._carry_out(self._machine.state_changed(self._now))
+
+    def trimmed(self, first: int) -> None:
+        """Take in that the local log begins with this number now."""
+        bucket = min(first, self._state_last + 1) // BUCKET_ENTRIES
+        if bucket > self._dropped and not self._is_over:
+            self._dropped = bucket
+            self._spawn(self._trim(bucket * BUCKET_ENTRIES))
+
+    async def _trim(self, before: int) -> None:
+        with contextlib.suppress(FleetError):  # the next time drops this too
+            await self._store.trim(self._session_id, before)
+
+    async def settled(self) -> None:
+        """Wait until everything is replicated."""
+        await self._settled.wait()
+
+    def stop(self) -> None:
+        """Publish nothing more."""
+        self._is_over = True
+        for task in self._tasks:
+            task.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # The connection.
+
+    def connected(self) -> None:
+        """Take in that there is a connection to the broker again."""
+        if self._machine is not None:
+            self._carry_out(self._machine.connected())
+
+    def disconnected(self) -> None:
+        """Take in that the connection to the broker is lost."""
+        if self._machine is not None:
+            self._carry_out(self._machine.disconnected(self._now))
+
+    # What the machine decides.
+
+    @property
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        machine, log = self._machine, self._log
+        if self._is_over or machine is None or log is None:
+            return
+        for effect in effects:
+            match effect:
+                case Publish():
+                    self._spawn(self._publish(machine, effect, log))
+                case ReadEnd():
+                    self._spawn(self._read_end(machine))
+                case Visible(last=last):
+                    log.replicated(last)
+                case NewEpoch():
+                    log.renew_epoch()
+                case Stalled(reason=reason):
+                    self._listener.stalled(self._session_id, reason)
+                case Resumed(seconds=seconds):
+                    self._listener.resumed(self._session_id, seconds)
+                case Fenced():
+                    self._is_over = True
+                    self._listener.fenced(self._session_id, effect)
+        if not self._is_over:
+            self._arm(machine)
+
+    def _arm(self, machine: Replication) -> None:
+        """Have the machine called when its time has come; a call that is too early does no harm."""
+        if machine.is_settled:
+            self._settled.set()
+        due = machine.next_timeout()
+        if due is None or (self._timer is not None and self._timer.when() <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(due, self._time_out)
+
+    def _time_out(self) -> None:
+        self._timer = None
+        if self._machine is not None:
+            self._carry_out(self._machine.handle_timeout(self._now))
+
+    async def _publish(self, machine: Replication, effect: Publish, log: PublishedLog) -> None:
+        try:
+            batch = log.batch(effect.after, effect.up_to, with_state=effect.with_state)
+            end = await self._store.publish(self._session_id, batch, effect.end)
+        except FencedError:
+            effects = machine.refused(self._now)
+        except NotStoredError as error:
+            effects = machine.refused(self._now, str(error))
+        except FleetError:
+            effects = machine.unknown(self._now)
+        else:
+            effects = machine.stored(end, self._now)
+            if batch.state is not None:
+                self._state_last = batch.state.last
+        self._carry_out(effects)
+
+    async def _read_end(self, machine: Replication) -> None:
+        try:
+            end = await self._store.last(self._session_id)
+        except FleetError:
+            effects = machine.read_failed(self._now)
+        else:
+            effects = machine.end_read(end, self._now)
+        self._carry_out(effects)

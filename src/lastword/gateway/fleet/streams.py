@@ -1,0 +1,350 @@
+"""Replicas of sessions on NATS JetStream.
+
+Owns the requests and what their outcomes are. They are sent as the server's API has them: its
+Python client has neither reads of many messages nor messages stored in one step. `stream_messages`
+has the format.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import nats.errors
+
+from lastword.gateway import wire
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+)
+from lastword.gateway.fleet.replica import (
+    BATCH_BYTES,
+    BATCH_ENTRIES,
+    BUCKET_ENTRIES,
+    EMPTY,
+    StreamEnd,
+)
+from lastword.gateway.fleet.stream_messages import (
+    SEQUENCE,
+    BatchAssembly,
+    StoredMessage,
+    Subjects,
+    batch_messages,
+    claim_message,
+    state_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+    from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch
+    from lastword.gateway.fleet.stream_messages import StreamMessage
+
+ANSWER_SECONDS = 2.0
+"""How long an answer may take; while a stream has no leader, none comes."""
+
+BYTES_A_SECOND = 4 * 1024 * 1024
+"""How much a second more is given for: a large batch goes to three disks."""
+
+POLL_SECONDS = 2.0
+"""How often a stream is looked at beside being woken, since a wake may be lost."""
+
+READ_MESSAGES = 512
+"""Messages that one request reads."""
+
+MAX_PLACES = 256
+"""Readers' places that are remembered."""
+
+OTHER_END = frozenset({10071, 10164})
+"""The error codes of the fence: another message is the last one, or is about to be."""
+
+NOT_FOUND = frozenset({10037, 10038})
+ANSWERED, NO_MESSAGE = "204", "404"
+"""Statuses: the messages are complete; there is none."""
+
+
+class Streams:
+    """The replicas in a fleet's streams, over one connection."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._places: OrderedDict[tuple[str, int], int] = OrderedDict()
+        """Where a reader that has read up to an entry of a session goes on."""
+
+    async def last(self, session_id: str) -> StreamEnd:
+        """Return the end of a session's stream; `EMPTY` if it has no message.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        answer = await self._call(
+            f"$JS.API.STREAM.MSG.GET.{subjects.stream}", {"last_by_subj": subjects.batches}
+        )
+        message = answer.get("message")
+        if message is None:
+            return EMPTY
+        headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
+        return StoredMessage(message["seq"], headers, b"").end
+
+    async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
+        """Begin the next term; return the new end.
+
+        Raises:
+            FencedError: The stream has another end.
+            NotStoredError: It was not stored.
+            OutcomeUnknownError: It may have been stored.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        message = claim_message(subjects, expected, node)
+        sequence = await self._store([message])
+        return StoredMessage(sequence, message.headers, b"").end
+
+    async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
+        """Store a batch; return the stream's new end.
+
+        Raises:
+            FencedError: The stream has another end.
+            NotStoredError: It was not stored.
+            OutcomeUnknownError: It may have been stored.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        messages = batch_messages(subjects, batch, after)
+        sequence = await self._store(messages)
+        if not batch.entries:
+            return after
+        end = StoredMessage(sequence, messages[-1].headers, b"").end
+        wake = msgspec.json.encode({"last": end.last, "term": end.term})
+        with contextlib.suppress(nats.errors.Error):  # readers look by themselves too
+            await self._connection.publish(subjects.wake, wake)
+        return end
+
+    async def _store(self, messages: Sequence[StreamMessage]) -> int:
+        """Store messages in one step; return the number of the last one."""
+        size = sum(len(message.payload) for message in messages)
+        *before, last = messages
+        try:
+            for message in before:
+                await self._connection.publish(
+                    message.subject, message.payload, headers=message.headers
+                )
+            reply = await self._connection.request(
+                last.subject,
+                last.payload,
+                timeout=ANSWER_SECONDS + size / BYTES_A_SECOND,
+                headers=last.headers,
+            )
+        except nats.errors.MaxPayloadError as error:
+            raise NotStoredError("the broker's max_payload is below 1 MiB") from error
+        except nats.errors.NoRespondersError as error:
+            raise NotStoredError("no server of the broker's has the stream now") from error
+        except (nats.errors.Error, OSError) as error:
+            raise OutcomeUnknownError("the broker does not answer") from error
+        answer = _decoded(reply)
+        refusal = answer.get("error")
+        if refusal is None:
+            return int(answer["seq"])
+        if refusal.get("err_code") in OTHER_END:
+            raise FencedError("the session's stream has another end")
+        raise NotStoredError(str(refusal.get("description", "refused")))
+
+    async def _call(self, subject: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Return what the broker's API answers; empty if what is asked for is not there."""
+        try:
+            reply = await self._connection.request(
+                subject, msgspec.json.encode(request), timeout=ANSWER_SECONDS
+            )
+        except (nats.errors.Error, OSError) as error:
+            raise FleetError("the broker does not answer") from error
+        answer = _decoded(reply)
+        refusal = answer.get("error")
+        if refusal is None:
+            return answer
+        if refusal.get("err_code") in NOT_FOUND:
+            return {}
+        raise FleetError(str(refusal.get("description", "the broker has refused a request")))
+
+    # Reading.
+
+    async def read(
+        self, session_id: str, after: int, *, max_bytes: int = BATCH_BYTES
+    ) -> list[StoredBatch]:
+        """Return the oldest batches with entries after a number, in the order of the stream.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        name = wire.name_of(session_id)
+        subjects = Subjects.of(name)
+        sequence = await self._place_of(name, subjects, after)
+        assembly = BatchAssembly()
+        batches: list[StoredBatch] = []
+        while not batches or not assembly.is_complete:
+            messages = await self._messages(subjects, subjects.batches, sequence, max_bytes)
+            if not messages:
+                break
+            batches += assembly.completed(messages, after)
+            sequence = messages[-1].sequence + 1
+        if batches:
+            self._remember((name, batches[-1].end.last), batches[-1].end.sequence + 1)
+        return batches
+
+    async def _place_of(self, name: str, subjects: Subjects, after: int) -> int:
+        """Return a number in the stream at or before the batch with the entry after `after`."""
+        place = self._places.get((name, after))
+        if place is not None:
+            return place
+        earliest = after + 1 - BATCH_ENTRIES  # where a batch with that entry begins at the earliest
+        if earliest < BUCKET_ENTRIES:
+            return 1
+        bucket = subjects.bucket(earliest)
+        messages = await self._messages(subjects, bucket, 1, 1)
+        return messages[0].sequence if messages else 1
+
+    def _remember(self, reader: tuple[str, int], place: int) -> None:
+        self._places[reader] = place
+        if len(self._places) > MAX_PLACES:
+            self._places.popitem(last=False)
+
+    async def state(self, session_id: str) -> LogState | None:
+        """Return the last state that was stored; `None` if there is none.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        messages: list[StoredMessage] = []
+        while more := await self._messages(
+            subjects, subjects.state, messages[-1].sequence + 1 if messages else 1, BATCH_BYTES
+        ):
+            messages += more
+        return state_in(messages)
+
+    async def _messages(
+        self, subjects: Subjects, subject: str, sequence: int, max_bytes: int
+    ) -> list[StoredMessage]:
+        """Return messages of a subject from a number in the stream on, from any server."""
+        request = {"seq": sequence, "next_by_subj": subject}
+        bounds = {"batch": READ_MESSAGES, "max_bytes": max_bytes}
+        inbox = self._connection.new_inbox()
+        try:
+            replies = await self._connection.subscribe(inbox)
+            try:
+                await self._connection.publish(
+                    f"$JS.API.DIRECT.GET.{subjects.stream}",
+                    msgspec.json.encode(request | bounds),
+                    reply=inbox,
+                )
+                return await _collected(replies)
+            finally:
+                await replies.unsubscribe()
+        except (nats.errors.Error, OSError) as error:
+            raise FleetError("the broker does not answer") from error
+
+    # What is dropped.
+
+    async def trim(self, session_id: str, before: int) -> None:
+        """Drop the entries before a number, in whole buckets.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        first = await self._messages(subjects, subjects.bucket(before), 1, 1)
+        if first:
+            await self._purge(subjects, subjects.batches, first[0].sequence)
+
+    async def forget(self, session_id: str) -> None:
+        """Drop everything of a session.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        await self.forget_named(wire.name_of(session_id))
+
+    async def forget_named(self, name: str) -> None:
+        """Drop everything of the session whose files have a name.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        subjects = Subjects.of(name)
+        for subject in (subjects.state, subjects.batches):
+            await self._purge(subjects, subject, 0)
+        for reader in [reader for reader in self._places if reader[0] == name]:
+            del self._places[reader]
+
+    async def _purge(self, subjects: Subjects, subject: str, before: int) -> None:
+        bound = {"seq": before} if before else {}
+        await self._call(f"$JS.API.STREAM.PURGE.{subjects.stream}", {"filter": subject} | bound)
+
+    # Waiting.
+
+    async def wait(self, session_id: str, after: int, seconds: float) -> bool:
+        """Wait until a stream has an entry after a number; return whether it has one.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        subjects = Subjects.of(wire.name_of(session_id))
+        until = asyncio.get_running_loop().time() + seconds
+        try:
+            wakes = await self._connection.subscribe(subjects.wake)
+        except nats.errors.Error as error:
+            raise FleetError("the broker does not answer") from error
+        try:
+            while (await self.last(session_id)).last <= after:
+                rest = until - asyncio.get_running_loop().time()
+                if rest <= 0:
+                    return False
+                with contextlib.suppress(nats.errors.TimeoutError):
+                    await wakes.next_msg(timeout=min(rest, POLL_SECONDS))
+            return True
+        finally:
+            with contextlib.suppress(nats.errors.Error):
+                await wakes.unsubscribe()
+
+
+async def _collected(replies: Subscription) -> list[StoredMessage]:
+    """Return the messages of one read, up to the one that says that they are complete."""
+    messages: list[StoredMessage] = []
+    while True:
+        reply = await replies.next_msg(timeout=ANSWER_SECONDS)
+        headers = reply.headers or {}
+        status = headers.get("Status")
+        if status in {ANSWERED, NO_MESSAGE}:
+            return messages
+        if status is not None:
+            reason = headers.get("Description", "")
+            raise FleetError(f"the broker cannot read the stream ({status} {reason})".rstrip())
+        messages.append(StoredMessage(int(headers[SEQUENCE]), headers, reply.data))
+
+
+def _decoded(reply: Msg) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = msgspec.json.decode(reply.data)
+    except msgspec.DecodeError as error:
+        raise OutcomeUnknownError("the broker's answer cannot be read") from error
+    return answer
+
+
+def _headers_in(block: bytes) -> Mapping[str, str]:
+    """Return the headers of a message as the API gives them: in their text form."""
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        for line in block.decode().splitlines()[1:]:
+            name, colon, value = line.partition(":")
+            if colon:
+                yield name, value.strip()
+
+    return dict(pairs())

@@ -1,0 +1,333 @@
+"""Replicated logs over a store that fails: what is replicated, and what a takeover finds."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.fleet import claiming, local_copy, replication
+from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+)
+from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
+from lastword.gateway.fleet.replicas import Replicas
+from tests.kit.fleet.faulty_store import FaultyStore, Listening
+from tests.kit.fleet.replica_rules import batch, entries_of
+from tests.kit.gateway.entries_made import ask, out, told
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from lastword.gateway.fleet.replicated_log import ReplicatedLog
+    from lastword.gateway.log.entries import LogEntry
+
+SESSION = "s1"
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are short."""
+    monkeypatch.setattr(claiming, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(replication, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(replication, "LONGEST_PAUSE_SECONDS", 0.002)
+    monkeypatch.setattr(local_copy, "LOOK_SECONDS", 0.001)
+
+
+class Node:
+    """A node with a folder, and the store that all share."""
+
+    def __init__(self, store: FaultyStore, folder: Path, name: str = "a") -> None:
+        folder.mkdir(exist_ok=True)
+        self.store = store
+        self.name = name
+        self.path = str(folder / "log.db")
+        self.listening = Listening()
+        self.replicas = Replicas(store, name, self.listening)
+
+    def begin(self) -> ReplicatedLog:
+        """Open a new session's log."""
+        return self.replicas.open_new(SESSION, self.path)
+
+    async def take_over(self) -> tuple[ReplicatedLog, str]:
+        """Claim the session and open its log."""
+        inherited = await self.store.last(SESSION)
+        claimed = await claim(self.store, SESSION, inherited, self.name)
+        return await self.replicas.open_claimed(SESSION, self.path, inherited, claimed)
+
+    async def settle(self) -> None:
+        """Wait until all is replicated."""
+        async with asyncio.timeout(FUSE_SECONDS):
+            await self.replicas.of(SESSION).settled()
+
+
+def played(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) -> FaultyStore:
+    store = FaultyStore()
+
+    async def play() -> None:
+        async with asyncio.timeout(FUSE_SECONDS):
+            await story(store, folder)
+
+    asyncio.run(play())
+    return store
+
+
+async def replica_of(store: FaultyStore) -> list[LogEntry]:
+    """Return all entries of the replica, whose numbers are dense."""
+    found = await entries_of(store, SESSION)
+    assert [seq for seq, _ in found] == list(range(1, len(found) + 1))
+    return [entry for _, entry in found]
+
+
+def test_a_new_session_is_claimed_and_replicated_in_batches(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        log.remember("id", SESSION)
+        for _ in range(100):
+            log.append([out(), out()])
+        await node.settle()
+        assert (log.head, node.replicas.of(SESSION).term) == (200, 1)
+        assert await replica_of(store) == [out()] * 200
+        state = await store.state(SESSION)
+        assert state is not None
+        assert state.facts == {"id": SESSION}
+        assert len(store.batches) <= 3
+
+    played(story, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [OutcomeUnknownError("lost"), NotStoredError("maximum bytes exceeded"), FencedError("busy")],
+    ids=["no answer", "refused", "another under way"],
+)
+def test_each_entry_is_replicated_once_whatever_fails(tmp_path: Path, fault: FleetError) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        store.faults += [fault, None, fault, fault, None, None, fault]
+        log = node.begin()
+        for count in range(1, 20):
+            log.append([out(text=str(count))])
+            store.loses_answers += count % 3 == 0
+            store.unreadable += count % 5 == 0
+            await node.settle()
+            assert log.head == count
+        assert await replica_of(store) == [out(text=str(count)) for count in range(1, 20)]
+        assert not node.listening.fences
+
+    played(story, tmp_path)
+
+
+def test_a_stall_is_reported_with_its_reason_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replication, "STALL_SECONDS", 0.01)
+
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        await node.settle()
+        store.faults += [NotStoredError("maximum bytes exceeded")] * 30
+        log.append([out()])
+        await node.settle()
+        assert node.listening.stalls == ["maximum bytes exceeded"]
+        assert len(node.listening.resumptions) == 1
+
+    played(story, tmp_path)
+
+
+def test_an_owner_that_another_node_follows_stops_and_its_tail_is_nowhere(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        old, new = Node(store, folder / "a"), Node(store, folder / "b", "b")
+        log = old.begin()
+        log.remember("id", SESSION)
+        log.append([ask(1), out(text="shown")])
+        await old.settle()
+        taken_over, aside = await new.take_over()
+        assert (aside, taken_over.reason, taken_over.epoch) == ("", "", log.epoch)
+        assert (taken_over.head, taken_over.remembered("id")) == (2, SESSION)
+        assert [seq for seq, _ in taken_over.pins_of("ask:")] == [1]
+        log.append([out(text="late")])
+        await old.listening.is_fenced.wait()
+        assert (log.head, old.listening.fences[0].end.node) == (2, "b")
+        taken_over.append([told(1)])
+        await new.settle()
+        assert await replica_of(store) == [ask(1), out(text="shown"), told(1)]
+        log.close()
+        back, aside = await Node(store, folder / "a").take_over()
+        assert aside.endswith("fenced-1")
+        assert (back.head, back.pins_of("ask:"), back.epoch) == (3, [], log.epoch)
+
+    played(story, tmp_path)
+
+
+def test_a_session_that_another_node_has_is_not_begun(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        Node(store, folder / "a").begin()
+        await asyncio.sleep(0)
+        second = Node(store, folder / "b", "b")
+        second.begin()
+        await second.listening.is_fenced.wait()
+        assert second.listening.fences[0].end.node == "a"
+
+    played(story, tmp_path)
+
+
+def test_a_process_that_follows_on_the_same_node_publishes_what_the_first_had_not(
+    tmp_path: Path,
+) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        first = Node(store, folder)
+        log = first.begin()
+        log.append([ask(1), out()])
+        await first.settle()
+        store.faults += [OutcomeUnknownError("away")] * 1000
+        log.append([told(1), out()])
+        log.close()
+        store.faults.clear()
+        second = Node(store, folder)
+        after, aside = await second.take_over()
+        assert (aside, after.reason, after.epoch) == ("", "", log.epoch)
+        assert (after.head, after.pins_of("ask:")) == (4, [])
+        assert len(await replica_of(store)) == 4
+        assert second.replicas.of(SESSION).term == 2
+
+    played(story, tmp_path)
+
+
+def test_a_local_file_that_lacks_the_end_is_made_from_the_stream(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        log.append([out(text="1")])
+        await node.settle()
+        log.close()
+        end = await store.last(SESSION)
+        await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), end)
+        after, aside = await node.take_over()
+        assert aside.endswith("fenced-1")
+        assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
+
+    played(story, tmp_path)
+
+
+def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_the_rest(
+    tmp_path: Path,
+) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder / "a")
+        log = node.begin()
+        log.append([ask(1), ask(2)])
+        for _ in range(3 * BUCKET_ENTRIES // 512):
+            log.append([out()] * 512)
+            await node.settle()
+        log.append([told(2)])
+        await node.settle()
+        assert log.trim(limit_bytes=2 * BUCKET_ENTRIES * out().size) > BUCKET_ENTRIES - 1024
+        first = log.first
+        await asyncio.sleep(0)
+        after, _ = await Node(store, folder / "b", "b").take_over()
+        assert BUCKET_ENTRIES <= after.first <= first
+        assert [seq for seq, _ in after.pins_of("ask:")] == [1]
+        assert after.head == log.head
+        after.append([out()])
+
+    played(story, tmp_path)
+
+
+def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        for _ in range(10):
+            log.append([out()])
+            await node.settle()
+        await store.forget(SESSION)
+        log.append([out()])
+        await node.settle()
+        assert await replica_of(store) == [out()] * 11
+        assert (log.head, (await store.last(SESSION)).term) == (11, 1)
+        store.replicas.lose(SESSION, 1)
+        log.close()
+        await store.forget(SESSION)
+        after, aside = await node.take_over()
+        assert (aside, after.head, len(await replica_of(store))) == ("", 11, 11)
+
+    played(story, tmp_path)
+
+
+def test_a_batch_that_begins_before_the_end_replaces_what_was_there(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        end = await store.claim(SESSION, EMPTY, "a")
+        for first, count in ((1, 3), (4, 2), (3, 1), (4, 1)):
+            end = await store.publish(SESSION, batch(first, count), end)
+        log, _ = await Node(store, folder, "b").take_over()
+        assert (log.first, log.head) == (1, 4)
+        assert [seq for seq, _ in log.read(0)] == [1, 2, 3, 4]
+        log.close()
+
+    played(story, tmp_path)
+
+
+def test_a_log_begins_behind_the_last_gap_of_its_stream(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        end = await store.claim(SESSION, EMPTY, "a")
+        for first in (1, 7, 9):
+            end = await store.publish(SESSION, batch(first, 2), end)
+        log, _ = await Node(store, folder, "b").take_over()
+        assert (log.first, log.head) == (7, 10)
+
+    played(story, tmp_path)
+
+
+def test_a_stream_without_its_end_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_copy, "READ_SECONDS", 0.01)
+
+    async def story(store: FaultyStore, folder: Path) -> None:
+        end = await store.claim(SESSION, EMPTY, "a")
+        await store.publish(SESSION, batch(1, 2), end)
+        node = Node(store, folder, "b")
+        far = StreamEnd(sequence=9, term=1, node="a", epoch="e1", last=5)
+        with pytest.raises(FleetError, match="ends with 2 and not with 5"):
+            await node.replicas.open_claimed(SESSION, node.path, far, far)
+
+    played(story, tmp_path)
+
+
+def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, _: Path) -> None:
+        store.loses_answers, store.unreadable = 1, 1
+        store.faults += [FencedError("another under way"), NotStoredError("no leader")]
+        claimed = await claim(store, SESSION, EMPTY, "a")
+        assert (claimed.term, claimed.node) == (1, "a")
+        assert await store.last(SESSION) == claimed
+        with pytest.raises(FencedError):
+            await claim(store, SESSION, EMPTY, "b")
+
+    played(story, tmp_path)
+
+
+def test_a_connection_that_comes_back_is_looked_over(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        node.replicas.connected()
+        log = node.begin()
+        log.append([out()])
+        await node.settle()
+        node.replicas.disconnected()
+        await store.forget(SESSION)
+        node.replicas.connected()
+        assert await store.wait(SESSION, 0, FUSE_SECONDS)
+        log.close()
+
+    played(story, tmp_path)

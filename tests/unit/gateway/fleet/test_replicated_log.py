@@ -1,0 +1,164 @@
+"""A log whose entries count once they are replicated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.fleet import replicated_log
+from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.replicated_log import ReplicatedLog
+from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.sqlite import SqliteLog
+from tests.kit.fleet.late_publisher import LatePublisher
+from tests.kit.gateway.entries_made import ask, out, said, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lastword.gateway.log.store import Committed
+
+
+@pytest.fixture
+def later() -> list[Callable[[], None]]:
+    """What is still to be replicated."""
+    return []
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SqliteLog]:
+    """The local log."""
+    log = SqliteLog(str(tmp_path / "log.db"))
+    yield log
+    log.close()
+
+
+def opened(
+    disk: SqliteLog, later: list[Callable[[], None]], head: int = 0
+) -> tuple[ReplicatedLog, LatePublisher]:
+    publisher = LatePublisher(later.append)
+    return ReplicatedLog(LastingLog(disk), publisher, head, Pins()), publisher
+
+
+def test_nothing_is_there_before_it_is_replicated(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    log, _ = opened(disk, later)
+    reports: list[Committed] = []
+    log.observers.append(reports.append)
+    assert log.append([ask(1), out()]) == 2
+    assert log.append([told(1)]) == 3
+    assert (log.head, log.read(0), log.pins_of("ask:"), reports) == (0, [], [], [])
+    assert (log.size_bytes, log.written_bytes, log.waiting_entries) == (0, 0, 3)
+    assert disk.head == 3
+    log.replicated(1)
+    assert [seq for seq, _ in log.read(0)] == [1]
+    assert [seq for seq, _ in log.pins_of("ask:")] == [1]
+    assert (len(reports), log.size_bytes, log.waiting_entries) == (1, ask(1).size, 2)
+    log.replicated(3)
+    assert [list(report.entries) for report in reports] == [[ask(1)], [out(), told(1)]]
+    assert (log.head, log.pins_of("ask:"), log.waiting_entries) == (3, [], 0)
+    assert log.size_bytes == disk.size_bytes == sum(report.size_bytes for report in reports)
+
+
+def test_what_a_local_file_has_beyond_the_stream_is_still_to_be_replicated(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    disk.append([out(), out()])
+    disk.append([said(1)])
+    log, _ = opened(disk, later, head=1)
+    assert (log.head, log.waiting_entries, log.pins_of("in")) == (1, 2, [])
+    later.pop()()
+    assert (log.head, [seq for seq, _ in log.pins_of("in")]) == (3, [3])
+
+
+def test_a_batch_is_what_follows_an_entry_with_the_state_as_of_the_last_replicated_one(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    log, publisher = opened(disk, later)
+    log.remember("id", "s1")
+    log.remember("id", "s1")
+    assert publisher.states == 1
+    log.begin_term(4)
+    log.append([ask(1), out()])
+    log.append([out()])
+    batch = log.batch(0, 2, with_state=True)
+    assert (batch.epoch, batch.first, batch.last) == (disk.epoch, 1, 2)
+    assert list(batch.entries) == [ask(1), out()]
+    assert batch.state is not None
+    assert (batch.state.last, batch.state.pins, batch.state.facts) == (0, [], {"id": "s1"})
+    log.replicated(2)
+    batch = log.batch(2, 3, with_state=True)
+    assert batch.state is not None
+    assert [name for name, _ in batch.state.pins] == ["ask:1"]
+    assert log.batch(3, 3, with_state=False).last == 3
+    assert disk.remembered("term") == "4"
+
+
+def test_a_local_log_that_cannot_be_read_publishes_nothing(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    log, _ = opened(disk, later)
+    with pytest.raises(FleetError, match="cannot be read"):
+        log.batch(0, 1, with_state=False)
+
+
+def test_what_is_not_replicated_is_not_trimmed_and_is_reported_as_much(
+    disk: SqliteLog, later: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, publisher = opened(disk, later)
+    entry = out(text="x" * 1000)
+    for _ in range(4):
+        log.append([entry])
+    assert (log.trim(limit_bytes=1), disk.first) == (0, 1)
+    assert not log.is_behind
+    monkeypatch.setattr(replicated_log, "BEHIND_BYTES", 3000)
+    assert log.is_behind
+    log.replicated(4)
+    assert not log.is_behind
+    assert (log.trim(limit_bytes=1), log.first, publisher.first) == (3, 4, 4)
+
+
+def test_an_epoch_counts_from_the_first_entry_that_is_replicated_in_it(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    log, _ = opened(disk, later)
+    first = log.epoch
+    log.append([out()])
+    disk._db.execute("PRAGMA query_only=ON")  # as a disk that is full
+    log.append([out()])
+    assert log.epoch == first
+    log.replicated(1)
+    assert log.epoch == first
+    assert log.batch(1, 2, with_state=False).epoch != first
+    log.replicated(2)
+    assert log.epoch not in {first, ""}
+    assert [seq for seq, _ in log.read(0) + log.read(1)] == [1, 2]
+
+
+def test_another_epoch_lasts(disk: SqliteLog, later: list[Callable[[], None]]) -> None:
+    log, _ = opened(disk, later)
+    log.append([out()])
+    first = log.epoch
+    log.renew_epoch()
+    second = log.epoch
+    log.replicated(1)
+    assert (log.epoch, disk.epoch) == (second, second)
+    assert second != first
+    disk._db.execute("PRAGMA query_only=ON")
+    log.renew_epoch()
+    third = log.epoch
+    log.renew_epoch()
+    assert len({first, second, third, log.epoch}) == 4
+
+
+def test_a_log_that_ends_is_published_no_more(
+    disk: SqliteLog, later: list[Callable[[], None]]
+) -> None:
+    log, publisher = opened(disk, later)
+    log.finish()
+    assert publisher.is_stopped
+    log.close()
