@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three servers, which the tests of a file share; what befalls them, a test puts right."""
-    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster
+def _servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("cluster")) as servers:
+        yield servers
+
+
+@pytest.fixture
+def cluster(_servers: Cluster) -> Iterator[Cluster]:
+    """Three servers, which the tests of a file share; what befalls them ends with the test."""
+    yield _servers
+    _servers.restore()

@@ -30,10 +30,9 @@ def test_a_killed_leader_is_replaced_and_has_its_stream_after_its_restart(cluste
     assert not leader.is_running
     assert cluster.leader_of("KEPT") is not leader
     assert asyncio.run(messages()) == 1
-    cluster.start(leader)
-    cluster.wait_until_ready()
+    cluster.restore()
     assert leader.report("varz")["version"] == "2.15.2"
     leader.stop()
     assert leader.report("varz") == {}
-    leader.resume()
-    cluster.wait_until_ready()
+    cluster.restore()
+    assert leader.report("varz")["version"] == "2.15.2"

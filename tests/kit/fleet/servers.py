@@ -199,6 +199,15 @@ class Cluster:
         routes = [f"nats://127.0.0.1:{each.cluster_port}" for each in self.servers]
         server.start(routes if self._is_one else ())
 
+    def restore(self) -> None:
+        """Let all servers run again, and wait until they are ready."""
+        for server in self.servers:
+            if server.is_running:
+                server.resume()
+            else:
+                self.start(server)
+        self.wait_until_ready()
+
     def wait_until_ready(self) -> None:
         """Wait until each running server is ready for clients, and they have elected a leader."""
         for server in self.servers:

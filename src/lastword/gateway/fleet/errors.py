@@ -3,7 +3,8 @@
 ```
 FleetError                  the fleet cannot be used as it is; the message is a sentence
 ├── FencedError             somebody else has written to the session's stream
-├── NotStoredError          the broker has refused a message, and has stored nothing of it
+├── NotStoredError          the broker has stored nothing of a message
+│   └── RefusedError        it has refused the message, or another request; `.code` says why
 └── OutcomeUnknownError     no answer came: the message may have been stored
 ```
 """
@@ -27,3 +28,15 @@ class NotStoredError(FleetError):
 
 class OutcomeUnknownError(FleetError):
     """No answer came: the message may have been stored, or may be stored yet."""
+
+
+class RefusedError(NotStoredError):
+    """The broker has refused a request.
+
+    Attributes:
+        code: JetStream's error code; 0 if there is none.
+    """
+
+    def __init__(self, code: int, description: str) -> None:
+        super().__init__(description)
+        self.code = code

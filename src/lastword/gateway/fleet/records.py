@@ -21,8 +21,10 @@ SESSIONS = "lw_sessions"
 OPENINGS = "lw_open"
 PAGE_LINKS = "lw_links"
 SUBSCRIPTIONS = "lw_push"
+FLEET = "lw_fleet"
 """The buckets: nodes by name and owners by `wire.name_of(session)`, which both expire; sessions by
-the same name, which last; answered `session/new` requests, page links and push subscriptions."""
+the same name, which last; answered `session/new` requests, used page links, push subscriptions, and
+the fleet's format."""
 
 LEASE_SECONDS = 15.0
 """How long the record of a node or an owner lives without being renewed."""
@@ -123,6 +125,20 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     workspace: str
     ended: SessionView | None = None
+
+
+class FormatRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The format of what a fleet keeps, by which a node knows a fleet of another key or version.
+
+    Attributes:
+        format: its number.
+        fleet: a random id.
+        version: the version of lastword that began it.
+    """
+
+    format: int
+    fleet: str
+    version: str
 
 
 class _Signed(msgspec.Struct, frozen=True):

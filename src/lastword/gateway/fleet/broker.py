@@ -1,0 +1,458 @@
+"""The connection to a fleet's NATS servers.
+
+Owns that there is one, to whichever server answers, and the requests over it. What is sent while
+there is none fails at once, and what was not answered when it is lost fails then: nothing is sent
+late. Subscriptions end with their connection; whoever needs one listens to its changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+
+from lastword.core.redact.printable import one_line
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+    RefusedError,
+)
+from lastword.gateway.settings.fleet import servers_of
+from lastword.posix.identity import roll
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+    from lastword.gateway.settings.fleet import FleetSettings
+
+START_SECONDS = 10.0
+"""How long a start waits for a server."""
+
+CONNECT_SECONDS = 2
+PING_SECONDS = 2
+"""A server that answers none of two pings is given up; nats-py's own interval is 120 s."""
+
+CLOSE_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
+RETRY_SECONDS = (0.1, 2.0)
+"""The shortest and the longest wait between two rounds of all servers."""
+
+OTHER_END = frozenset({10071, 10164})
+"""The error codes of the fence: another message is the last one, or is about to be."""
+
+NOT_FOUND = frozenset({10037, 10059, 10014})
+"""No such message, stream or consumer."""
+
+
+class _UnusableServerError(FleetError):
+    """A server that will not be usable the next time either, since something is set wrong."""
+
+
+class _Connection(Client):
+    """nats-py's client for one connection, which ends with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = asyncio.Event()
+        self.needs_tls = False
+
+    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:  # noqa: FBT001, FBT002 - as inherited
+        # nats-py would send the password in the clear.
+        if self.needs_tls and initial_connection and not info.get("tls_required"):
+            raise _UnusableServerError("it offers no TLS, which tls:// in --fleet requires")
+        await super()._process_info(info, initial_connection)
+
+    async def _close(self, status: int, do_cbs: bool = True) -> None:  # noqa: FBT001, FBT002 - as inherited
+        """Close it without waiting for a server that reads no more, and end what waits for it."""
+        self.lost.set()
+        for waiting in self._resp_map.values():
+            if not waiting.done():
+                waiting.set_exception(nats.errors.ConnectionClosedError())
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await super()._close(status, do_cbs)
+        except TimeoutError:
+            writer = getattr(self._transport, "_io_writer", None)
+            if writer is not None:
+                writer.transport.abort()
+
+
+class Broker:
+    """The fleet's servers, as one process uses them."""
+
+    def __init__(self, settings: FleetSettings, name: str) -> None:
+        """Prepare a connection.
+
+        Args:
+            settings: The fleet's.
+            name: What the servers call this process in their reports.
+        """
+        self._settings = settings
+        self._name = name
+        self._servers = sorted(settings.urls, key=lambda _: roll())
+        self._connection: _Connection | None = None
+        self._connected = asyncio.Event()
+        self._keeping: asyncio.Task[None] | None = None
+        self._listeners: list[Callable[[bool], None]] = []
+        self._violation = ""
+        logging.getLogger("nats").propagate = False  # it is reported here
+
+    # The connection.
+
+    async def open(self, seconds: float = START_SECONDS) -> None:
+        """Connect, and stay connected until `close`.
+
+        Raises:
+            FleetError: No server answers in time, or none accepts this user.
+        """
+        wait = RETRY_SECONDS[0]
+        until = asyncio.get_running_loop().time() + seconds
+        while True:
+            try:
+                self._connection = await self._connect()
+                break
+            except _UnusableServerError:
+                raise
+            except FleetError:
+                if asyncio.get_running_loop().time() + wait > until:
+                    raise
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, RETRY_SECONDS[1])
+        self._connected.set()
+        self._keeping = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        """End the connection."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.wait((self._keeping,))
+        if self._connection is not None:
+            await self._connection.close()
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether there is a connection."""
+        return self._connected.is_set()
+
+    async def connected(self) -> None:
+        """Wait until there is a connection."""
+        await self._connected.wait()
+
+    def listen(self, listener: Callable[[bool], None]) -> None:
+        """Call a function with each change: `True` for a connection, `False` for its loss."""
+        self._listeners.append(listener)
+
+    def ignore(self, listener: Callable[[bool], None]) -> None:
+        """Call a function no more."""
+        self._listeners.remove(listener)
+
+    @property
+    def server(self) -> str:
+        """Return the server's address; empty without a connection."""
+        url = self._connection.connected_url if self._connection is not None else None
+        return f"{url.hostname}:{url.port}" if url is not None else ""
+
+    @property
+    def own_host(self) -> str:
+        """Return this machine's address, as the server sees it."""
+        return str(self._live().client_ip or "")
+
+    @property
+    def server_version(self) -> tuple[int, int, int]:
+        """Return the server's version."""
+        version = self._live().connected_server_version
+        return version.major, version.minor, version.patch
+
+    @property
+    def max_payload(self) -> int:
+        """Return the size of the largest message, in bytes."""
+        return self._live().max_payload
+
+    async def _keep(self) -> None:
+        while self._connection is not None:
+            await self._connection.lost.wait()
+            self._connected.clear()
+            self._notify(is_connected=False)
+            self._connection = await self._reconnect()
+            self._connected.set()
+            self._notify(is_connected=True)
+
+    async def _reconnect(self) -> _Connection:
+        wait = RETRY_SECONDS[0]
+        while True:
+            with contextlib.suppress(FleetError):
+                return await self._connect()
+            await asyncio.sleep(wait * (1 + roll()) / 2)
+            wait = min(2 * wait, RETRY_SECONDS[1])
+
+    def _notify(self, *, is_connected: bool) -> None:
+        for listener in tuple(self._listeners):
+            listener(is_connected)
+
+    async def _connect(self) -> _Connection:
+        """Connect to the first server that answers; one that does not is tried last from then on.
+
+        Raises:
+            _UnusableServerError: None does, and at one of them, something is set wrong.
+            FleetError: None does.
+        """
+        failures: list[str] = []
+        unusable: _UnusableServerError | None = None
+        for url in self._servers.copy():
+            try:
+                return await _connected(url, self._settings, self._name, self._note)
+            except _UnusableServerError as error:
+                unusable = _UnusableServerError(f"the NATS server {servers_of([url])}: {error}")
+            except (nats.errors.Error, OSError, TimeoutError) as error:
+                failures.append(f"{servers_of([url])} ({_reason(error)})")
+            self._servers.remove(url)
+            self._servers.append(url)
+        if unusable is not None:
+            raise unusable
+        raise FleetError(
+            f"no NATS server of the fleet answers: {', '.join(failures)}; start one, or correct "
+            "--fleet"
+        )
+
+    async def _note(self, error: Exception) -> None:
+        """Note a refused subject; a message that was dropped here ends the connection."""
+        if isinstance(error, nats.errors.SlowConsumerError) and self._connection is not None:
+            await self._connection.close()
+        text = str(error)
+        if "permissions violation" in text.lower():
+            self._violation = one_line(text.removeprefix("nats: "))
+
+    def _live(self) -> _Connection:
+        if self._connection is None or self._connection.lost.is_set():
+            raise nats.errors.ConnectionClosedError
+        return self._connection
+
+    # What is sent, with nats-py's own errors.
+
+    def new_inbox(self) -> str:
+        """Return a subject for answers."""
+        return self._live().new_inbox()
+
+    async def publish(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        *,
+        reply: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Send a message.
+
+        Raises:
+            nats.errors.Error: There is no connection, or the message is too large.
+        """
+        await self._live().publish(
+            subject, payload, reply=reply, headers=dict(headers) if headers else None
+        )
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        *,
+        timeout: float = ANSWER_SECONDS,  # noqa: ASYNC109 - as nats-py has it
+        headers: Mapping[str, str] | None = None,
+    ) -> Msg:
+        """Send a message; return its answer.
+
+        Raises:
+            nats.errors.Error: There is none, in this many seconds or on this connection.
+        """
+        return await self._live().request(
+            subject, payload, timeout=timeout, headers=dict(headers) if headers else None
+        )
+
+    async def subscribe(
+        self, subject: str, receive: Callable[[Msg], None] | None = None
+    ) -> Subscription:
+        """Receive a subject's messages until the connection ends.
+
+        Raises:
+            nats.errors.Error: There is no connection.
+        """
+        if receive is None:
+            return await self._live().subscribe(subject)
+
+        async def received(message: Msg) -> None:
+            receive(message)
+
+        return await self._live().subscribe(subject, cb=received)
+
+    # JetStream, with the fleet's errors.
+
+    async def call(
+        self,
+        name: str,
+        request: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+    ) -> dict[str, Any]:
+        """Return what JetStream's API answers to a request, such as `STREAM.INFO.LW0`.
+
+        Raises:
+            RefusedError: It refuses.
+            OutcomeUnknownError: It does not answer.
+        """
+        subject = f"$JS.API.{name}"
+        payload = msgspec.json.encode(request) if request is not None else b""
+        answer = _answer_in(await self._response(subject, payload, None, seconds))
+        if (refusal := answer.get("error")) is not None:
+            raise _refused(refusal)
+        return answer
+
+    async def store(
+        self, subject: str, payload: bytes, headers: Mapping[str, str] | None = None
+    ) -> int:
+        """Store a message in the stream of its subject; return its number there.
+
+        Raises:
+            FencedError: The subject has another last message than the headers say.
+            NotStoredError: It was not stored.
+            OutcomeUnknownError: It may have been stored.
+        """
+        answer = _answer_in(await self._response(subject, payload, headers))
+        refusal = answer.get("error")
+        if refusal is None:
+            return int(answer["seq"])
+        if refusal.get("err_code") in OTHER_END:
+            raise FencedError("another message is the last one")
+        raise _refused(refusal)
+
+    async def _response(
+        self,
+        subject: str,
+        payload: bytes,
+        headers: Mapping[str, str] | None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> Msg:
+        if self._connection is None or self._connection.lost.is_set():
+            raise NotStoredError("there is no connection to a NATS server")
+        self._violation = ""
+        try:
+            return await self.request(subject, payload, timeout=seconds, headers=headers)
+        except nats.errors.MaxPayloadError as error:
+            raise NotStoredError("the message is larger than the NATS server accepts") from error
+        except nats.errors.NoRespondersError as error:
+            raise NotStoredError("no NATS server has JetStream, or the stream, now") from error
+        except (nats.errors.Error, OSError) as error:
+            if self._violation:
+                raise RefusedError(0, self._violation) from error
+            raise OutcomeUnknownError("the NATS server does not answer") from error
+
+
+async def _connected(
+    url: str, settings: FleetSettings, name: str, note: Callable[[Exception], Any]
+) -> _Connection:
+    """Return a connection to one server."""
+    parts = urlsplit(url)
+    connection = _Connection()
+    connection.needs_tls = parts.scheme == "tls"
+    is_open = False
+
+    async def failed(error: Exception) -> None:
+        if not is_open:
+            raise error
+        await note(error)
+
+    try:
+        await connection.connect(
+            f"{parts.scheme}://{servers_of([url])}",
+            name=name,
+            allow_reconnect=False,
+            connect_timeout=CONNECT_SECONDS,
+            ping_interval=PING_SECONDS,
+            error_cb=failed,
+            **_login(parts.username, parts.password),
+            **_files(settings),
+        )
+        is_open = True
+    except ssl.SSLCertVerificationError as error:
+        raise _UnusableServerError(
+            f"its certificate cannot be verified ({error.verify_message}); give the certificate "
+            "that signs it with --fleet-ca"
+        ) from None
+    except nats.errors.Error as error:
+        if "authorization" in str(error).lower() or "authentication" in str(error).lower():
+            which = (
+                "credentials of --fleet-credentials"
+                if settings.credentials_file
+                else ("user and password, or the token, of --fleet")
+            )
+            raise _UnusableServerError(f"it does not accept the {which}") from None
+        raise
+    finally:
+        if not is_open:
+            await connection.close()
+    return connection
+
+
+def _login(user: str | None, password: str | None) -> dict[str, Any]:
+    """Return the user and password, or the token, of a URL."""
+    if user is None:
+        return {}
+    if password is None:
+        return {"token": unquote(user)}
+    return {"user": unquote(user), "password": unquote(password)}
+
+
+def _files(settings: FleetSettings) -> dict[str, Any]:
+    """Return what the settings' files hold for a connection.
+
+    Raises:
+        _UnusableServerError: One of them cannot be used.
+    """
+    options: dict[str, Any] = {}
+    path = ""
+    try:
+        if path := settings.credentials_file:
+            with open(path, encoding="ascii") as file:
+                content = file.read()
+            if "NATS USER JWT" not in content or "USER NKEY SEED" not in content:
+                raise _UnusableServerError(f"the file {path} has no credentials: no user and seed")
+            options["user_credentials"] = path
+        if path := settings.ca_file:
+            options["tls"] = ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error) or "failed").lower()
+        raise _UnusableServerError(f"the file {path} cannot be used ({reason})") from None
+    return options
+
+
+def _reason(error: Exception) -> str:
+    """Return why a server could not be reached, in a few words."""
+    if isinstance(error, (TimeoutError, nats.errors.TimeoutError)):
+        return "no answer"
+    if "expecting INFO" in str(error):
+        return "not a NATS server"
+    text = getattr(error, "strerror", None) or str(error).removeprefix("nats: ") or "failed"
+    return one_line(str(text).strip("'")).lower()
+
+
+def _answer_in(reply: Msg) -> dict[str, Any]:
+    try:
+        answer = msgspec.json.decode(reply.data, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise OutcomeUnknownError("the NATS server's answer cannot be read") from error
+    return answer
+
+
+def _refused(refusal: Mapping[str, Any]) -> RefusedError:
+    description = one_line(str(refusal.get("description") or "refused"))
+    return RefusedError(int(refusal.get("err_code", 0)), description)

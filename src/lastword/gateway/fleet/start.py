@@ -1,0 +1,293 @@
+"""What a fleet needs of its NATS servers, at a node's start: checked, and made where it is missing.
+
+Owns the streams and buckets, and the sentences about servers that cannot serve a fleet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import nats.errors
+
+from lastword._version import __version__
+from lastword.gateway.fleet.broker import START_SECONDS
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+    RefusedError,
+)
+from lastword.gateway.fleet.expiring import MARK_SECONDS, Bucket, stream_of
+from lastword.gateway.fleet.records import (
+    FLEET,
+    NODES,
+    OPENINGS,
+    OWNERS,
+    PAGE_LINKS,
+    SESSIONS,
+    SUBSCRIPTIONS,
+    FormatRecord,
+)
+from lastword.posix.identity import run_id
+
+if TYPE_CHECKING:
+    from lastword.gateway.fleet.broker import Broker
+    from lastword.gateway.fleet.records import Records
+
+SERVER_MINIMUM = (2, 12)
+"""The first version that stores several messages in one step."""
+
+FORMAT = 1
+FORMAT_NAME = "format"
+STREAMS = 16
+CLOCK_SECONDS = 5.0
+MAKE_SECONDS = 10.0
+"""How long a stream may take to be made: its servers elect a leader for it."""
+
+NANOSECONDS = 1_000_000_000
+
+LEASED = (NODES, OWNERS, OPENINGS)
+"""The buckets whose records expire at once: in the servers' memory, which renewals do not wear."""
+LASTING = (SESSIONS, PAGE_LINKS, SUBSCRIPTIONS, FLEET)
+
+AGAIN_SECONDS = 0.2
+
+NO_LEADER = 10008
+NO_STREAM = 10059
+NAME_IN_USE = 10058
+NO_JETSTREAM = frozenset({10039, 10076})
+NO_PEERS = frozenset({10005, 10074})
+OVERLAP = 10065
+NO_ROOM = frozenset({10002, 10023, 10026, 10027, 10028, 10047, 10052})
+_NEEDED = ("subjects", "storage", "allow_direct", "allow_msg_ttl", "allow_rollup_hdrs")
+_PERMISSIONS = "the documentation's page on the fleet lists the permissions that a node needs"
+
+
+async def prepare(broker: Broker, records: Records, replicas: int) -> FormatRecord:
+    """Check the servers, make what is missing there, and return the fleet's format.
+
+    Raises:
+        FleetError: They cannot serve this fleet; the sentence says why and what to do.
+    """
+    _check_version(broker)
+    until = asyncio.get_running_loop().time() + START_SECONDS
+    while True:
+        try:
+            return await _prepare(broker, records, replicas)
+        except OutcomeUnknownError:
+            if asyncio.get_running_loop().time() > until:
+                raise FleetError(
+                    f"the JetStream of the NATS server {broker.server} does not answer: most "
+                    "servers of its cluster have to run"
+                ) from None
+            await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRecord:
+    """Do the same once.
+
+    Raises:
+        OutcomeUnknownError: Something is not answered; for example, no leader is elected yet.
+        FleetError: As above.
+    """
+    try:
+        await _check_account(broker)
+        moments = await asyncio.gather(
+            *(_stream(broker, config, replicas) for config in _configs(replicas))
+        )
+        _check_clock(moments[-1])
+        await _check_publishing(broker)
+        return await _format(broker, records)
+    except RefusedError as error:
+        if error.code == NO_LEADER:
+            raise OutcomeUnknownError(str(error)) from None
+        if "permissions violation" in str(error).lower():
+            raise FleetError(
+                f"the NATS user lacks a permission ({error}); {_PERMISSIONS}"
+            ) from None
+        raise FleetError(f"the NATS server {broker.server} refuses a request: {error}") from None
+    except nats.errors.Error:
+        raise OutcomeUnknownError("the connection was lost") from None
+
+
+def _check_version(broker: Broker) -> None:
+    version = broker.server_version
+    if version[:2] < SERVER_MINIMUM:
+        raise FleetError(
+            f"the NATS server {broker.server} is version {'.'.join(map(str, version))}, and a "
+            "fleet needs 2.12 or newer; distributions have older ones: install it from "
+            "https://nats.io/download"
+        )
+
+
+async def _check_account(broker: Broker) -> None:
+    try:
+        await broker.call("INFO")
+    except NotStoredError as error:
+        if isinstance(error, RefusedError) and error.code not in NO_JETSTREAM:
+            raise
+        raise FleetError(
+            f"the NATS server {broker.server} has no JetStream for this user's account: enable it "
+            "for the server and for the account (`jetstream: enabled`)"
+        ) from None
+
+
+def _configs(replicas: int) -> list[dict[str, Any]]:
+    """Return the configurations of all streams, buckets included."""
+    common = {
+        "retention": "limits",
+        "discard": "new",
+        "num_replicas": replicas,
+        "max_consumers": -1,
+        "max_bytes": -1,
+        "max_age": 0,
+        "allow_direct": True,
+        "allow_msg_ttl": True,
+        "allow_rollup_hdrs": True,
+    }
+    logs = [
+        {
+            "name": f"LW{number}",
+            "subjects": [f"lw.{number}.>"],
+            "storage": "file",
+            "max_msgs_per_subject": -1,
+            "allow_atomic": True,
+            **common,
+        }
+        for number in range(STREAMS)
+    ]
+    buckets = [
+        {
+            "name": stream_of(bucket),
+            "subjects": [f"$KV.{bucket}.>"],
+            "storage": "memory" if bucket in LEASED else "file",
+            "max_msgs_per_subject": 1,
+            "subject_delete_marker_ttl": MARK_SECONDS * NANOSECONDS,
+            **common,
+        }
+        for bucket in (*LEASED, *LASTING)
+    ]
+    return [*logs, *buckets]
+
+
+async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tuple[str, float]:
+    """Make a stream unless it is there, and check it; return the server's time, and ours of then.
+
+    Raises:
+        FleetError: It cannot be made, or is another one.
+    """
+    name = config["name"]
+    try:
+        info = await broker.call(f"STREAM.INFO.{name}")
+    except RefusedError as error:
+        if error.code != NO_STREAM:
+            raise
+        try:
+            info = await broker.call(f"STREAM.CREATE.{name}", config, seconds=MAKE_SECONDS)
+        except RefusedError as refused:
+            if refused.code != NAME_IN_USE:
+                raise FleetError(_why_not_made(broker, config, refused)) from None
+            info = await broker.call(f"STREAM.INFO.{name}")  # another node was first
+    now, there = time.time(), info["config"]
+    wrong = [key for key in _NEEDED if there.get(key, False) != config[key]]
+    if wrong:
+        raise FleetError(
+            f"the NATS account has a stream {name} that is not this fleet's ({', '.join(wrong)} "
+            "differ): use an account of its own for the fleet"
+        )
+    copies = int(there.get("num_replicas", 1))
+    if copies < replicas:
+        raise FleetError(
+            f"the stream {name} is kept on {copies} NATS server{'s' if copies > 1 else ''}, and "
+            f"--fleet-replicas asks for {replicas}: run `nats stream edit {name} --replicas "
+            f"{replicas}` for it and the fleet's other streams, or give --fleet-replicas {copies}"
+        )
+    return str(info.get("ts", "")), now
+
+
+def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -> str:
+    name, replicas = config["name"], config["num_replicas"]
+    if error.code in NO_PEERS and replicas > 1:
+        return (
+            f"the NATS server {broker.server} is not one of {replicas} servers that could keep "
+            f"{replicas} copies ({error}): start {replicas} as a cluster, or give "
+            "--fleet-replicas 1, which survives no loss"
+        )
+    if error.code == OVERLAP:
+        return (
+            f"another stream of the NATS account has the subjects of {name}: use an account of its "
+            "own for the fleet"
+        )
+    if error.code in NO_ROOM:
+        return (
+            f"the NATS account or its servers have no room for the stream {name} ({error}): a "
+            f"fleet needs {STREAMS + len(LEASED) + len(LASTING)} streams of {replicas} copies; "
+            "raise the limits"
+        )
+    return f"the stream {name} cannot be made ({error})"
+
+
+def _check_clock(moments: tuple[str, float]) -> None:
+    """Compare the clocks: tokens and waits end by them.
+
+    Raises:
+        FleetError: They differ too much.
+    """
+    text, now = moments
+    if not text:
+        return
+    # The server's moments have nanoseconds, which datetime cuts.
+    there = datetime.fromisoformat(text).timestamp()
+    if abs(there - now) > CLOCK_SECONDS:
+        which = "behind" if there > now else "ahead of"
+        raise FleetError(
+            f"this machine's clock is {abs(there - now):.0f} s {which} the NATS server's: set it, "
+            "for example with NTP"
+        )
+
+
+async def _check_publishing(broker: Broker) -> None:
+    """Try whether this user may publish to logs, by a message that is refused in any case.
+
+    Raises:
+        FleetError: It may not, or nobody answers.
+    """
+    never = {"Nats-Expected-Last-Sequence": str(2**53)}
+    try:
+        await broker.store("lw.0.check", b"", never)
+    except FencedError:
+        return
+
+
+async def _format(broker: Broker, records: Records) -> FormatRecord:
+    """Return the fleet's format; the first node writes it.
+
+    Raises:
+        FleetError: The fleet has another key, or a newer format.
+    """
+    bucket = Bucket(broker, FLEET, FormatRecord, records)
+    stored = await bucket.read(FORMAT_NAME)
+    if stored is None:
+        record = FormatRecord(format=FORMAT, fleet=run_id(), version=__version__)
+        try:
+            await bucket.create(FORMAT_NAME, record)
+        except FencedError:
+            stored = await bucket.read(FORMAT_NAME)  # another node was first
+            if stored is None:
+                raise FleetError(
+                    f"the NATS account at {broker.server} belongs to a fleet with another key: "
+                    "give --fleet-key-file with its key, or use another account"
+                ) from None
+        else:
+            return record
+    if stored.record.format != FORMAT:
+        raise FleetError(
+            f"the fleet has format {stored.record.format} of lastword {stored.record.version}, and "
+            f"this lastword {__version__} has format {FORMAT}: install the same version on every "
+            "node"
+        )
+    return stored.record

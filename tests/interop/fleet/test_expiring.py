@@ -1,0 +1,221 @@
+"""Records that expire, and their mirrors, over real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.fleet.errors import FencedError, OutcomeUnknownError
+from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.key import FleetKey
+from lastword.gateway.fleet.mirror import Mirror
+from lastword.gateway.fleet.records import NODES, SESSIONS, NodeRecord, Records
+from tests.kit.fleet.connected import KEY, connected, node, until
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lastword.gateway.fleet.broker import Broker
+    from tests.kit.fleet.servers import Cluster, Server
+
+TTL_SECONDS = 2
+
+
+def bucket_of(broker: Broker, seconds: float = 0.0, key: FleetKey = KEY) -> Bucket[NodeRecord]:
+    return Bucket(broker, NODES, NodeRecord, Records(key), seconds)
+
+
+def test_exactly_one_of_two_creates_a_record(cluster: Cluster) -> None:
+    async def play() -> list[str]:
+        async with connected(cluster.urls, replicas=3) as one, connected(cluster.urls) as other:
+            buckets = [bucket_of(one), bucket_of(other)]
+            results = await asyncio.gather(
+                *(each.create("once", node("once", n)) for n, each in enumerate(buckets)),
+                return_exceptions=True,
+            )
+            return sorted(type(each).__name__ for each in results)
+
+    assert asyncio.run(play()) == ["FencedError", "int"]
+
+
+def test_a_record_lives_while_it_is_renewed_and_can_be_created_as_soon_as_it_has_expired(
+    cluster: Cluster,
+) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker:
+            bucket = bucket_of(broker, TTL_SECONDS)
+            ends: asyncio.Queue[str] = asyncio.Queue()
+            mirror = Mirror(broker, bucket)
+            mirror.listen(lambda name, record: None if record else ends.put_nowait(name))
+            following = asyncio.create_task(mirror.run())
+            revision = await bucket.create("leased", node("leased"))
+            for used in range(4):
+                await asyncio.sleep(TTL_SECONDS / 2)
+                revision = await bucket.renew("leased", node("leased", used), revision)
+            with pytest.raises(FencedError):
+                await bucket.create("leased", node("leased", 9))
+            async with asyncio.timeout(FUSE_SECONDS):
+                assert await ends.get() == "leased"
+            assert await bucket.read("leased") is None
+            with pytest.raises(FencedError):
+                await bucket.renew("leased", node("leased", 8), revision)
+            # The server's mark of the expired record is still there.
+            assert await bucket.create("leased", node("leased", 9)) > revision
+            following.cancel()
+
+    asyncio.run(play())
+
+
+class _Deaf(Bucket[NodeRecord]):
+    """A bucket whose next answers are lost."""
+
+    def lose(self, answers: int) -> None:
+        store = self._broker.store
+
+        async def stored(
+            subject: str, payload: bytes, headers: Mapping[str, str] | None = None
+        ) -> int:
+            nonlocal answers
+            sequence = await store(subject, payload, headers)
+            answers -= 1
+            if answers >= 0:
+                raise OutcomeUnknownError("lost")
+            return sequence
+
+        self._broker.store = stored  # type: ignore[method-assign]
+
+
+def test_whose_answer_was_lost_still_has_its_record(cluster: Cluster) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
+            bucket = _Deaf(broker, NODES, NodeRecord, Records(KEY))
+            bucket.lose(2)
+            with pytest.raises(OutcomeUnknownError):
+                await bucket.create("deaf", node("deaf", 1))
+            with pytest.raises(FencedError):
+                await bucket_of(other).create("deaf", node("deaf", 2))
+            with pytest.raises(OutcomeUnknownError):
+                await bucket.create("deaf", node("deaf", 3))
+            revision = await bucket.create("deaf", node("deaf", 4))
+            bucket.lose(1)
+            with pytest.raises(OutcomeUnknownError):
+                await bucket.renew("deaf", node("deaf", 5), revision)
+            await bucket.renew("deaf", node("deaf", 6), revision)
+            stored = await bucket.read("deaf")
+            assert stored is not None
+            assert stored.record.used == 6
+            # Once it is another's, no lost answer makes it one's own again.
+            await bucket_of(other).delete("deaf")
+            await bucket_of(other).create("deaf", node("deaf", 7))
+            with pytest.raises(FencedError):
+                await bucket.renew("deaf", node("deaf", 8), stored.revision)
+
+    asyncio.run(play())
+
+
+def test_a_deleted_record_is_gone_and_only_its_revision_is_deleted(cluster: Cluster) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker:
+            bucket = bucket_of(broker)
+            first = await bucket.create("short", node("short"))
+            second = await bucket.renew("short", node("short", 1), first)
+            with pytest.raises(FencedError):
+                await bucket.delete("short", first)
+            await bucket.delete("short", second)
+            assert await bucket.read("short") is None
+            await bucket.create("short", node("short", 2))
+
+    asyncio.run(play())
+
+
+def test_a_mirror_has_what_there_was_and_follows_what_comes(cluster: Cluster) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
+            written = Bucket(other, SESSIONS, NodeRecord, Records(KEY))
+            many = 1500
+            await asyncio.gather(*(written.put(f"n{n}", node(used=n)) for n in range(many)))
+            bucket = Bucket(broker, SESSIONS, NodeRecord, Records(KEY))
+            mirror = Mirror(broker, bucket)
+            following = asyncio.create_task(mirror.run())
+            async with asyncio.timeout(FUSE_SECONDS):
+                await mirror.complete()
+            assert {name: each.used for name, each in mirror.records.items()} == {
+                f"n{n}": n for n in range(many)
+            }
+            await written.put("n7", node(used=9999))
+            await written.delete("n8")
+            await until("changed", lambda: mirror.records["n7"].used == 9999)
+            await until("deleted", lambda: "n8" not in mirror.records)
+            # Whoever has another key writes nothing that counts.
+            false = Bucket(other, SESSIONS, NodeRecord, Records(FleetKey(b"other" * 8)))
+            await false.put("false", node())
+            await false.put("n9", node())
+            await written.put("last", node())
+            await until("the last record", lambda: "last" in mirror.records)
+            assert {"false", "n9"} & mirror.records.keys() == set()
+            following.cancel()
+
+    asyncio.run(play())
+
+
+FAULTS: dict[str, Callable[[Cluster, str], Server]] = {
+    "the server of the connection dies": lambda cluster, address: next(
+        each for each in cluster.servers if each.address == address
+    ),
+    "the leader of the bucket dies": lambda cluster, _: cluster.leader_of(f"KV_{NODES}"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_mirror_misses_nothing_when(fault: str, cluster: Cluster) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker:
+            mirror = Mirror(broker, bucket_of(broker, TTL_SECONDS))
+            following = asyncio.create_task(mirror.run())
+            async with asyncio.timeout(FUSE_SECONDS):
+                await mirror.complete()
+            struck = FAULTS[fault](cluster, broker.server)
+            others = [each.url for each in cluster.servers if each is not struck]
+            async with connected(others) as other:
+                bucket, lasting = bucket_of(other, TTL_SECONDS), bucket_of(other)
+                await bucket.put("ends", node("ends"))
+                await lasting.put("stays", node("stays"))
+                await until("both", lambda: {"ends", "stays"} <= mirror.records.keys())
+                struck.kill()
+                await until("the end of one", lambda: "ends" not in mirror.records)
+                await _put_in_time(lasting, "comes")
+                await until("a new one", lambda: "comes" in mirror.records)
+                assert "stays" in mirror.records
+            following.cancel()
+
+    asyncio.run(play())
+
+
+async def _put_in_time(bucket: Bucket[NodeRecord], name: str) -> None:
+    """Store a record as soon as the servers have a leader again."""
+    is_stored = False
+    async with asyncio.timeout(FUSE_SECONDS):
+        while not is_stored:
+            with contextlib.suppress(OutcomeUnknownError):
+                is_stored = bool(await bucket.put(name, node(name)))
+
+
+def test_a_mirror_that_comes_back_drops_what_went_without_a_trace(cluster: Cluster) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
+            mirror = Mirror(broker, bucket_of(broker))
+            following = asyncio.create_task(mirror.run())
+            await bucket_of(other).put("purged", node("purged"))
+            await until("it is there", lambda: "purged" in mirror.records)
+            purged = {"filter": bucket_of(other).subject("purged")}
+            await other.call(f"STREAM.PURGE.KV_{NODES}", purged)
+            assert broker._connection is not None
+            await broker._connection.close()
+            await until("it is gone", lambda: "purged" not in mirror.records)
+            following.cancel()
+
+    asyncio.run(play())
