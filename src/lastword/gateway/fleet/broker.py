@@ -318,7 +318,12 @@ class Broker:
         return answer
 
     async def store(
-        self, subject: str, payload: bytes, headers: Mapping[str, str] | None = None
+        self,
+        subject: str,
+        payload: bytes,
+        headers: Mapping[str, str] | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
     ) -> int:
         """Store a message in the stream of its subject; return its number there.
 
@@ -327,7 +332,7 @@ class Broker:
             NotStoredError: It was not stored.
             OutcomeUnknownError: It may have been stored.
         """
-        answer = _answer_in(await self._response(subject, payload, headers))
+        answer = _answer_in(await self._response(subject, payload, headers, seconds))
         refusal = answer.get("error")
         if refusal is None:
             return int(answer["seq"])

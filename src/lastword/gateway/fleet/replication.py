@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from lastword.gateway.fleet.replica import STATE_ENTRIES, StreamEnd
 
 FIRST_PAUSE_SECONDS = 0.25
-LONGEST_PAUSE_SECONDS = 2.0
+LONGEST_PAUSE_SECONDS = 1.0
 """What is waited before the stream's end is read again; twice as long each time."""
 
 STALL_SECONDS = 5.0

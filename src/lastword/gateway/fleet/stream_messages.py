@@ -62,8 +62,8 @@ class StreamMessage(NamedTuple):
     """A message to be stored."""
 
     subject: str
-    headers: dict[str, str]
     payload: bytes
+    headers: dict[str, str]
 
 
 class StoredMessage(NamedTuple):
@@ -120,7 +120,7 @@ def claim_message(subjects: Subjects, expected: StreamEnd, node: str) -> StreamM
     """Return the claim of the next term after an end of the stream."""
     claimed = msgspec.structs.replace(expected, term=expected.term + 1, node=node)
     headers = _fence(subjects, expected) | _facts(claimed, expected.last + 1, expected.epoch)
-    return StreamMessage(subjects.bucket(expected.last + 1), headers, b"")
+    return StreamMessage(subjects.bucket(expected.last + 1), b"", headers)
 
 
 def batch_messages(
@@ -159,9 +159,9 @@ def _facts(end: StreamEnd, first: int, epoch: str) -> dict[str, str]:
 def _parts(subject: str, facts: dict[str, str], payload: bytes) -> list[StreamMessage]:
     pieces = [payload[at : at + PART_BYTES] for at in range(0, len(payload), PART_BYTES)]
     if len(pieces) == 1:
-        return [StreamMessage(subject, dict(facts), payload)]
+        return [StreamMessage(subject, payload, dict(facts))]
     return [
-        StreamMessage(subject, facts | {PART: str(number), PARTS: str(len(pieces))}, piece)
+        StreamMessage(subject, piece, facts | {PART: str(number), PARTS: str(len(pieces))})
         for number, piece in enumerate(pieces, 1)
     ]
 

@@ -1,8 +1,7 @@
 """Replicas of sessions on NATS JetStream.
 
-Owns the requests and what their outcomes are. They are sent as the server's API has them: its
-Python client has neither reads of many messages nor messages stored in one step. `stream_messages`
-has the format.
+Owns the requests. They are sent as the server's API has them: its Python client has neither reads
+of many messages nor messages stored in one step. `stream_messages` has the format.
 """
 
 from __future__ import annotations
@@ -11,18 +10,14 @@ import asyncio
 import base64
 import contextlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import nats.errors
 
 from lastword.gateway import wire
-from lastword.gateway.fleet.errors import (
-    FencedError,
-    FleetError,
-    NotStoredError,
-    OutcomeUnknownError,
-)
+from lastword.gateway.fleet.broker import ANSWER_SECONDS, NOT_FOUND
+from lastword.gateway.fleet.errors import FleetError, NotStoredError, RefusedError
 from lastword.gateway.fleet.replica import (
     BATCH_BYTES,
     BATCH_ENTRIES,
@@ -43,15 +38,11 @@ from lastword.gateway.fleet.stream_messages import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nats.aio.client import Client
-    from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
 
+    from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch
     from lastword.gateway.fleet.stream_messages import StreamMessage
-
-ANSWER_SECONDS = 2.0
-"""How long an answer may take; while a stream has no leader, none comes."""
 
 BYTES_A_SECOND = 4 * 1024 * 1024
 """How much a second more is given for: a large batch goes to three disks."""
@@ -59,16 +50,15 @@ BYTES_A_SECOND = 4 * 1024 * 1024
 POLL_SECONDS = 2.0
 """How often a stream is looked at beside being woken, since a wake may be lost."""
 
+END_SECONDS = 1.0
+"""How long the end of a stream may take to be read; while it has no leader, no answer comes."""
+
 READ_MESSAGES = 512
 """Messages that one request reads."""
 
 MAX_PLACES = 256
 """Readers' places that are remembered."""
 
-OTHER_END = frozenset({10071, 10164})
-"""The error codes of the fence: another message is the last one, or is about to be."""
-
-NOT_FOUND = frozenset({10037, 10038})
 ANSWERED, NO_MESSAGE = "204", "404"
 """Statuses: the messages are complete; there is none."""
 
@@ -76,8 +66,8 @@ ANSWERED, NO_MESSAGE = "204", "404"
 class Streams:
     """The replicas in a fleet's streams, over one connection."""
 
-    def __init__(self, connection: Client) -> None:
-        self._connection = connection
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
         self._places: OrderedDict[tuple[str, int], int] = OrderedDict()
         """Where a reader that has read up to an entry of a session goes on."""
 
@@ -88,12 +78,17 @@ class Streams:
             FleetError: There is no answer.
         """
         subjects = Subjects.of(wire.name_of(session_id))
-        answer = await self._call(
-            f"$JS.API.STREAM.MSG.GET.{subjects.stream}", {"last_by_subj": subjects.batches}
-        )
-        message = answer.get("message")
-        if message is None:
-            return EMPTY
+        try:
+            answer = await self._broker.call(
+                f"STREAM.MSG.GET.{subjects.stream}",
+                {"last_by_subj": subjects.batches},
+                seconds=END_SECONDS,
+            )
+        except RefusedError as error:
+            if error.code in NOT_FOUND:
+                return EMPTY
+            raise
+        message = answer["message"]
         headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
         return StoredMessage(message["seq"], headers, b"").end
 
@@ -107,7 +102,7 @@ class Streams:
         """
         subjects = Subjects.of(wire.name_of(session_id))
         message = claim_message(subjects, expected, node)
-        sequence = await self._store([message])
+        sequence = await self._broker.store(*message)
         return StoredMessage(sequence, message.headers, b"").end
 
     async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
@@ -126,7 +121,7 @@ class Streams:
         end = StoredMessage(sequence, messages[-1].headers, b"").end
         wake = msgspec.json.encode({"last": end.last, "term": end.term})
         with contextlib.suppress(nats.errors.Error):  # readers look by themselves too
-            await self._connection.publish(subjects.wake, wake)
+            await self._broker.publish(subjects.wake, wake)
         return end
 
     async def _store(self, messages: Sequence[StreamMessage]) -> int:
@@ -135,44 +130,13 @@ class Streams:
         *before, last = messages
         try:
             for message in before:
-                await self._connection.publish(
+                await self._broker.publish(
                     message.subject, message.payload, headers=message.headers
                 )
-            reply = await self._connection.request(
-                last.subject,
-                last.payload,
-                timeout=ANSWER_SECONDS + size / BYTES_A_SECOND,
-                headers=last.headers,
-            )
-        except nats.errors.MaxPayloadError as error:
-            raise NotStoredError("the broker's max_payload is below 1 MiB") from error
-        except nats.errors.NoRespondersError as error:
-            raise NotStoredError("no server of the broker's has the stream now") from error
         except (nats.errors.Error, OSError) as error:
-            raise OutcomeUnknownError("the broker does not answer") from error
-        answer = _decoded(reply)
-        refusal = answer.get("error")
-        if refusal is None:
-            return int(answer["seq"])
-        if refusal.get("err_code") in OTHER_END:
-            raise FencedError("the session's stream has another end")
-        raise NotStoredError(str(refusal.get("description", "refused")))
-
-    async def _call(self, subject: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what the broker's API answers; empty if what is asked for is not there."""
-        try:
-            reply = await self._connection.request(
-                subject, msgspec.json.encode(request), timeout=ANSWER_SECONDS
-            )
-        except (nats.errors.Error, OSError) as error:
-            raise FleetError("the broker does not answer") from error
-        answer = _decoded(reply)
-        refusal = answer.get("error")
-        if refusal is None:
-            return answer
-        if refusal.get("err_code") in NOT_FOUND:
-            return {}
-        raise FleetError(str(refusal.get("description", "the broker has refused a request")))
+            raise NotStoredError("the connection to the NATS server was lost") from error
+        seconds = ANSWER_SECONDS + size / BYTES_A_SECOND
+        return await self._broker.store(*last, seconds=seconds)
 
     # Reading.
 
@@ -236,11 +200,11 @@ class Streams:
         """Return messages of a subject from a number in the stream on, from any server."""
         request = {"seq": sequence, "next_by_subj": subject}
         bounds = {"batch": READ_MESSAGES, "max_bytes": max_bytes}
-        inbox = self._connection.new_inbox()
+        inbox = self._broker.new_inbox()
         try:
-            replies = await self._connection.subscribe(inbox)
+            replies = await self._broker.subscribe(inbox)
             try:
-                await self._connection.publish(
+                await self._broker.publish(
                     f"$JS.API.DIRECT.GET.{subjects.stream}",
                     msgspec.json.encode(request | bounds),
                     reply=inbox,
@@ -249,7 +213,7 @@ class Streams:
             finally:
                 await replies.unsubscribe()
         except (nats.errors.Error, OSError) as error:
-            raise FleetError("the broker does not answer") from error
+            raise FleetError("the NATS server does not answer") from error
 
     # What is dropped.
 
@@ -286,7 +250,7 @@ class Streams:
 
     async def _purge(self, subjects: Subjects, subject: str, before: int) -> None:
         bound = {"seq": before} if before else {}
-        await self._call(f"$JS.API.STREAM.PURGE.{subjects.stream}", {"filter": subject} | bound)
+        await self._broker.call(f"STREAM.PURGE.{subjects.stream}", {"filter": subject} | bound)
 
     # Waiting.
 
@@ -299,9 +263,9 @@ class Streams:
         subjects = Subjects.of(wire.name_of(session_id))
         until = asyncio.get_running_loop().time() + seconds
         try:
-            wakes = await self._connection.subscribe(subjects.wake)
+            wakes = await self._broker.subscribe(subjects.wake)
         except nats.errors.Error as error:
-            raise FleetError("the broker does not answer") from error
+            raise FleetError("the NATS server does not answer") from error
         try:
             while (await self.last(session_id)).last <= after:
                 rest = until - asyncio.get_running_loop().time()
@@ -326,16 +290,8 @@ async def _collected(replies: Subscription) -> list[StoredMessage]:
             return messages
         if status is not None:
             reason = headers.get("Description", "")
-            raise FleetError(f"the broker cannot read the stream ({status} {reason})".rstrip())
+            raise FleetError(f"the NATS server cannot read the stream ({status} {reason})".rstrip())
         messages.append(StoredMessage(int(headers[SEQUENCE]), headers, reply.data))
-
-
-def _decoded(reply: Msg) -> dict[str, Any]:
-    try:
-        answer: dict[str, Any] = msgspec.json.decode(reply.data)
-    except msgspec.DecodeError as error:
-        raise OutcomeUnknownError("the broker's answer cannot be read") from error
-    return answer
 
 
 def _headers_in(block: bytes) -> Mapping[str, str]:

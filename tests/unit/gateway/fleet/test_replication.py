@@ -217,7 +217,7 @@ def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> N
         now = due
         assert ReadEnd() in replication.handle_timeout(now)
         replication.end_read(CLAIMED, now)
-    assert pauses == [0.25, 0.5, 1.0, 2.0, 2.0, 2.0]
+    assert pauses == [0.25, 0.5, 1.0, 1.0, 1.0, 1.0]
 
 
 def test_a_stall_is_reported_once_with_its_reason_and_its_end() -> None:

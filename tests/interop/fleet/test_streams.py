@@ -1,0 +1,214 @@
+"""Replicas of sessions in three real NATS servers, and what befalls these."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
+from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.stream_messages import Subjects
+from lastword.gateway.fleet.streams import Streams
+from lastword.gateway.wire import name_of
+from tests.kit.fleet.connected import connected
+from tests.kit.fleet.faulty_store import Listening
+from tests.kit.fleet.replica_rules import RULES, entries_of
+from tests.kit.gateway.entries_made import out
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from lastword.gateway.fleet.broker import Broker
+    from lastword.gateway.fleet.replica import ReplicaStore
+    from lastword.gateway.fleet.replicated_log import ReplicatedLog
+    from tests.kit.fleet.servers import Cluster
+
+MEGABYTE = 1024 * 1024
+
+
+def played(cluster: Cluster, story: Callable[[Broker], Awaitable[None]]) -> None:
+    async def play() -> None:
+        async with asyncio.timeout(FUSE_SECONDS), connected(cluster.urls, replicas=3) as broker:
+            await story(broker)
+
+    asyncio.run(play())
+
+
+class Owner:
+    """The owner of a session, on a node with a folder."""
+
+    def __init__(self, broker: Broker, folder: Path, name: str = "a", session: str = "") -> None:
+        self.session = session or f"session-{secrets.token_hex(4)}"
+        self.store = Streams(broker)
+        self.listening = Listening()
+        self.path = str(folder / f"{name}.db")
+        self.name = name
+        self.replicas = Replicas(self.store, name, self.listening)
+        broker.listen(self._note)
+
+    def _note(self, is_connected: bool) -> None:
+        (self.replicas.connected if is_connected else self.replicas.disconnected)()
+
+    async def begin(self) -> ReplicatedLog:
+        """Begin the session."""
+        log = self.replicas.open_new(self.session, self.path)
+        await self.settle()
+        return log
+
+    async def take_over(self) -> ReplicatedLog:
+        """Take the session over."""
+        inherited = await self.store.last(self.session)
+        claimed = await claim(self.store, self.session, inherited, self.name)
+        return (await self.replicas.open_claimed(self.session, self.path, inherited, claimed)).log
+
+    async def settle(self) -> None:
+        """Wait until all is replicated."""
+        await self.replicas.of(self.session).settled()
+
+    async def texts(self) -> list[bytes]:
+        """Return the frames of the replica, whose numbers are dense."""
+        found = await entries_of(self.store, self.session)
+        assert [seq for seq, _ in found] == list(range(1, len(found) + 1))
+        return [entry.frame for _, entry in found]
+
+
+def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
+    async def play(broker: Broker) -> None:
+        async def keep(rule: Callable[[ReplicaStore, str], Awaitable[None]]) -> None:
+            await rule(Streams(broker), f"rules-{secrets.token_hex(4)}")
+
+        await asyncio.gather(*map(keep, RULES))
+
+    played(cluster, play)
+
+
+@pytest.mark.parametrize("megabytes", [3, 65])
+def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabytes: int) -> None:
+    async def play(broker: Broker) -> None:
+        store, session = Streams(broker), f"large-{secrets.token_hex(4)}"
+        large = out(text=secrets.token_hex(megabytes * MEGABYTE // 2))
+        end = await store.claim(session, EMPTY, "a")
+        for first, entry in enumerate((out(), large, out()), 1):
+            end = await store.publish(session, ReplicaBatch("e1", first, [entry]), end)
+        assert [entry for _, entry in await entries_of(store, session, 0)] == [out(), large, out()]
+        assert [entry for _, entry in await entries_of(store, session, 1)] == [large, out()]
+        await store.forget(session)
+
+    played(cluster, play)
+
+
+def test_a_leader_that_is_killed_delays_the_entries_and_loses_none(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        stream = Subjects.of(name_of(owner.session)).stream
+        for count in range(1, 61):
+            log.append([out(text=f"{count}")])
+            if count == 20:
+                (await asyncio.to_thread(cluster.leader_of, stream)).kill()
+            await asyncio.sleep(0.005)
+        await owner.settle()
+        assert log.head == 60
+        assert await owner.texts() == [out(text=f"{count}").frame for count in range(1, 61)]
+        assert not owner.listening.fences
+
+    played(cluster, play)
+
+
+def test_entries_wait_while_no_server_answers_and_are_shown_then(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        for server in cluster.servers:
+            server.stop()
+        log.append([out(text="1"), out(text="2")])
+        while not owner.listening.stalls:  # noqa: ASYNC110 - it is told by a callback
+            await asyncio.sleep(0.05)
+        log.append([out(text="3")])
+        assert (log.head, log.waiting_entries) == (0, 3)
+        for server in cluster.servers:
+            server.resume()
+        await owner.settle()
+        assert (log.head, log.waiting_entries) == (3, 0)
+        assert await owner.texts() == [out(text=text).frame for text in "123"]
+        assert owner.listening.resumptions[0] >= 5.0
+
+    played(cluster, play)
+
+
+def test_an_owner_that_slept_past_a_takeover_shows_nothing_more(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        first = Owner(broker, tmp_path)
+        log = await first.begin()
+        log.remember("id", first.session)
+        log.append([out(text="1")])
+        await first.settle()
+        second = Owner(broker, tmp_path, "b", first.session)
+        followed = await second.take_over()
+        assert (followed.head, followed.epoch) == (1, log.epoch)
+        assert followed.remembered("id") == first.session
+        log.append([out(text="late")])
+        await first.listening.is_fenced.wait()
+        followed.append([out(text="2")])
+        await second.settle()
+        assert log.head == 1
+        assert await second.texts() == [out(text=text).frame for text in "12"]
+
+    played(cluster, play)
+
+
+def test_a_stream_that_somebody_has_emptied_is_filled_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        for count in range(5):
+            log.append([out(text=f"{count}")])
+            await owner.settle()
+        subjects = Subjects.of(name_of(owner.session))
+        await broker.call(f"STREAM.PURGE.{subjects.stream}")
+        log.append([out(text="5")])
+        await owner.settle()
+        assert await owner.texts() == [out(text=f"{count}").frame for count in range(6)]
+        assert log.head == 6
+
+    played(cluster, play)
+
+
+def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def limit(broker: Broker, stream: str, size: int) -> None:
+        config: dict[str, Any] = (await broker.call(f"STREAM.INFO.{stream}"))["config"]
+        await broker.call(f"STREAM.UPDATE.{stream}", config | {"max_bytes": size})
+
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        stream = Subjects.of(name_of(owner.session)).stream
+        await limit(broker, stream, MEGABYTE)
+        for _ in range(8):
+            log.append([out(text="x" * MEGABYTE)])
+        while not owner.listening.stalls:  # noqa: ASYNC110 - it is told by a callback
+            await asyncio.sleep(0.05)
+        assert "maximum bytes" in owner.listening.stalls[0]
+        assert log.head < 8
+        await limit(broker, stream, -1)
+        await owner.settle()
+        assert log.head == 8
+        assert await owner.texts() == [out(text="x" * MEGABYTE).frame] * 8
+
+    played(cluster, play)
