@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.claiming import claim
-from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
+from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.records import SESSIONS, Records, SessionRecord
+from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch
 from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.retention import forget_old
 from lastword.gateway.fleet.stream_messages import Subjects
 from lastword.gateway.fleet.streams import Streams
 from lastword.gateway.wire import name_of
-from tests.kit.fleet.connected import connected
+from tests.kit.fleet.connected import KEY, connected
 from tests.kit.fleet.faulty_store import Listening
 from tests.kit.fleet.replica_rules import RULES, entries_of
-from tests.kit.gateway.entries_made import out
+from tests.kit.gateway.entries_made import ask, out
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -212,3 +217,72 @@ def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
         assert await owner.texts() == [out(text="x" * MEGABYTE).frame] * 8
 
     played(cluster, play)
+
+
+def test_a_log_that_is_trimmed_is_trimmed_in_its_stream_and_still_taken_over(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        log.append([ask(7)])
+        for _ in range(3 * BUCKET_ENTRIES // 1024):
+            log.append([out()] * 1024)
+            await owner.settle()
+        assert log.trim(limit_bytes=1024 * out().size)
+        while (await owner.store.read(owner.session, 0, max_bytes=1))[0].first == 1:  # noqa: ASYNC110 - the servers have no event
+            await asyncio.sleep(0.01)
+        follower = Owner(broker, tmp_path, "b", owner.session)
+        followed = await follower.take_over()
+        assert BUCKET_ENTRIES <= followed.first <= log.first
+        assert followed.head == log.head
+        assert [seq for seq, _ in followed.pins_of("ask:")] == [1]
+
+    played(cluster, play)
+
+
+def test_what_is_old_and_without_an_owner_is_dropped_with_its_record(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owners = [Owner(broker, tmp_path, name) for name in ("old", "owned")]
+        for owner in owners:
+            (await owner.begin()).append([out()])
+            await owner.settle()
+        old, owned = names = [name_of(owner.session) for owner in owners]
+        records = Bucket(broker, SESSIONS, SessionRecord, Records(KEY))
+        listed = {
+            name: session_record(owner.session) for name, owner in zip(names, owners, strict=True)
+        }
+        for name, record in listed.items():
+            await records.put(name, record)
+        store = Streams(broker)
+        now = time.time()
+        assert await forget_old(store, records, listed, {owned}, now - 60) == 0
+        assert await forget_old(store, records, listed, {owned}, now + 60) == 1
+        assert await store.last(owners[0].session) == EMPTY
+        assert await records.read(old) is None
+        assert (await store.last(owners[1].session)).last == 1
+        assert await records.read(owned) is not None
+        ended = {owned: session_record(owners[1].session, ended_at=now)}
+        assert await forget_old(store, records, ended, (), now - 60) == 0
+
+    played(cluster, play)
+
+
+def session_record(session: str, ended_at: float | None = None) -> SessionRecord:
+    ended = None
+    if ended_at is not None:
+        ended = SessionView(
+            id=session,
+            state=SessionState.ENDED,
+            since_epoch_ms=int(ended_at * 1000),
+            agent=None,
+            viewers=ViewerCount(0, 0),
+            questions=0,
+            epoch="e1",
+            head=1,
+            first=1,
+            last_failure=None,
+        )
+    return SessionRecord(session=session, node="a", term=1, cwd="/", workspace="", ended=ended)

@@ -10,7 +10,8 @@ import asyncio
 import base64
 import contextlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import nats.errors
@@ -77,20 +78,37 @@ class Streams:
         Raises:
             FleetError: There is no answer.
         """
-        subjects = Subjects.of(wire.name_of(session_id))
+        message = await self._last_message(Subjects.of(wire.name_of(session_id)))
+        if message is None:
+            return EMPTY
+        headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
+        return StoredMessage(message["seq"], headers, b"").end
+
+    async def changed_at(self, name: str) -> float | None:
+        """Return when the session whose files have a name was last written to.
+
+        Returns:
+            The server's time, in seconds since 1970 UTC; `None` if there is nothing of it.
+
+        Raises:
+            FleetError: There is no answer.
+        """
+        message = await self._last_message(Subjects.of(name))
+        return datetime.fromisoformat(message["time"]).timestamp() if message is not None else None
+
+    async def _last_message(self, subjects: Subjects) -> dict[str, Any] | None:
+        """Return the last message of a session's stream, as the server that leads it has it."""
+        request = {"last_by_subj": subjects.batches}
         try:
             answer = await self._broker.call(
-                f"STREAM.MSG.GET.{subjects.stream}",
-                {"last_by_subj": subjects.batches},
-                seconds=END_SECONDS,
+                f"STREAM.MSG.GET.{subjects.stream}", request, seconds=END_SECONDS
             )
         except RefusedError as error:
             if error.code in NOT_FOUND:
-                return EMPTY
+                return None
             raise
-        message = answer["message"]
-        headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
-        return StoredMessage(message["seq"], headers, b"").end
+        message: dict[str, Any] = answer["message"]
+        return message
 
     async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
         """Begin the next term; return the new end.
