@@ -2,6 +2,7 @@
 
     python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
         [--jobs N] [--mutant NAME] [--schedule K]
+    python -m tests.long.simulate_gateway --fleet [--rule NAME] …
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
 back by the reconnect policy, with and without cursors, by the id of an event or with a past whose
@@ -22,6 +23,15 @@ The last line counts: `schedules=… lost=0 double=0 disorder=0 untold=0 unanswe
 `other=…` where an invariant broke. Status 1 where anything did; the first schedule that failed is
 named, and `--schedule K` plays it alone. `--mutant` plays a gateway that is put together wrongly,
 which has to be seen.
+
+With `--fleet` a schedule is a session of a fleet: up to three nodes whose processes die, are
+stopped and go on; a broker whose answers are lost, late or come twice, whose leader changes, whose
+stream is full, and which loses what it had acknowledged; a record of the owner that expires early
+or late; links between the two that are cut; files that are damaged. Its referee
+(`tests.kit.fleet.simulation.referee`) has promises of its own: nothing is shown or done before it
+is in the stream (`unreplicated`), terms ascend (`terms`), no entry is replaced by another
+(`mixed`), and there is an owner again in time (`late`). `--rule` plays one fault of each kind by
+itself, in the midst of a session without others.
 """
 
 from __future__ import annotations
@@ -35,12 +45,16 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
+from tests.kit.fleet.simulation.referee import FLEET_PROMISES, BrokenFleetPromiseError
+from tests.kit.fleet.simulation.rules import RULES
+from tests.kit.fleet.simulation.world import FleetMachine, FleetWorld
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.gateway.referee import PROMISES, BrokenGatewayPromiseError
 from tests.kit.gateway.world import Machine, World
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 _TOLD_EVERY_SECONDS = 30.0
 _CHUNK = 250
@@ -48,11 +62,15 @@ _CHUNK = 250
 
 
 class Played(NamedTuple):
-    """What one schedule came to: what broke, as a word and in words, and a digest of its trace."""
+    """What one schedule came to.
+
+    What broke, as a word and in words; a digest of its trace; and how often what happened.
+    """
 
     promise: str
     said: str
     digest: bytes
+    counts: Counter[str] | None = None
 
 
 def play(seed: int, mutant: str, number: int) -> Played:
@@ -66,9 +84,30 @@ def play(seed: int, mutant: str, number: int) -> Played:
     return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 
 
-def play_all(seed: int, mutant: str, numbers: range, jobs: int) -> Generator[Played, None, None]:
+def play_fleet(seed: int, mutant: str, number: int, *, rule: str = "") -> Played:
+    """Play one schedule of a fleet."""
+    world = FleetWorld(seed, number, FLEET_MUTANTS[mutant]() if mutant else FleetMachine())
+    promise = said = ""
+    try:
+        if rule:
+            RULES[rule](world)
+        else:
+            world.run()
+    except BrokenFleetPromiseError as broken:
+        promise, said = broken.promise, f"schedule {number}: {broken}"
+    counts = world.referee.counts + world.broker.faults + Counter(steps=world.steps)
+    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest(), counts)
+
+
+def play_all(
+    seed: int,
+    mutant: str,
+    numbers: range,
+    jobs: int,
+    play_one: Callable[[int, str, int], Played] = play,
+) -> Generator[Played, None, None]:
     """Play schedules, in this process or in several; what they came to comes in their order."""
-    one = partial(play, seed, mutant)
+    one = partial(play_one, seed, mutant)
     if jobs == 1:
         yield from map(one, numbers)
         return
@@ -79,8 +118,10 @@ def play_all(seed: int, mutant: str, numbers: range, jobs: int) -> Generator[Pla
 class Schedules:
     """What a run has come to so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, promises: tuple[str, ...] = PROMISES) -> None:
         self.count = 0
+        self.counts: Counter[str] = Counter()
+        self._promises = promises
         self.broken: Counter[str] = Counter()
         self.first_failing = ""
         self._trace = hashlib.sha256()
@@ -91,12 +132,13 @@ class Schedules:
             self.broken[played.promise] += 1
             self.first_failing = self.first_failing or played.said
         self.count += 1
+        self.counts += played.counts or Counter()
         self._trace.update(played.digest)
 
     def line(self) -> str:
         """The last line of a run."""
-        counts = " ".join(f"{promise}={self.broken[promise]}" for promise in PROMISES)
-        other = self.broken.total() - sum(self.broken[promise] for promise in PROMISES)
+        counts = " ".join(f"{promise}={self.broken[promise]}" for promise in self._promises)
+        other = self.broken.total() - sum(self.broken[promise] for promise in self._promises)
         more = f" other={other}" if other else ""
         trace = self._trace.hexdigest()[:16]
         return f"schedules={self.count} {counts}{more} trace={trace}"
@@ -109,19 +151,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--schedule", type=int, help="play this one alone")
     parser.add_argument("--jobs", type=int, default=1, help="processes that play them")
-    parser.add_argument("--mutant", choices=MUTANTS, default="")
+    parser.add_argument("--mutant", choices={**MUTANTS, **FLEET_MUTANTS}, default="")
+    parser.add_argument("--fleet", action="store_true", help="play sessions of a fleet")
+    parser.add_argument("--rule", choices=RULES, default="", help="one fault of a fleet")
     arguments = parser.parse_args()
-    run = Schedules()
+    run = Schedules(FLEET_PROMISES if arguments.fleet else PROMISES)
+    play_one = partial(play_fleet, rule=arguments.rule) if arguments.fleet else play
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
     told = time.monotonic()
-    for played in play_all(arguments.seed, arguments.mutant, numbers, arguments.jobs):
+    for played in play_all(arguments.seed, arguments.mutant, numbers, arguments.jobs, play_one):
         run.add(played)
         if time.monotonic() - told > _TOLD_EVERY_SECONDS:
             told = time.monotonic()
             print(run.line(), file=sys.stderr, flush=True)
     if run.first_failing:
         print(run.first_failing)
+    if run.counts:
+        print(", ".join(f"{count} {what}" for what, count in sorted(run.counts.items())))
     print(run.line())
     return 1 if run.broken else 0
 

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from lastword.gateway.fleet.replica import STATE_ENTRIES, StreamEnd
+from lastword.gateway.fleet.replica import EMPTY, STATE_ENTRIES, StreamEnd
 
 FIRST_PAUSE_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 1.0
@@ -45,6 +45,15 @@ class Publish(msgspec.Struct, frozen=True):
     up_to: int
     end: StreamEnd
     with_state: bool
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Claim the session again after this end; answered as a publication is.
+
+    The broker has lost the claim. What is there now may be another owner's.
+    """
+
+    end: StreamEnd
 
 
 class ReadEnd(msgspec.Struct, frozen=True):
@@ -81,15 +90,15 @@ class Fenced(msgspec.Struct, frozen=True):
 
     Attributes:
         end: the last message of the other's.
-        visible: the last number that was visible here. If the other began before it, the broker
-            has lost messages, and the other log needs a new epoch (`Replication.forerun`).
+        visible: the last number that was visible here. If the stream has another writer's entry
+            there, or none, the broker has lost messages, and the other's log has `diverged`.
     """
 
     end: StreamEnd
     visible: int
 
 
-Effect: TypeAlias = Publish | ReadEnd | Visible | Stalled | Resumed | NewEpoch | Fenced
+Effect: TypeAlias = Publish | Claim | ReadEnd | Visible | Stalled | Resumed | NewEpoch | Fenced
 
 
 class _Step(Enum):
@@ -134,6 +143,8 @@ class Replication:
         self.stalled_since: float | None = None
         """Since when nothing has been replicated, if that has been reported."""
         self._inherited = inherited
+        self._first_term = self._term = claimed.term
+        """The terms that were claimed, of which the last may not be stored."""
         self._committed = committed
         self._goes_on_without = goes_on_without
         self._acknowledged = claimed.last
@@ -177,13 +188,9 @@ class Replication:
         self._is_state_due, self._sends_state = True, False
         return self._go_on(now)
 
-    def forerun(self, visible: int, now: float) -> list[Effect]:
-        """Take in up to which number a former owner had made its log visible.
-
-        If that is beyond what this owner inherited, the broker had lost messages, and the
-        numbers that follow mean other entries here.
-        """
-        if self.is_fenced or visible <= self._inherited.last:
+    def diverged(self, now: float) -> list[Effect]:
+        """Take in that a former owner has shown other entries under numbers of this log."""
+        if self.is_fenced:
             return []
         return [self._in_new_epoch(self._inherited.last), *self._go_on(now)]
 
@@ -215,13 +222,13 @@ class Replication:
         """Take in the stream's last message."""
         if self.is_fenced:
             return []
-        term, node = self.end.term, self.end.node
-        if end.term > term or (end.term == term and end.node != node):
+        is_own = end.node == self.end.node and self._first_term <= end.term <= self._term
+        if end.term >= self._first_term and not is_own:
             self._step = _Step.FENCED
             return [Fenced(end, self.visible)]
+        if not is_own:
+            return self._claim_again(end)
         self._step = _Step.IDLE
-        if end.term < term:
-            return [*self._replace_older(end), *self._go_on(now)]
         if end.last > self.end.last or end.last == self._committed:
             return self._has_grown(end, now)
         self.end = end
@@ -237,15 +244,19 @@ class Replication:
             self.stalled_since, self.is_without = None, False
         return [*self._show(end.last), *resumed, *self._go_on(now)]
 
-    def _replace_older(self, end: StreamEnd) -> list[Effect]:
-        """Continue after a message of an older term: the broker has lost the claim."""
-        inherited = self._inherited
-        is_forerunner = (end.term, end.node) == (inherited.term, inherited.node)
-        last = min(end.last, inherited.last) if is_forerunner else 0
-        self.end = replace(end, term=self.end.term, node=self.end.node, last=last)
-        if not end.sequence or (is_forerunner and end.last <= inherited.last):
-            return []
-        return [self._in_new_epoch(last)]
+    def _claim_again(self, end: StreamEnd) -> list[Effect]:
+        """Continue after a message of an older term: the broker has lost this owner's claim.
+
+        Unless it is the one that the claim followed, or there is none at all, others may have
+        written since, and the whole log is published in a new epoch.
+        """
+        is_alone = end in {self._inherited, EMPTY}
+        self.end = replace(
+            end, term=self._term, node=self.end.node, last=end.last if is_alone else 0
+        )
+        self._step, self._sends_state = _Step.PUBLISHING, False
+        self._term += 1
+        return [*([] if is_alone else [self._in_new_epoch(0)]), Claim(self.end)]
 
     def _in_new_epoch(self, after: int) -> NewEpoch:
         self._is_state_due, self._sends_state = True, False
@@ -319,5 +330,7 @@ class Replication:
             self._waits_since = now
         self._step = _Step.PUBLISHING
         last = self.end.last
-        self._sends_state = self._is_state_due or last - self._state_at >= STATE_ENTRIES
+        is_state_due = self._is_state_due or last - self._state_at >= STATE_ENTRIES
+        # The state is as of what is visible: before it, it would know of entries to come.
+        self._sends_state = is_state_due and last >= self.visible
         return [Publish(last, max(last, self._committed), self.end, self._sends_state)]

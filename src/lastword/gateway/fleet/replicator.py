@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
 from lastword.gateway.fleet.replication import (
+    Claim,
     Fenced,
     NewEpoch,
     Publish,
@@ -25,7 +27,7 @@ from lastword.gateway.fleet.replication import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from lastword.gateway.fleet.replica import ReplicaBatch, ReplicaStore, StreamEnd
     from lastword.gateway.fleet.replication import Effect
@@ -223,7 +225,10 @@ class Replicator:
         for effect in effects:
             match effect:
                 case Publish():
-                    self._spawn(self._publish(machine, effect, log))
+                    self._spawn(self._write(machine, partial(self._publish, effect, log)))
+                case Claim(end=end):
+                    claim = partial(self._store.claim, self._session_id, end, self._node)
+                    self._spawn(self._write(machine, claim))
                 case ReadEnd():
                     self._spawn(self._read_end(machine))
                 case Visible(last=last):
@@ -256,10 +261,16 @@ class Replicator:
         if self._machine is not None:
             self._carry_out(self._machine.handle_timeout(self._now))
 
-    async def _publish(self, machine: Replication, effect: Publish, log: PublishedLog) -> None:
+    async def _publish(self, effect: Publish, log: PublishedLog) -> StreamEnd:
+        batch = log.batch(effect.after, effect.up_to, with_state=effect.with_state)
+        end = await self._store.publish(self._session_id, batch, effect.end)
+        if batch.state is not None:
+            self._state_last = batch.state.last
+        return end
+
+    async def _write(self, machine: Replication, write: Callable[[], Awaitable[StreamEnd]]) -> None:
         try:
-            batch = log.batch(effect.after, effect.up_to, with_state=effect.with_state)
-            end = await self._store.publish(self._session_id, batch, effect.end)
+            end = await write()
         except FencedError:
             effects = machine.refused(self._now)
         except NotStoredError as error:
@@ -268,8 +279,6 @@ class Replicator:
             effects = machine.unknown(self._now)
         else:
             effects = machine.stored(end, self._now)
-            if batch.state is not None:
-                self._state_last = batch.state.last
         self._carry_out(effects)
 
     async def _read_end(self, machine: Replication) -> None:

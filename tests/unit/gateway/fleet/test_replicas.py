@@ -254,7 +254,7 @@ def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(tmp_path: Pat
         log.append([out()])
         await node.settle()
         assert await replica_of(store) == [out()] * 11
-        assert (log.head, (await store.last(SESSION)).term) == (11, 1)
+        assert (log.head, (await store.last(SESSION)).term) == (11, 2)
         store.replicas.lose(SESSION, 1)
         log.close()
         await store.forget(SESSION)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from lastword.gateway.fleet.replica import EMPTY, STATE_ENTRIES, StreamEnd
 from lastword.gateway.fleet.replication import (
     STALL_SECONDS,
+    Claim,
     Effect,
     Fenced,
     NewEpoch,
@@ -90,6 +91,17 @@ def test_a_fact_that_changes_while_the_state_is_being_stored_is_stored_again() -
     assert replication.stored(CLAIMED, 1.2) == [Publish(10, 10, CLAIMED, with_state=True)]
 
 
+def test_the_state_is_not_stored_before_entries_that_it_already_counts() -> None:
+    replication = idle()
+    replication.committed(12, 1.0)
+    replication.stored(end_at(12), 1.1)
+    replication.state_changed(1.2)
+    replication.refused(1.3)
+    assert replication.end_read(CLAIMED, 1.4) == [Publish(10, 12, CLAIMED, with_state=False)]
+    effects = replication.stored(end_at(12), 1.5)
+    assert effects == [Publish(12, 12, end_at(12), with_state=True)]
+
+
 def test_the_state_is_stored_again_after_many_entries() -> None:
     replication = idle()
     replication.committed(10 + STATE_ENTRIES + 5, 1.0)
@@ -141,7 +153,7 @@ def test_a_newer_term_fences() -> None:
     assert replication.end_read(CLAIMED, 1.3) == []
     assert replication.unknown(1.3) == []
     assert replication.handle_timeout(99.0) == []
-    assert replication.forerun(99, 1.3) == []
+    assert replication.diverged(1.3) == []
     assert replication.next_timeout() is None
 
 
@@ -164,45 +176,63 @@ def test_what_the_broker_has_lost_is_published_again_from_its_last() -> None:
     assert replication.lost == 2
 
 
-def test_a_lost_claim_is_followed_by_the_log_of_this_term() -> None:
+def test_a_lost_claim_is_made_again_in_a_new_term() -> None:
     replication = idle()
-    replication.connected()
-    earlier = replace(INHERITED, sequence=5, last=8)
-    mine = replace(earlier, term=3, node="mine")
-    assert replication.end_read(earlier, 1.0) == [Publish(8, 10, mine, with_state=False)]
+    replication.committed(12, 1.0)
+    replication.refused(1.1)
+    mine = replace(INHERITED, term=3, node="mine")
+    assert replication.end_read(INHERITED, 1.2) == [Claim(mine)]
+    claimed = replace(mine, sequence=9, term=4)
+    assert replication.stored(claimed, 1.3) == [Publish(10, 12, claimed, with_state=False)]
 
 
 def test_a_stream_that_is_gone_is_published_again_from_the_first_entry() -> None:
     replication = idle()
     replication.connected()
     mine = StreamEnd(term=3, node="mine")
-    assert replication.end_read(EMPTY, 1.0) == [Publish(0, 10, mine, with_state=False)]
+    assert replication.end_read(EMPTY, 1.0) == [Claim(mine)]
+    claimed = replace(mine, sequence=1, term=4)
+    assert replication.stored(claimed, 1.1) == [Publish(0, 10, claimed, with_state=False)]
 
 
-def test_what_an_older_owner_wrote_after_a_lost_claim_is_replaced_in_a_new_epoch() -> None:
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        replace(INHERITED, sequence=8, last=13),
+        replace(INHERITED, sequence=5, last=8),
+        replace(INHERITED, sequence=3, term=1, node="third", last=5),
+    ],
+)
+def test_after_what_others_may_have_written_the_whole_log_is_published_in_a_new_epoch(
+    theirs: StreamEnd,
+) -> None:
     replication = idle()
-    replication.committed(12, 1.0)
-    replication.stored(end_at(12), 1.1)
     replication.connected()
-    theirs = replace(INHERITED, sequence=8, last=13)
-    mine = replace(theirs, term=3, node="mine", last=10)
-    effects = replication.end_read(theirs, 1.2)
-    assert effects == [NewEpoch(10), Publish(10, 12, mine, with_state=True)]
-
-
-def test_after_a_message_of_an_unknown_owner_the_whole_log_is_published_in_a_new_epoch() -> None:
-    replication = idle()
-    replication.connected()
-    theirs = replace(INHERITED, sequence=3, term=1, node="third", last=5)
-    effects = replication.end_read(theirs, 1.2)
     mine = replace(theirs, term=3, node="mine", last=0)
-    assert effects == [NewEpoch(0), Publish(0, 10, mine, with_state=True)]
+    assert replication.end_read(theirs, 1.2) == [NewEpoch(0), Claim(mine)]
+    claimed = replace(mine, sequence=9, term=4)
+    assert replication.stored(claimed, 1.3) == [Publish(0, 10, claimed, with_state=False)]
+    end = replace(claimed, sequence=10, last=10)
+    assert replication.stored(end, 1.4) == [Publish(10, 10, end, with_state=True)]
 
 
-def test_entries_of_a_former_owner_that_the_stream_has_lost_give_a_new_epoch() -> None:
+@pytest.mark.parametrize("term", [3, 4, 5])
+def test_an_own_claim_whose_outcome_was_unknown_does_not_fence(term: int) -> None:
     replication = idle()
-    assert replication.forerun(10, 1.0) == []
-    assert replication.forerun(11, 1.0) == [NewEpoch(10), Publish(10, 10, CLAIMED, with_state=True)]
+    replication.connected()
+    assert replication.end_read(INHERITED, 1.2) == [Claim(replace(INHERITED, term=3, node="mine"))]
+    assert replication.unknown(6.2) == [ReadEnd()]
+    assert replication.end_read(INHERITED, 6.3) == [Claim(replace(INHERITED, term=4, node="mine"))]
+    replication.refused(6.4)
+    replication.handle_timeout(9.0)
+    end = replace(CLAIMED, sequence=9, term=term)
+    assert replication.end_read(end, 9.1) == []
+    assert replication.committed(11, 9.2) == [Publish(10, 11, end, with_state=False)]
+
+
+def test_numbers_under_which_a_former_owner_has_shown_other_entries_get_a_new_epoch() -> None:
+    effects = idle().diverged(1.0)
+    assert effects == [NewEpoch(10), Publish(10, 10, CLAIMED, with_state=True)]
 
 
 def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> None:
@@ -260,7 +290,9 @@ def test_without_a_broker_entries_are_visible_in_a_new_epoch_until_it_is_back() 
     assert replication.handle_timeout(6.0) == [Stalled(1.0), NewEpoch(10), Visible(12)]
     assert replication.committed(13, 7.0) == [Visible(13)]
     effects = replication.end_read(CLAIMED, 8.0)
-    assert effects == [Publish(10, 13, CLAIMED, with_state=True)]
-    assert replication.stored(end_at(13), 8.1) == [Resumed(7.1)]
+    assert effects == [Publish(10, 13, CLAIMED, with_state=False)]
+    effects = replication.stored(end_at(13), 8.1)
+    assert effects == [Resumed(7.1), Publish(13, 13, end_at(13), with_state=True)]
+    replication.stored(end_at(13), 8.1)
     assert replication.committed(14, 8.2) == [Publish(13, 14, end_at(13), with_state=False)]
     assert replication.lost == 0

@@ -1,0 +1,177 @@
+"""The broker of a played fleet: what it loses, delays and repeats.
+
+Owns the faults between a node and the stream of a session, and the record of its owner, which
+expires. What the stream does is that of the replicas in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.gateway.fleet.broker import ANSWER_SECONDS
+from lastword.gateway.fleet.errors import FleetError, NotStoredError, OutcomeUnknownError
+from tests.kit.fleet.replica_in_memory import MemoryReplicas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.gateway.fleet.replica import ReplicaBatch, StreamEnd
+    from tests.kit.fleet.simulation.clock import Clock
+    from tests.kit.fleet.simulation.referee import FleetReferee
+
+SESSION = "s1"
+
+LEASE_SECONDS = 15.0
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The record of a session's owner."""
+
+    node: str
+    term: int
+    until: float
+
+
+class Broker:
+    """One broker, whose answers come over links that fail."""
+
+    def __init__(self, clock: Clock, dice: Callable[[], float], referee: FleetReferee) -> None:
+        self.clock = clock
+        self.replicas = MemoryReplicas()
+        self.faults: Counter[str] = Counter()
+        self.are_faults_over = False
+        self.cut_until: dict[str, float] = {}
+        self.away_until = 0.0
+        self.full_until = 0.0
+        self.lost_answers = 0
+        """How many of the next answers are lost."""
+        self._dice = dice
+        self._referee = referee
+        self._lease: Lease | None = None
+        self.diverged: set[str] = set()
+        """Epochs whose numbers a former owner has shown with other entries."""
+        self.published: list[Callable[[ReplicaBatch], None]] = []
+        """Plain subscribers of the stream's subjects, which are sent refused messages too."""
+
+    # Faults.
+
+    def _fails(self, what: str, chance: float) -> bool:
+        if self.are_faults_over or self._dice() >= chance:
+            return False
+        self.faults[what] += 1
+        return True
+
+    def is_cut(self, node: str) -> bool:
+        """Whether nothing passes between a node and the broker."""
+        return self.cut_until.get(node, 0.0) > self.clock.now
+
+    def _delay(self) -> float:
+        if self._fails("late", 0.03):
+            return self._dice() * 9.0
+        return self._dice() * 0.05
+
+    def lose_tail(self, count: int) -> None:
+        """Lose the last messages, which were acknowledged."""
+        before = len(self.replicas.of(SESSION).messages)
+        self.replicas.lose(SESSION, min(count, before))
+        if before:
+            self.faults["tail lost"] += 1
+            self._referee.lost_tail(self.replicas.of(SESSION).messages)
+
+    def lose_all(self) -> None:
+        """Lose everything of the session."""
+        self.replicas.forget(SESSION)
+        self.faults["everything lost"] += 1
+        self._referee.lost_tail([])
+
+    # Requests.
+
+    def request(self, node: str, apply: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+        """Send a request; its result or its `FleetError` is given once."""
+        is_open = True
+
+        def settle(result: Any) -> None:
+            nonlocal is_open
+            if is_open:
+                is_open = False
+                answer(result)
+
+        self.clock.later(ANSWER_SECONDS, lambda: settle(OutcomeUnknownError("no answer")))
+        if self.is_cut(node) or self._fails("request lost", 0.02):
+            return
+        self.clock.later(self._delay(), lambda: self._arrives(node, apply, settle))
+        if self._fails("request doubled", 0.02):
+            self.clock.later(self._dice() * 3.0, lambda: self._arrives(node, apply, lambda _: None))
+
+    def _arrives(self, node: str, apply: Callable[[], Any], settle: Callable[[Any], None]) -> None:
+        if self.clock.now < self.away_until and self._dice() < 0.8:
+            return
+        if self._fails("busy", 0.02):
+            result: Any = NotStoredError("another message is under way")
+        else:
+            try:
+                result = apply()
+            except FleetError as error:
+                result = error
+        if self.is_cut(node) or self.clock.now < self.away_until:
+            return
+        if self.lost_answers:
+            self.lost_answers -= 1
+        elif not self._fails("acknowledgement lost", 0.03):
+            self.clock.later(self._delay(), lambda: settle(result))
+
+    # The stream.
+
+    def publish(self, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
+        """Store a batch under the fence."""
+        try:
+            return self._store(batch, after)
+        finally:
+            for subscriber in self.published:
+                subscriber(batch)
+
+    def _store(self, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
+        if self.clock.now < self.full_until:
+            raise NotStoredError("the stream is full")
+        before = self.end
+        end = self.replicas.publish(SESSION, batch, after)
+        self._referee.stored(batch, before, end)
+        return end
+
+    def claim(self, expected: StreamEnd, node: str) -> StreamEnd:
+        """Begin the next term."""
+        end = self.replicas.claim(SESSION, expected, node)
+        self._referee.claimed(expected, end)
+        return end
+
+    @property
+    def end(self) -> StreamEnd:
+        """The stream's end."""
+        return self.replicas.of(SESSION).end
+
+    # The owner's record.
+
+    @property
+    def lease(self) -> Lease | None:
+        """The record; `None` once it has expired."""
+        if self._lease is not None and self._lease.until <= self.clock.now:
+            self._lease = None
+        return self._lease
+
+    def renew(self, node: str, term: int, *, expires: bool = True) -> bool:
+        """Create or renew the record of a term; return whether it is this node's."""
+        lease = self.lease
+        if lease is not None and lease.term > term:
+            return False
+        lasts = LEASE_SECONDS
+        if not self.are_faults_over:
+            lasts *= 0.4 + self._dice()
+        self._lease = Lease(node, term, self.clock.now + lasts if expires else float("inf"))
+        return True
+
+    def expire(self) -> None:
+        """Let the record expire early."""
+        self._lease = None

@@ -1,0 +1,335 @@
+"""A process of a played fleet that owns a session, or tries to.
+
+Owns the way from a stream to a session that serves: reading, claiming, the file, the hub; then
+carries out what the hub and the replication want. A process that is stopped does nothing of it
+until it goes on.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
+from lastword.gateway.fleet.local_copy import TERM, _continues, _LocalFile, pins_at
+from lastword.gateway.fleet.replica import StreamEnd
+from lastword.gateway.fleet.replicated_log import ReplicatedLog
+from lastword.gateway.fleet.replication import (
+    Claim,
+    Fenced,
+    NewEpoch,
+    Publish,
+    ReadEnd,
+    Replication,
+    Resumed,
+    Stalled,
+    Visible,
+)
+from lastword.gateway.holder.effects import Effects, ToAgent
+from lastword.gateway.holder.hub import Hub
+from lastword.gateway.log.pins import Pins
+from lastword.gateway.viewing.render import Renderer
+from tests.kit.fleet.simulation.broker import SESSION
+from tests.kit.fleet.simulation.log import file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lastword.gateway.fleet.replica import LogState, StoredBatch
+    from lastword.gateway.fleet.replication import Effect
+    from lastword.gateway.holder.effects import HubEffect, Message
+    from lastword.gateway.log.store import Committed
+    from tests.kit.fleet.simulation.log import LocalFile
+    from tests.kit.fleet.simulation.world import FleetWorld, Node
+
+RENEW_SECONDS = 5.0
+ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
+
+
+class Owner:
+    """One process."""
+
+    def __init__(self, world: FleetWorld, node: Node) -> None:
+        self.world = world
+        self.node = node
+        self.broker = world.broker
+        self.machine = world.machine
+        self.is_over = False
+        self.stopped_until = 0.0
+        self._waiting: list[Callable[[], None]] = []
+        self.replication: Replication | None = None
+        self.log: ReplicatedLog | None = None
+        self.hub: Hub | None = None
+        self.effects: Effects | None = None
+        self.renderer = Renderer(SESSION)
+        self.agent_open: list[int] = []
+        self.agent_questions = 0
+        self.answers: dict[int, int] = {}
+        self._numbers = 0
+        self._read_end()
+
+    @property
+    def serves(self) -> bool:
+        """Whether it has its session, and does something."""
+        return self.hub is not None and not self.is_over and not self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it does nothing for now."""
+        return self.stopped_until > self.world.clock.now
+
+    @property
+    def term(self) -> int:
+        """Its term."""
+        return self.replication.end.term if self.replication else 0
+
+    # The process.
+
+    def does(self, act: Callable[[], None]) -> None:
+        """Do something, once the process goes on if it is stopped; never if it is over."""
+        if self.is_over:
+            return
+        if self.is_stopped:
+            self._waiting.append(act)
+        else:
+            act()
+
+    def suspend(self, seconds: float) -> None:
+        """Stop the process for a while."""
+        self.stopped_until = self.world.clock.now + seconds
+        self.world.clock.later(seconds + 0.001, self._goes_on)
+
+    def _goes_on(self) -> None:
+        if self.is_stopped:
+            return
+        waiting, self._waiting = self._waiting, []
+        for act in waiting:
+            self.does(act)
+
+    def die(self) -> None:
+        """End the process: its file stays as it is."""
+        self.is_over = True
+        self.world.ended(self)
+
+    def _request(self, apply: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+        self.broker.request(self.node.name, apply, partial(self._has_answer, answer))
+
+    def _has_answer(self, answer: Callable[[Any], None], result: Any) -> None:
+        self.does(partial(answer, result))
+
+    # From the stream to a session.
+
+    def _read_end(self) -> None:
+        self._request(partial(self.machine.read, self.broker), self._has_read)
+
+    def _has_read(self, result: Any) -> None:
+        if isinstance(result, FleetError):
+            self.die()
+            return
+        self._claim(*result)
+
+    def _claim(
+        self, inherited: StreamEnd, state: LogState | None, batches: list[StoredBatch]
+    ) -> None:
+        def claimed(result: Any) -> None:
+            if isinstance(result, FencedError | NotStoredError):
+                self.die()
+            elif isinstance(result, FleetError):
+                self._request(lambda: self.broker.end, settled)
+            else:
+                self._begin(inherited, state, result, batches)
+
+        def settled(result: Any) -> None:
+            own = (inherited.term + 1, self.node.name, inherited.last)
+            if isinstance(result, StreamEnd) and own == (result.term, result.node, result.last):
+                self._begin(inherited, state, result, batches)
+            else:
+                self.die()
+
+        self._request(lambda: self.broker.claim(inherited, self.node.name), claimed)
+
+    def _begin(
+        self,
+        inherited: StreamEnd,
+        state: LogState | None,
+        claimed: StreamEnd,
+        batches: list[StoredBatch],
+    ) -> None:
+        """The session is this process's: open its log."""
+        file = self.node.file
+        if file is None or file.is_damaged or not self._continues(file, inherited):
+            file = file_of(inherited, state, batches, self.world.epoch)
+            self.node.file = file
+        head = min(claimed.last, file.head)
+        has_all = head == file.head
+        pins = Pins(file.pins.items()) if has_all else pins_at(file, state, head)
+        file.remember(TERM, str(claimed.term))
+        self.replication = Replication(
+            claimed,
+            inherited,
+            committed=file.head,
+            now=self.world.clock.now,
+            goes_on_without=self.world.goes_on_without,
+        )
+        self.log = ReplicatedLog(file, self, head, pins)
+        self.log.observers.append(self._has_committed)
+        self.do(self.replication.begin(self.world.clock.now))
+        self.looks_at_divergence()
+        self._renew()
+
+    def _continues(self, file: LocalFile, inherited: StreamEnd) -> bool:
+        local = _LocalFile(file.epoch, file.remembered(TERM), file.head)
+        return _continues(local, inherited, self.node.name)
+
+    def _serve(self) -> None:
+        """All of the file is replicated: the session goes on with a new agent."""
+        assert self.log is not None
+        self.hub = Hub(self.log, session_id=SESSION, numbers=self._number, unattended_seconds=50.0)
+        self._numbers = self.hub.last_number
+        self.effects = Effects(self.log, self._send)
+        self.carry_out(self.hub.lost_agent(lambda _: ERROR, self.world.clock.now_ms))
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    # The hub's effects.
+
+    def carry_out(self, effects: Iterable[HubEffect]) -> None:
+        """Carry out what the hub wants."""
+        assert self.effects is not None
+        self.effects.carry_out(effects)
+
+    def _send(self, message: Message) -> None:
+        if isinstance(message, ToAgent):
+            self.world.to_agent(self, message.line)
+        else:
+            self.world.to_viewer(self, message)
+
+    def from_agent(self, lines: list[bytes]) -> None:
+        """Take in what the agent writes."""
+        clock = self.world.clock
+        frames = [frame for frame in map(jsonrpc.decode, lines) if isinstance(frame, jsonrpc.Frame)]
+        assert self.hub is not None
+        self.carry_out(self.hub.from_agent(frames, clock.now, clock.now_ms))
+
+    # What publishes the log.
+
+    def begin(self, log: ReplicatedLog, committed: int) -> None:
+        """Begin to publish it: `_begin` does."""
+
+    def committed(self, last: int) -> None:
+        """Note that entries up to a number are in the file."""
+        assert self.replication is not None
+        self.do(self.machine.committed(self.replication, last, self.world.clock.now))
+
+    def state_changed(self) -> None:
+        """Note that a fact has changed."""
+        assert self.replication is not None
+        self.do(self.replication.state_changed(self.world.clock.now))
+
+    def trimmed(self, first: int) -> None:
+        """Trim nothing."""
+
+    def stop(self) -> None:
+        """Publish nothing more."""
+
+    # The replication's effects.
+
+    def do(self, effects: list[Effect]) -> None:
+        """Carry out what the replication wants."""
+        assert self.log is not None
+        for effect in effects:
+            match effect:
+                case Publish(after=after, up_to=up_to, end=end, with_state=with_state):
+                    up_to = min(up_to, after + 1 + self.world.draw(8))
+                    batch = self.log.batch(after, up_to, with_state=with_state)
+                    publish = partial(self.machine.publish, self.broker, batch, end)
+                    self._request(publish, self._was_written)
+                case Claim(end=end):
+                    claim = partial(self.broker.claim, end, self.node.name)
+                    self._request(claim, self._was_written)
+                case ReadEnd():
+                    self._request(partial(self.machine.end_of, self.broker), self._end_was_read)
+                case Visible(last=last):
+                    self.log.replicated(last)
+                case NewEpoch():
+                    self.log.renew_epoch()
+                    self.world.shut_viewers(self)
+                case Stalled() | Resumed():
+                    self.world.referee.counts[type(effect).__name__.lower()] += 1
+                case Fenced():
+                    self._fenced(effect)
+        replication = self.replication
+        if self.hub is None and replication is not None and replication.is_settled:
+            self._serve()
+        self._arm()
+
+    def _arm(self) -> None:
+        due = self.replication.next_timeout() if self.replication else None
+        if due is not None:
+            self.world.clock.later(due - self.world.clock.now, partial(self.does, self._times_out))
+
+    def _times_out(self) -> None:
+        now = self.world.clock.now
+        if self.replication is not None and (self.replication.next_timeout() or now + 1) <= now:
+            self.do(self.replication.handle_timeout(now))
+
+    def _was_written(self, result: Any) -> None:
+        assert self.replication is not None
+        now = self.world.clock.now
+        if isinstance(result, FencedError):
+            self.do(self.replication.refused(now))
+        elif isinstance(result, NotStoredError):
+            self.do(self.replication.refused(now, str(result)))
+        elif isinstance(result, FleetError):
+            self.do(self.machine.unknown(self, now))
+        else:
+            self.do(self.replication.stored(result, now))
+
+    def _end_was_read(self, result: Any) -> None:
+        assert self.replication is not None
+        now = self.world.clock.now
+        if isinstance(result, FleetError):
+            self.do(self.replication.read_failed(now))
+        else:
+            self.do(self.machine.end_read(self.replication, result, now))
+
+    def _has_committed(self, commit: Committed) -> None:
+        """Entries are visible: what waited for them is sent."""
+        assert self.log is not None
+        assert self.replication is not None
+        first = self.log.head - len(commit.entries) + 1
+        is_without = self.replication.is_without
+        self.world.referee.visible(self.node.name, first, commit.entries, is_without)
+        if self.effects is not None and not self.effects.is_writing:
+            self.effects.send_waiting()
+
+    def _fenced(self, effect: Fenced) -> None:
+        """Another has the session: end, and inform the other of what was visible here."""
+        self.world.note_divergence(self, effect)
+        self.world.referee.counts["fenced"] += 1
+        self.node.file = None  # set aside
+        self.die()
+
+    def looks_at_divergence(self) -> None:
+        """Take in whether a former owner has recorded that its log had other entries."""
+        log, replication = self.log, self.replication
+        if log is not None and replication is not None and log.epoch in self.broker.diverged:
+            self.do(replication.diverged(self.world.clock.now))
+
+    # The record.
+
+    def _renew(self) -> None:
+        if self.is_over or self.replication is None:
+            return
+        apply = partial(self.machine.renew, self.broker, self.node.name, self.term)
+        self._request(apply, self._was_renewed)
+        self.world.clock.later(RENEW_SECONDS, partial(self.does, self._renew))
+
+    def _was_renewed(self, result: Any) -> None:
+        """Another's record is a hint alone: the stream says whose the session is."""
+        assert self.replication is not None
+        if result is False:
+            self.do(self.replication.connected())

@@ -1,0 +1,603 @@
+"""A session of a fleet with its nodes, its agents and its viewers, drawn from a seed.
+
+Owns the players and their accidents: processes that die, that are stopped and go on, nodes that
+are cut from the broker, a broker that loses what it had acknowledged. The hub, the effects, the
+replication and the readers are the real ones.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.holder.effects import ToViewer
+from lastword.gateway.log.entries import Cursor
+from lastword.gateway.viewing.attachment import Role, Viewer
+from lastword.gateway.viewing.reader import CursorError
+from tests.kit.fleet.simulation.broker import SESSION, Broker
+from tests.kit.fleet.simulation.clock import Clock
+from tests.kit.fleet.simulation.owner import Owner
+from tests.kit.fleet.simulation.referee import FleetReferee
+from tests.kit.gateway.world import frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch, StreamEnd
+    from lastword.gateway.fleet.replication import Effect, Fenced, Replication
+    from lastword.gateway.holder.effects import Message
+    from lastword.gateway.log.entries import Numbered
+    from lastword.gateway.viewing.attachment import Attachment
+    from tests.kit.fleet.simulation.log import LocalFile
+
+KINDS = (*["agent_message_chunk"] * 3, "agent_thought_chunk", "plan", "usage_update", "tool_call")
+ALL = 10**12
+BEGINS: dict[str, Any] = {}
+"""Says to a viewer that everything comes from the oldest entry on."""
+
+TAKEOVER_SECONDS = 20.0
+QUIET = 0.87
+"""The share of steps that are no accidents."""
+
+REST_SECONDS = 120.0
+LATEST_SECONDS = 30.0
+"""After it nothing is under way that was sent before."""
+
+
+class FleetMachine:
+    """How the parts are put together; a mutant puts one of them together wrongly."""
+
+    def read(self, broker: Broker) -> tuple[StreamEnd, LogState | None, list[StoredBatch]]:
+        """What a new owner reads of the stream."""
+        stream = broker.replicas.of(SESSION)
+        return broker.end, stream.state, broker.replicas.read(SESSION, 0, ALL)
+
+    def end_of(self, broker: Broker) -> StreamEnd:
+        """What an owner reads of the stream's end."""
+        return broker.end
+
+    def publish(self, broker: Broker, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
+        """Store a batch."""
+        return broker.publish(batch, after)
+
+    def unknown(self, owner: Owner, now: float) -> list[Effect]:
+        """What follows an unknown outcome."""
+        assert owner.replication is not None
+        return owner.replication.unknown(now)
+
+    def end_read(self, replication: Replication, end: StreamEnd, now: float) -> list[Effect]:
+        """What follows the stream's end."""
+        return replication.end_read(end, now)
+
+    def renew(self, broker: Broker, node: str, term: int) -> bool:
+        """Renew the owner's record."""
+        return broker.renew(node, term)
+
+    def committed(self, replication: Replication, last: int, now: float) -> list[Effect]:
+        """What follows entries in the owner's file."""
+        return replication.committed(last, now)
+
+    def wakes_with(self, follower: Follower, batch: ReplicaBatch) -> None:
+        """A plain subscriber of the stream's subjects gets a message."""
+
+
+class Node:
+    """One machine."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_gone = False
+        self.file: LocalFile | None = None
+        self.owner: Owner | None = None
+
+
+class Follower:
+    """A front that reads a session from its replica."""
+
+    def __init__(self, world: FleetWorld) -> None:
+        self._world = world
+        self._pos = 0
+
+    def reads(self, entries: Sequence[Any]) -> None:
+        """It shows entries."""
+        for entry in entries:
+            self._world.referee.followed(entry)
+
+    def polls(self) -> None:
+        """It looks whether the stream has grown."""
+        for batch in self._world.broker.replicas.read(SESSION, self._pos):
+            self.reads(batch.entries)
+            self._pos = batch.end.last
+
+
+class Seat:
+    """A viewer as a client has it."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self.viewer = viewer
+        self.owner: Owner | None = None
+        self.attachment: Attachment | None = None
+        self.epoch = ""
+        self.cursor: Cursor | None = None
+        self.wire: list[dict[str, Any]] = []
+        self.unanswered: dict[int, bytes] = {}
+        self.sent: dict[int, int] = {}
+        self.questions: list[Any] = []
+        self.next_id = 0
+
+
+class FleetWorld:
+    """One schedule."""
+
+    def __init__(self, seed: int, number: int, machine: FleetMachine | None = None) -> None:
+        self.dice = random.Random(f"fleet/{seed}/{number}").random
+        self.machine = machine or FleetMachine()
+        self.clock = Clock()
+        self.referee = FleetReferee()
+        self.broker = Broker(self.clock, self.dice, self.referee)
+        self.goes_on_without = self.dice() < 0.1
+        self.nodes = [Node(name) for name in "abc"[: 2 + self.draw(2)]]
+        self.steps = 0
+        self.is_resting = False
+        self.orphaned_at: float | None = None
+        self._epochs = 0
+        self._tag = 0
+        self.follower = Follower(self)
+        self.broker.published.append(lambda batch: self.machine.wakes_with(self.follower, batch))
+        self.seats = [self._seat(index) for index in range(1 + self.draw(3))]
+        self.trace: list[bytes] = []
+        self._watch()
+
+    def draw(self, count: int) -> int:
+        """A number below this one."""
+        return int(self.dice() * count)
+
+    def epoch(self) -> str:
+        """A new epoch."""
+        self._epochs += 1
+        return f"e{self._epochs}"
+
+    def _seat(self, index: int) -> Seat:
+        typed = self.dice() < 0.5
+        role = Role.OBSERVER if index and self.dice() < 0.2 else Role.CONTROLLER
+        profile = ClientProfile(typed=typed, retry=typed)
+        seat = Seat(Viewer(id=f"v{index}", role=role, profile=profile, replay=True))
+        self.referee.begins_again(seat.viewer.id)
+        return seat
+
+    # Time.
+
+    def run(self) -> None:
+        """Play it to its end, and let everything come to rest.
+
+        Raises:
+            BrokenFleetPromiseError: A promise did not hold.
+        """
+        self.clock.run(2.0)
+        for _ in range(40 + self.draw(160)):
+            self.steps += 1
+            self.clock.run(self.dice() ** 3 * 2.0)
+            self._step()
+        self.rest()
+
+    def quiet_step(self) -> None:
+        """Something that is no accident."""
+        self._step(QUIET)
+
+    def _step(self, below: float = 1.0) -> None:
+        throw = self.dice() * below
+        for limit, act in STEPS:
+            if throw < limit:
+                act(self)
+                return
+
+    # Nodes.
+
+    def owners(self) -> list[Owner]:
+        """The processes that have not ended."""
+        return [node.owner for node in self.nodes if node.owner and not node.owner.is_over]
+
+    def serving(self) -> list[Owner]:
+        """Those that serve."""
+        return [owner for owner in self.owners() if owner.serves]
+
+    def _a_serving(self) -> Owner | None:
+        serving = self.serving()
+        return serving[self.draw(len(serving))] if serving else None
+
+    def _watch(self) -> None:
+        """The nodes' fronts see whether the session has an owner."""
+        if self.broker.lease is None:
+            able = [
+                node
+                for node in self.nodes
+                if not node.is_gone
+                and (node.owner is None or node.owner.is_over)
+                and not self.broker.is_cut(node.name)
+            ]
+            for node in able:
+                if self.dice() < 0.9:
+                    node.owner = Owner(self, node)
+        self.follower.polls()
+        self.clock.later(0.5 + self.dice(), self._watch)
+
+    def ended(self, owner: Owner) -> None:
+        """A process has ended: its viewers' links are cut."""
+        replication = owner.replication
+        if replication is not None and not replication.is_fenced:
+            own, end = replication.end, self.broker.end
+            is_last = (own.term, own.node) == (end.term, end.node)
+            is_last = is_last and end.last >= replication.visible
+            self.referee.lost_copy(is_last=is_last)
+        self.shut_viewers(owner)
+
+    def shut_viewers(self, owner: Owner) -> None:
+        """An owner closes its viewers' links."""
+        for seat in self.seats:
+            if seat.owner is owner:
+                self._deliver(seat, self.draw(len(seat.wire) + 1))
+                self._cut(seat)
+
+    def note_divergence(self, fenced: Owner, effect: Fenced) -> None:
+        """A former owner looks whether the stream has its last visible entry, and records if not.
+
+        The record outlives the owners, who see it when they begin and when it changes.
+        """
+        assert fenced.log is not None
+        batches = self.broker.replicas.read(SESSION, effect.visible - 1, ALL)
+        own = (fenced.term, fenced.node.name)
+        if effect.visible and not any(
+            each.first <= effect.visible <= each.end.last
+            and (each.end.term < own[0] or (each.end.term, each.end.node) == own)
+            for each in batches
+        ):
+            self.broker.diverged.add(fenced.log.epoch)
+            for owner in self.owners():
+                owner.does(owner.looks_at_divergence)
+
+    # Agents.
+
+    def update(self) -> bytes:
+        """Something that an agent says."""
+        self._tag += 1
+        kind = KINDS[self.draw(len(KINDS))]
+        update: dict[str, Any] = {"sessionUpdate": kind}
+        if kind.endswith("_chunk"):
+            update["content"] = {"type": "text", "text": f"<{self._tag}>"}
+        else:
+            update |= {"toolCallId": f"t{self._tag}", "tag": self._tag}
+        return jsonrpc.notification("session/update", {"sessionId": SESSION, "update": update})
+
+    def _speak(self) -> None:
+        owner = self._a_serving()
+        if owner is not None:
+            owner.from_agent([self.update() for _ in range(1 + self.draw(5))])
+
+    def _answer(self) -> None:
+        owner = self._a_serving()
+        if owner is not None:
+            self._answer_of(owner)
+
+    def _answer_of(self, owner: Owner) -> None:
+        if not owner.agent_open:
+            return
+        number = owner.agent_open.pop(self.draw(len(owner.agent_open)))
+        lines = [self.update()] if self.dice() < 0.5 else []
+        owner.from_agent([*lines, jsonrpc.result(b"%d" % number, {"stopReason": "end_turn"})])
+
+    def _ask(self) -> None:
+        owner = self._a_serving()
+        if owner is None:
+            return
+        owner.agent_questions += 1
+        owner.answers[owner.agent_questions] = 0
+        params = {"sessionId": SESSION, "options": [{"kind": "reject_once", "optionId": "no"}]}
+        request_id = b"%d" % owner.agent_questions
+        owner.from_agent([jsonrpc.request(request_id, "session/request_permission", params)])
+
+    def to_agent(self, owner: Owner, line: bytes) -> None:
+        """An agent gets a line."""
+        frame = jsonrpc.loads(line)
+        if frame.get("method") == "session/prompt":
+            self.referee.reached_agent(frame["params"]["tag"], owner.node.name)
+            owner.agent_open.append(frame["id"])
+        elif "method" not in frame:
+            owner.answers[frame["id"]] += 1
+            count = owner.answers[frame["id"]]
+            self.referee.agent_answered(owner.node.name, frame["id"], count)
+
+    # Viewers.
+
+    def to_viewer(self, owner: Owner, message: Message) -> None:
+        """A viewer is sent something beside the log."""
+        attachment = message.attachment  # type: ignore[union-attr]
+        seat = next((seat for seat in self.seats if seat.attachment is attachment), None)
+        if seat is None:
+            return
+        if isinstance(message, ToViewer):
+            seat.wire.append(jsonrpc.loads(message.line))
+        else:
+            lines = owner.renderer.again(message.end, attachment)  # type: ignore[union-attr]
+            seat.wire += map(jsonrpc.loads, lines)
+
+    def _any_seat(self) -> Seat:
+        return self.seats[self.draw(len(self.seats))]
+
+    def _come(self) -> None:
+        for seat in self.seats:
+            if seat.attachment is None:
+                self._attach(seat)
+
+    def _attach(self, seat: Seat) -> None:
+        """A viewer connects at some front, which knows the owner by its record or its node."""
+        lease = self.broker.lease
+        serving = self.serving()
+        if lease is not None and self.dice() < 0.9:
+            serving = [owner for owner in serving if owner.node.name == lease.node]
+        if not serving:
+            return
+        owner = serving[self.draw(len(serving))]
+        assert owner.hub is not None
+        assert owner.log is not None
+        now_ms = self.clock.now_ms
+        try:
+            attachment, reset, effects = owner.hub.attach(seat.viewer, seat.cursor, now_ms)
+        except CursorError:
+            self.referee.counts["refused cursors"] += 1
+            seat.cursor = None
+            return
+        if reset is not None or seat.cursor is None:
+            self.referee.counts["resets"] += reset is not None
+            seat.wire.append(BEGINS)
+        seat.owner, seat.attachment, seat.epoch = owner, attachment, owner.log.epoch
+        owner.carry_out(effects)
+        for request, line in list(seat.unanswered.items()):
+            self._say(seat, line, request)
+
+    def _cut(self, seat: Seat) -> None:
+        seat.attachment = seat.owner = None
+        seat.wire.clear()
+        seat.questions.clear()
+
+    def _go(self) -> None:
+        self.leave(self._any_seat())
+
+    def leave(self, seat: Seat) -> None:
+        """A link is cut, or the front that it went through dies."""
+        owner = seat.owner
+        if owner is None or seat.attachment is None:
+            return
+        self._deliver(seat, self.draw(len(seat.wire) + 1))
+        attachment = seat.attachment
+        self._cut(seat)
+        if owner.hub is not None:
+            owner.does(partial(self._detach, owner, attachment))
+
+    def _detach(self, owner: Owner, attachment: Attachment) -> None:
+        clock = self.clock
+        assert owner.hub is not None
+        effects = owner.hub.detach(attachment, clock.now, clock.now_ms, code=1006, cause="cut")
+        owner.carry_out(effects)
+
+    def _prompt(self) -> None:
+        seat = self._any_seat()
+        if seat.attachment is None:
+            return
+        seat.next_id += 1
+        self._tag += 1
+        params = {"sessionId": SESSION, "prompt": [], "tag": self._tag}
+        line = jsonrpc.request(b"%d" % seat.next_id, "session/prompt", params)
+        seat.unanswered[seat.next_id] = line
+        self._say(seat, line, seat.next_id)
+
+    def _repeat(self) -> None:
+        seat = self._any_seat()
+        if seat.attachment is not None and seat.unanswered:
+            request, line = next(iter(seat.unanswered.items()))
+            self._say(seat, line, request)
+
+    def _decide(self) -> None:
+        seat = self._any_seat()
+        if seat.attachment is not None and seat.questions:
+            request_id = seat.questions[self.draw(len(seat.questions))]
+            line = jsonrpc.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"outcome": {}}})
+            self._say(seat, line)
+
+    def _say(self, seat: Seat, line: bytes, request: int = 0) -> None:
+        owner, attachment = seat.owner, seat.attachment
+        frame = jsonrpc.decode(line)
+        if owner is None or attachment is None or not isinstance(frame, jsonrpc.Frame):
+            return
+        if request:
+            seat.sent[request] = seat.sent.get(request, 0) + 1
+
+        def arrives() -> None:
+            if owner.hub is not None and attachment in owner.hub.attached:
+                owner.carry_out(owner.hub.receive(attachment, frame, self.clock.now_ms))
+
+        owner.does(arrives)
+
+    def _pull(self) -> None:
+        self._pull_of(self._any_seat())
+
+    def _pull_of(self, seat: Seat) -> int:
+        if seat.attachment is None or seat.owner is None or seat.owner.is_stopped:
+            return 0
+        frames = [jsonrpc.loads(line) for line in frames_of(seat.attachment, seat.owner.renderer)]
+        self.referee.sent(frames)
+        seat.wire += frames
+        return len(frames)
+
+    def _arrive(self) -> None:
+        seat = self._any_seat()
+        self._deliver(seat, 1 + self.draw(len(seat.wire) + 1))
+
+    def _deliver(self, seat: Seat, count: int) -> None:
+        arriving, seat.wire[:] = seat.wire[:count], seat.wire[count:]
+        for frame in arriving:
+            if frame is BEGINS:
+                seat.cursor = None
+                self.referee.begins_again(seat.viewer.id)
+                continue
+            self.trace.append(jsonrpc.dumps(frame))
+            seq = self.referee.applied(seat.viewer.id, frame)
+            if seq:
+                seat.cursor = Cursor(seat.epoch, seq)
+            if "method" not in frame:
+                self.referee.answered(seat.viewer.id, frame["id"], seat.sent.get(frame["id"], 0))
+                seat.unanswered.pop(frame["id"], None)
+            elif frame["method"] == "$/cancel_request":
+                if frame["params"]["requestId"] in seat.questions:
+                    seat.questions.remove(frame["params"]["requestId"])
+            elif "id" in frame:
+                seat.questions.append(frame["id"])
+
+    # Accidents.
+
+    def _kill(self) -> None:
+        """A process dies; its node goes on."""
+        owners = self.owners()
+        if owners:
+            self.broker.faults["owner killed"] += 1
+            owners[self.draw(len(owners))].die()
+
+    def _lose_node(self) -> None:
+        """A machine is gone, or comes back with its disk, or with one that is damaged."""
+        there = [node for node in self.nodes if not node.is_gone]
+        gone = [node for node in self.nodes if node.is_gone]
+        if gone and self.dice() < 0.6:
+            node = gone[self.draw(len(gone))]
+            node.is_gone = False
+            if node.file is not None and self.dice() < 0.5:
+                self.broker.faults["file damaged"] += 1
+                node.file.is_damaged = True
+        elif len(there) > 1:
+            node = there[self.draw(len(there))]
+            node.is_gone = True
+            self.broker.faults["node gone"] += 1
+            if node.owner is not None:
+                node.owner.die()
+
+    def _stop(self) -> None:
+        owners = [owner for owner in self.owners() if not owner.is_stopped]
+        if owners:
+            self.broker.faults["owner stopped"] += 1
+            owners[self.draw(len(owners))].suspend(self.dice() ** 2 * 60.0)
+
+    def cut(self, node: Node, seconds: float) -> None:
+        """Nothing passes between a node and the broker for a while."""
+        self.broker.faults["node cut"] += 1
+        self.broker.cut_until[node.name] = self.clock.now + seconds
+        self.clock.later(min(4.0, seconds), partial(self._notices, node, connected=False))
+        self.clock.later(seconds + 0.1, partial(self._notices, node, connected=True))
+
+    def _notices(self, node: Node, *, connected: bool) -> None:
+        owner = node.owner
+        if owner is None or owner.replication is None or owner.is_over:
+            return
+        replication = owner.replication
+        if not connected and self.broker.is_cut(node.name):
+            owner.does(lambda: owner.do(replication.disconnected(self.clock.now)))
+        elif connected and not self.broker.is_cut(node.name):
+            owner.does(lambda: owner.do(replication.connected()))
+
+    def _cut_node(self) -> None:
+        self.cut(self.nodes[self.draw(len(self.nodes))], self.dice() ** 2 * 60.0)
+
+    def _lose_leader(self) -> None:
+        self.broker.faults["leader gone"] += 1
+        self.broker.away_until = self.clock.now + 3.0 + self.dice() * 4.0
+
+    def _fill(self) -> None:
+        self.broker.faults["stream full"] += 1
+        self.broker.full_until = self.clock.now + self.dice() * 12.0
+
+    def _expire(self) -> None:
+        self.broker.faults["record expired early"] += 1
+        self.broker.expire()
+
+    def _lose_tail(self) -> None:
+        if self.dice() > 0.3:
+            return
+        before = self.broker.end
+        self.broker.lose_tail(1 + self.draw(4))
+        copies = [each.replication for each in self.owners() if each.replication is not None]
+        if all(each.end.last < before.last or each.end.term < before.term for each in copies):
+            self.referee.is_excused = True
+
+    def _tick(self) -> None:
+        owner = self._a_serving()
+        if owner is not None and owner.hub is not None:
+            clock = self.clock
+            owner.carry_out(owner.hub.handle_timeout(clock.now, clock.now_ms))
+
+    # The end.
+
+    def rest(self) -> None:
+        """No more accidents: everybody comes to have everything."""
+        self.broker.are_faults_over = self.is_resting = True
+        self.broker.cut_until.clear()
+        self.broker.away_until = self.broker.full_until = 0.0
+        for node in self.nodes:
+            self._notices(node, connected=True)
+        self.clock.run(LATEST_SECONDS)
+        self._settle(self._is_finished)
+        (owner,) = self.serving()
+        assert owner.log is not None
+        log: list[Numbered] = owner.log.read(0, max_entries=ALL, max_bytes=ALL)
+        for seat in self.seats:
+            self.referee.rests(seat.viewer.id, log, set(seat.unanswered))
+        if [entry for _, entry in log] != self.referee.stream:
+            self.referee.broken("mixed", "the owner's log is not what the stream has")
+
+    def _is_finished(self) -> bool:
+        """Let the agent answer, and the viewers read; return whether there is no more to do."""
+        owners = self.owners()
+        if len(owners) != 1 or not owners[0].serves:
+            return False
+        (owner,) = owners
+        for seat in self.seats:
+            if seat.owner is not owner:
+                self._cut(seat)
+        self._come()
+        while owner.agent_open:
+            self._answer_of(owner)
+        for seat in self.seats:
+            while self._pull_of(seat) or seat.wire:
+                self._deliver(seat, len(seat.wire))
+        is_whole = owner.replication is not None and not owner.replication.behind
+        are_there = all(seat.owner is owner and not seat.unanswered for seat in self.seats)
+        return is_whole and are_there and not owner.agent_open and not owner.is_over
+
+    def _settle(self, done: Any) -> None:
+        until = self.clock.now + REST_SECONDS
+        while not done():
+            if self.clock.now > until:
+                self.referee.broken("late", "no owner, or one that does not get on")
+            self.clock.run(0.5)
+
+
+STEPS = (
+    (0.15, FleetWorld._speak),
+    (0.24, FleetWorld._answer),
+    (0.29, FleetWorld._ask),
+    (0.37, FleetWorld._come),
+    (0.41, FleetWorld._go),
+    (0.51, FleetWorld._prompt),
+    (0.54, FleetWorld._repeat),
+    (0.60, FleetWorld._decide),
+    (0.75, FleetWorld._pull),
+    (QUIET, FleetWorld._arrive),
+    (0.89, FleetWorld._kill),
+    (0.905, FleetWorld._lose_node),
+    (0.925, FleetWorld._stop),
+    (0.945, FleetWorld._cut_node),
+    (0.955, FleetWorld._lose_leader),
+    (0.965, FleetWorld._fill),
+    (0.975, FleetWorld._expire),
+    (0.98, FleetWorld._lose_tail),
+    (1.01, FleetWorld._tick),
+)

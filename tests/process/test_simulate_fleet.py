@@ -1,0 +1,71 @@
+"""The simulator's fleet: it holds for the real parts, always alike, and sees what is wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
+from tests.kit.fleet.simulation.referee import FLEET_PROMISES
+from tests.kit.fleet.simulation.rules import RULES
+from tests.kit.places import ROOT
+from tests.long.simulate_gateway import Schedules, play_all, play_fleet
+
+FOUND_AS = {
+    "shows_before_replicated": {"unreplicated"},
+    "lease_for_fence": {"terms", "mixed"},
+    "wakes_by_the_stream": {"unreplicated"},
+    "renews_without_expiry": {"late"},
+    "resends_unsettled": {"mixed", "terms"},
+    "acknowledged_by_another": {"unreplicated", "terms"},
+    "rebuilds_too_little": {"unreplicated", "mixed"},
+}
+
+
+def _run(*arguments: str, hashes: str = "0") -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.long.simulate_gateway", "--fleet", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={"PYTHONHASHSEED": hashes},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_sessions_of_a_fleet_with_accidents_of_every_kind_keep_every_promise() -> None:
+    last = _run("--schedules", "300", "--seed", "1").splitlines()[-1]
+    counts = " ".join(f"{promise}=0" for promise in FLEET_PROMISES)
+    assert re.fullmatch(rf"schedules=300 {counts} trace=[0-9a-f]{{16}}", last)
+
+
+def test_a_seed_of_a_fleet_gives_the_same_trace_whatever_the_hashes() -> None:
+    first, second = (_run("--schedules", "20", "--seed", "5", hashes=each) for each in "12")
+    assert first == second
+    assert _run("--schedules", "20", "--seed", "6") != first
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_fleet_endures(rule: str) -> None:
+    run = Schedules(FLEET_PROMISES)
+    for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
+        run.add(played)
+    assert not run.broken, run.first_failing
+    assert run.counts["steps"] > 500
+
+
+@pytest.mark.parametrize("mutant", FLEET_MUTANTS)
+def test_a_fleet_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
+    run = Schedules(FLEET_PROMISES)
+    for played in play_all(1, mutant, range(300), 1, play_fleet):
+        run.add(played)
+        if FOUND_AS[mutant] <= run.broken.keys():
+            break
+    assert FOUND_AS[mutant] <= run.broken.keys()
