@@ -564,4 +564,5 @@ def main() -> None:
                 gateway.close()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,8 +5,10 @@ Owns opening them over one connection, and passing on what becomes of that.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from lastword.gateway.fleet.errors import FencedError
 from lastword.gateway.fleet.local_copy import make_local_copy, pins_at
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.fleet.replicator import Replicator
@@ -16,6 +18,7 @@ from lastword.gateway.log.session_log import session_log
 if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
     from lastword.gateway.fleet.replicator import ReplicationListener
+    from lastword.gateway.log.session_log import DiskLog
 
 
 class ClaimedLog(NamedTuple):
@@ -76,18 +79,28 @@ class Replicas:
             claimed: The stream's end that the claim gave.
 
         Raises:
+            FencedError: Another node has claimed it since.
             FleetError: Its stream cannot be read.
             LogUnavailableError: Its file cannot be written.
         """
         aside = await make_local_copy(self._store, session_id, path, inherited, self._node)
         local = session_log(path)
-        head = min(claimed.last, local.head)
-        state = await self._store.state(session_id) if head < local.head else None
-        pins = Pins(local.pins.items()) if head == local.head else pins_at(local, state, head)
-        replicator = self._replicator(session_id, (inherited, claimed))
-        log = ReplicatedLog(local, replicator, head, pins)
-        await replicator.settled()
+        with contextlib.ExitStack() as undo:
+            undo.callback(local.close)
+            pins = await self._pins_of(session_id, local, inherited)
+            publisher = self._replicator(session_id, (inherited, claimed))
+            undo.callback(publisher.stop)
+            log = ReplicatedLog(local, publisher, min(inherited.last, local.head), pins)
+            if not await publisher.settled():
+                raise FencedError("another node has the session")
+            undo.pop_all()
         return ClaimedLog(log, aside)
+
+    async def _pins_of(self, session_id: str, local: DiskLog, inherited: StreamEnd) -> Pins:
+        """Return the pinned entries as of the stream's end, beyond which the local log may be."""
+        if not 0 < inherited.last < local.head:
+            return Pins(local.pins.items())
+        return pins_at(local, await self._store.state(session_id), inherited.last)
 
     def _replicator(
         self, session_id: str, claimed: tuple[StreamEnd, StreamEnd] | None = None

@@ -141,6 +141,7 @@ class Replicator:
         except FencedError:
             end = await self._store.last(self._session_id)
             self._is_over = True
+            self._settled.set()
             self._listener.fenced(self._session_id, Fenced(end, 0))
         else:
             self._start(EMPTY, claimed)
@@ -162,13 +163,15 @@ class Replicator:
     def committed(self, last: int) -> None:
         """Take in that entries up to a number are in the local log."""
         self._committed = last
-        self._settled.clear()
+        if not self._is_over:
+            self._settled.clear()
         if self._machine is not None:
             self._carry_out(self._machine.committed(last, self._now))
 
     def state_changed(self) -> None:
         """Take in that a remembered fact has changed."""
-        self._settled.clear()
+        if not self._is_over:
+            self._settled.clear()
         if self._machine is not None:
             self._carry_out(self._machine.state_changed(self._now))
 
@@ -183,13 +186,15 @@ class Replicator:
         with contextlib.suppress(FleetError):  # the next time drops this too
             await self._store.trim(self._session_id, before)
 
-    async def settled(self) -> None:
-        """Wait until everything is replicated."""
+    async def settled(self) -> bool:
+        """Wait until everything is replicated; return `False` if it will not be any more."""
         await self._settled.wait()
+        return not self._is_over
 
     def stop(self) -> None:
         """Publish nothing more."""
         self._is_over = True
+        self._settled.set()
         for task in self._tasks:
             task.cancel()
         if self._timer is not None:
@@ -241,6 +246,7 @@ class Replicator:
                     self._listener.resumed(self._session_id, seconds)
                 case Fenced():
                     self._is_over = True
+                    self._settled.set()
                     self._listener.fenced(self._session_id, effect)
         if not self._is_over:
             self._arm(machine)

@@ -17,6 +17,7 @@ from lastword.gateway.fleet.errors import (
 )
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
 from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
 from tests.kit.fleet.replica_rules import batch, entries_of
 from tests.kit.gateway.entries_made import ask, out, told
@@ -329,5 +330,53 @@ def test_a_connection_that_comes_back_is_looked_over(tmp_path: Path) -> None:
         node.replicas.connected()
         assert await store.wait(SESSION, 0, FUSE_SECONDS)
         log.close()
+
+    played(story, tmp_path)
+
+
+def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its_trimmed_entries(
+    tmp_path: Path,
+) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        local = session_log(str(folder / "log.db"))
+        local.append([ask(1)])
+        for _ in range(5):
+            local.append([out(text="x" * 1000)])
+        local.trim(limit_bytes=3000)
+        local.close()
+        log, aside = await Node(store, folder).take_over()
+        assert (aside, log.head, log.epoch) == ("", 6, local.epoch)
+        assert [seq for seq, _ in log.pins_of("ask:")] == [1]
+        log.close()
+        other, _ = await Node(store, folder / "b", "b").take_over()
+        assert (other.first, other.head) == (local.first, 6)
+        assert [seq for seq, _ in other.pins_of("ask:")] == [1]
+
+    played(story, tmp_path)
+
+
+def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(
+    tmp_path: Path,
+) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        claimed = await claim(store, SESSION, EMPTY, "a")
+        await claim(store, SESSION, claimed, "b")
+        with pytest.raises(FencedError, match="another node"):
+            await node.replicas.open_claimed(SESSION, node.path, EMPTY, claimed)
+        assert len(node.listening.fences) == 1
+
+    played(story, tmp_path)
+
+
+def test_a_log_that_is_closed_waits_for_nothing(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        await node.settle()
+        store.faults += [OutcomeUnknownError("away")] * 1000
+        log.append([out()])
+        log.close()
+        assert not await node.replicas.of(SESSION).settled()
 
     played(story, tmp_path)
