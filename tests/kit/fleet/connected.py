@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
 LOOK_SECONDS = 0.01
-KEY = FleetKey(b"k" * 32)
+KEY_BYTES = bytes(range(200, 232))
+KEY = FleetKey(KEY_BYTES)
 
 
 @asynccontextmanager

@@ -178,7 +178,7 @@ def test_a_fleet_has_its_servers_its_key_and_the_name_of_its_node(
     assert (fleet.node, fleet.replicas, fleet.on_loss) == ("box-1-example-org", 3, "hold")
     assert (fleet.listen, fleet.credentials_file, fleet.workspace) == (("", 0, 0), "", "")
     assert "secret" not in repr(fleet)
-    assert servers_of(fleet.urls) == "a:4222, b:4222"
+    assert servers_of([*fleet.urls, "nats://[::1]:1"]) == "a:4222, b:4222, [::1]:1"
 
 
 def test_a_holder_gets_the_settings_of_its_fleet() -> None:

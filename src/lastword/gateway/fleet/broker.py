@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import re
 import ssl
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -49,11 +52,18 @@ ANSWER_SECONDS = 2.0
 RETRY_SECONDS = (0.1, 2.0)
 """The shortest and the longest wait between two rounds of all servers."""
 
+MAX_VIOLATIONS = 32
+
 OTHER_END = frozenset({10071, 10164})
 """The error codes of the fence: another message is the last one, or is about to be."""
 
 NOT_FOUND = frozenset({10037, 10059, 10014})
 """No such message, stream or consumer."""
+
+_CREDENTIALS = re.compile(
+    r"BEGIN NATS USER JWT-+\s+\S+\s.*BEGIN USER NKEY SEED-+\s+SU[A-Z2-7]{56}\s", re.DOTALL
+)
+"""What nats-py reads of a file of credentials; anything else makes it fail with other errors."""
 
 
 class _UnusableServerError(FleetError):
@@ -106,7 +116,7 @@ class Broker:
         self._connected = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[bool], None]] = []
-        self._violation = ""
+        self._violations: deque[str] = deque(maxlen=MAX_VIOLATIONS)
         logging.getLogger("nats").propagate = False  # it is reported here
 
     # The connection.
@@ -169,6 +179,11 @@ class Broker:
         """Return this machine's address, as the server sees it."""
         return str(self._live().client_ip or "")
 
+    def violation_of(self, subject: str) -> str:
+        """Return what a server said when it refused a subject to this user; empty if it did not."""
+        refused = f'"{subject}"'.lower(), "subscription to"  # without an inbox, nothing is answered
+        return next((each for each in self._violations if any(r in each for r in refused)), "")
+
     @property
     def server_version(self) -> tuple[int, int, int]:
         """Return the server's version."""
@@ -210,9 +225,10 @@ class Broker:
         """
         failures: list[str] = []
         unusable: _UnusableServerError | None = None
+        options = {"name": self._name, **_files(self._settings)}
         for url in self._servers.copy():
             try:
-                return await _connected(url, self._settings, self._name, self._note)
+                return await _connected(url, options, self._note)
             except _UnusableServerError as error:
                 unusable = _UnusableServerError(f"the NATS server {servers_of([url])}: {error}")
             except (nats.errors.Error, OSError, TimeoutError) as error:
@@ -230,9 +246,9 @@ class Broker:
         """Note a refused subject; a message that was dropped here ends the connection."""
         if isinstance(error, nats.errors.SlowConsumerError) and self._connection is not None:
             await self._connection.close()
-        text = str(error)
-        if "permissions violation" in text.lower():
-            self._violation = one_line(text.removeprefix("nats: "))
+        text = one_line(str(error).removeprefix("nats: ")).lower()
+        if "permissions violation" in text:
+            self._violations.appendleft(text)
 
     def _live(self) -> _Connection:
         if self._connection is None or self._connection.lost.is_set():
@@ -349,7 +365,6 @@ class Broker:
     ) -> Msg:
         if self._connection is None or self._connection.lost.is_set():
             raise NotStoredError("there is no connection to a NATS server")
-        self._violation = ""
         try:
             return await self.request(subject, payload, timeout=seconds, headers=headers)
         except nats.errors.MaxPayloadError as error:
@@ -357,13 +372,13 @@ class Broker:
         except nats.errors.NoRespondersError as error:
             raise NotStoredError("no NATS server has JetStream, or the stream, now") from error
         except (nats.errors.Error, OSError) as error:
-            if self._violation:
-                raise RefusedError(0, self._violation) from error
+            if violation := self.violation_of(subject):
+                raise RefusedError(0, violation) from error
             raise OutcomeUnknownError("the NATS server does not answer") from error
 
 
 async def _connected(
-    url: str, settings: FleetSettings, name: str, note: Callable[[Exception], Any]
+    url: str, options: Mapping[str, Any], note: Callable[[Exception], Any]
 ) -> _Connection:
     """Return a connection to one server."""
     parts = urlsplit(url)
@@ -379,13 +394,12 @@ async def _connected(
     try:
         await connection.connect(
             f"{parts.scheme}://{servers_of([url])}",
-            name=name,
             allow_reconnect=False,
             connect_timeout=CONNECT_SECONDS,
             ping_interval=PING_SECONDS,
             error_cb=failed,
             **_login(parts.username, parts.password),
-            **_files(settings),
+            **options,
         )
         is_open = True
     except ssl.SSLCertVerificationError as error:
@@ -397,8 +411,8 @@ async def _connected(
         if "authorization" in str(error).lower() or "authentication" in str(error).lower():
             which = (
                 "credentials of --fleet-credentials"
-                if settings.credentials_file
-                else ("user and password, or the token, of --fleet")
+                if "user_credentials" in options
+                else "user and password, or the token, of --fleet"
             )
             raise _UnusableServerError(f"it does not accept the {which}") from None
         raise
@@ -424,19 +438,21 @@ def _files(settings: FleetSettings) -> dict[str, Any]:
         _UnusableServerError: One of them cannot be used.
     """
     options: dict[str, Any] = {}
-    path = ""
+    path = option = ""
     try:
         if path := settings.credentials_file:
+            option = "--fleet-credentials"
             with open(path, encoding="ascii") as file:
                 content = file.read()
-            if "NATS USER JWT" not in content or "USER NKEY SEED" not in content:
-                raise _UnusableServerError(f"the file {path} has no credentials: no user and seed")
+            if not _CREDENTIALS.search(content):
+                raise _UnusableServerError(f"{path} has no credentials: no user, or no seed")
             options["user_credentials"] = path
         if path := settings.ca_file:
+            option = "--fleet-ca"
             options["tls"] = ssl.create_default_context(cafile=path)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error) or "failed").lower()
-        raise _UnusableServerError(f"the file {path} cannot be used ({reason})") from None
+        raise _UnusableServerError(f"{path} cannot be used ({reason}); see {option}") from None
     return options
 
 
@@ -446,8 +462,9 @@ def _reason(error: Exception) -> str:
         return "no answer"
     if "expecting INFO" in str(error):
         return "not a NATS server"
-    text = getattr(error, "strerror", None) or str(error).removeprefix("nats: ") or "failed"
-    return one_line(str(text).strip("'")).lower()
+    number = getattr(error, "errno", None)  # asyncio's own words hold the address once more
+    text = os.strerror(number) if number and number > 0 else str(error).removeprefix("nats: ")
+    return one_line(text.strip("'")).lower() or "failed"
 
 
 def _answer_in(reply: Msg) -> dict[str, Any]:

@@ -45,7 +45,7 @@ FORMAT = 1
 FORMAT_NAME = "format"
 STREAMS = 16
 CLOCK_SECONDS = 5.0
-MAKE_SECONDS = 10.0
+MAKE_SECONDS = 5.0
 """How long a stream may take to be made: its servers elect a leader for it."""
 
 NANOSECONDS = 1_000_000_000
@@ -55,6 +55,7 @@ LEASED = (NODES, OWNERS, OPENINGS)
 LASTING = (SESSIONS, PAGE_LINKS, SUBSCRIPTIONS, FLEET)
 
 AGAIN_SECONDS = 0.2
+WAKE = "lwh.check"
 
 NO_LEADER = 10008
 NO_STREAM = 10059
@@ -105,7 +106,7 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
     except RefusedError as error:
         if error.code == NO_LEADER:
             raise OutcomeUnknownError(str(error)) from None
-        if "permissions violation" in str(error).lower():
+        if "permissions violation" in str(error):
             raise FleetError(
                 f"the NATS user lacks a permission ({error}); {_PERMISSIONS}"
             ) from None
@@ -189,6 +190,8 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tupl
         try:
             info = await broker.call(f"STREAM.CREATE.{name}", config, seconds=MAKE_SECONDS)
         except RefusedError as refused:
+            if not refused.code:
+                raise
             if refused.code != NAME_IN_USE:
                 raise FleetError(_why_not_made(broker, config, refused)) from None
             info = await broker.call(f"STREAM.INFO.{name}")  # another node was first
@@ -256,11 +259,13 @@ async def _check_publishing(broker: Broker) -> None:
     Raises:
         FleetError: It may not, or nobody answers.
     """
+    await broker.publish(WAKE)
     never = {"Nats-Expected-Last-Sequence": str(2**53)}
     try:
         await broker.store("lw.0.check", b"", never)
     except FencedError:
-        return
+        if violation := broker.violation_of(WAKE):
+            raise RefusedError(0, violation) from None
 
 
 async def _format(broker: Broker, records: Records) -> FormatRecord:

@@ -128,8 +128,13 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def servers_of(urls: list[str]) -> str:
     """Return servers as they may be shown: `HOST:PORT`, without user, password or token."""
-    parts = [urlsplit(url) for url in urls]
-    return ", ".join(f"{part.hostname}:{part.port or DEFAULT_PORT}" for part in parts)
+    return ", ".join(map(_server_of, urls))
+
+
+def _server_of(url: str) -> str:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{host}:{parts.port or DEFAULT_PORT}"
 
 
 def node_name(host_name: str) -> str:
