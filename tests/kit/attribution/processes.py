@@ -38,11 +38,15 @@ LIMITS = {
 }
 """The waits that no option sets, scaled likewise."""
 
+LIMIT_SECONDS = 4
 OPTIONS = (
-    *("--retry", "2", "--first-update-timeout", "4", "--idle-timeout", "4"),
-    *("--tool-timeout", "4", "--warn-after", "1"),
+    *("--retry", "2", "--warn-after", "1"),
+    *(f"--{name}-timeout={LIMIT_SECONDS}" for name in ("first-update", "idle", "tool")),
 )
 LATE_SECONDS = 0.2
+READ_SECONDS = 0.01
+"""For what has come already."""
+
 BETWEEN_SECONDS = 0.3
 ROUND_FUSE_SECONDS = 30.0
 
@@ -84,6 +88,7 @@ class _Lane:
         self.client = start(command, options=OPTIONS, limits=LIMITS, environment=environment)
         self.kind = list(CLIENTS)[number % len(CLIENTS)]
         self._since = self._prompt = 0
+        self._answer: Frame = {}
         self._hello = self.client.request(
             "initialize",
             protocolVersion=1,
@@ -103,15 +108,18 @@ class _Lane:
         self._since = len(client.frames)
         self._prompt = client.prompt(f"{row.id}\n{row.prompt}")
 
-    def end(self, row: Row) -> list[Problem]:
-        """Wait for the answer, and judge what came."""
-        answer = self.client.answer(self._prompt, fuse=ROUND_FUSE_SECONDS)
-        self.client.listen(LATE_SECONDS)
+    def wait(self) -> None:
+        """Wait for the answer."""
+        self._answer = self.client.answer(self._prompt, fuse=ROUND_FUSE_SECONDS)
+
+    def end(self, row: Row, late: float) -> list[Problem]:
+        """Judge what came until a moment after the answers of all rows of this round."""
+        self.client.listen(max(late - time.monotonic(), READ_SECONDS))
         sent = [event.value for event in row.events if event.kind == UPDATE]
         frames = self.client.frames[self._since :]
         added = [f for f in frames if _is_added(f, sent)]
         lines = self._tally.read_text(encoding="utf-8").splitlines()
-        outcome = Outcome({SESSION: answer}, added, Counter({SESSION: lines.count(row.id)}))
+        outcome = Outcome({SESSION: self._answer}, added, Counter({SESSION: lines.count(row.id)}))
         quiet = play(row.without_noise, client=self.kind, retry=2) if row.types else None
         return [
             Problem(row, kind, f"as a process, {self.kind}: {details}")
@@ -136,7 +144,15 @@ def lanes(rows: Sequence[Row]) -> Iterator[list[Row]]:
             yield [row]
         else:
             by_agent.setdefault(row.agent, []).append(row)
-    yield from by_agent.values()
+    for lane in by_agent.values():
+        # Those that take long in the same rounds: a round is as long as its longest row.
+        yield sorted(lane, key=_seconds, reverse=True)
+
+
+def _seconds(row: Row) -> float:
+    ends_by_itself = any(event.kind in {RESULT, ERROR, EXIT} for event in row.events)
+    last = max((event.at for event in row.events), default=0.0) * SCALE
+    return last if ends_by_itself else last + LIMIT_SECONDS
 
 
 def measure(rows: Sequence[Row], start: Starts, folder: Path) -> tuple[list[Problem], float]:
@@ -148,6 +164,9 @@ def measure(rows: Sequence[Row], start: Starts, folder: Path) -> tuple[list[Prob
         now = [(lane, lane.rows[number]) for lane in playing if number < len(lane.rows)]
         for lane, row in now:
             lane.begin(row)
+        for lane, _row in now:
+            lane.wait()
+        late = time.monotonic() + LATE_SECONDS
         for lane, row in now:
-            found += lane.end(row)
+            found += lane.end(row, late)
     return found, time.monotonic() - began
