@@ -18,6 +18,7 @@ import contextlib
 import re
 import secrets
 import socket
+from asyncio import sslproto
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -62,6 +63,11 @@ ACCEPT_AGAIN_SECONDS = 1.0
 """When to accept again after the system could not, as without a free descriptor."""
 
 BACKLOG = 1024
+
+READ_BYTES = 32 * 1024
+"""What asyncio sets aside for reading of each TLS connection. Its own 256 KiB would be most of what
+an idle viewer costs at another node's front, at both ends, and nothing is faster for them."""
+sslproto.SSLProtocol.max_size = READ_BYTES
 
 _PLACE = re.compile(r"node://(?:\[([0-9A-Fa-f:.]+)\]|([^:/\[\]]+)):([0-9]{1,5})/([0-9a-f]{64})")
 
@@ -135,7 +141,9 @@ class NodeDialer:
             writer.write(own + code(self._key, DIALER, own, other, address.fingerprint))
             received = await reader.readexactly(CODE_BYTES)
         except asyncio.IncompleteReadError:
-            raise NotProvenError("it has closed the connection: its key is another") from None
+            raise NotProvenError(
+                "it has closed the connection: its key is another, or too many connect"
+            ) from None
         if not is_code(received, code(self._key, LISTENER, other, own, address.fingerprint)):
             raise NotProvenError("its key is another")
 
@@ -198,24 +206,18 @@ class NodeListener:
                 oldest.cancel()
             task = loop.create_task(self._receive(peer, serve, limit))
             self._unproven[task] = None
+            task.add_done_callback(lambda done: self._unproven.pop(done, None))
             await asyncio.sleep(0)  # a waiting connection is accepted without giving way to others
 
     async def _receive(self, peer: socket.socket, serve: Serve, limit: int) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - for the type checker
         try:
             async with asyncio.timeout(PROOF_SECONDS):
                 reader, writer = await self._prove(peer, limit)
         except OSError:
             return
-        finally:
-            self._unproven.pop(task, None)
+        task = asyncio.create_task(_served(serve, reader, writer))
         self._proven.add(task)
-        try:
-            await serve(reader, writer)
-        finally:
-            self._proven.discard(task)
-            writer.close()
+        task.add_done_callback(self._proven.discard)
 
     async def _prove(self, peer: socket.socket, limit: int) -> Streams:
         """Return the streams of a connection whose other end has the fleet's key.
@@ -256,6 +258,13 @@ class NodeListener:
         if not is_code(received[NONCE_BYTES:], expected):
             raise NotProvenError
         return code(self._key, LISTENER, own, other, self.address.fingerprint)
+
+
+async def _served(serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        await serve(reader, writer)
+    finally:
+        writer.close()
 
 
 class _Unproven(asyncio.Protocol):
