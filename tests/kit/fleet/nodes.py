@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tests.kit.fleet.servers import Cluster
 
 
+KEY = b"the key of the fleet of the tests"
+"""One for all tests, as the servers of a file are shared."""
+
+
 class Node(Gateway):
     """One node: a gateway of a fleet."""
 
@@ -93,7 +97,8 @@ class Fleet:
         self.nodes: list[Node] = []
         self.key = folder / "fleet.key"
         self.key.touch(0o600)
-        self.key.write_bytes(secrets.token_bytes(32))
+        self.key.write_bytes(KEY)
+        self._suffix = secrets.token_hex(3)
 
     def __enter__(self) -> Self:
         return self
@@ -103,15 +108,23 @@ class Fleet:
             node.close()
 
     def start(
-        self, name: str, *options: str, command: Sequence[str] = (), root: Path | None = None
+        self,
+        name: str,
+        *options: str,
+        command: Sequence[str] = (),
+        root: Path | None = None,
+        servers: str = "",
     ) -> Node:
-        """Start another node."""
+        """Start another node; its name is this, with an end that no other test's nodes have.
+
+        `servers` is another way to the servers.
+        """
         node = Node(
             self.folder / name,
             command or self.command,
             *options,
-            name=name,
-            servers=self.cluster.option,
+            name=f"{name}-{self._suffix}",
+            servers=servers or self.cluster.option,
             key=self.key,
             root=root,
         )

@@ -21,7 +21,7 @@ _lastword_command() {
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
     'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-listen --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
-    'gateway token') flags='-h --help --role --session --expires --link --record' runs_agent='' ;;
+    'gateway token') flags='-h --help --role --session --expires --link --fleet-key-file --record' runs_agent='' ;;
     'gateway status') flags='-h --help --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
     'gateway stop') flags='-h --help --agents --port --record' runs_agent='' ;;
@@ -170,6 +170,7 @@ _lastword_value() {
     'gateway token --session') kind=nothing ;;
     'gateway token --expires') kind=nothing ;;
     'gateway token --link') kind=nothing ;;
+    'gateway token --fleet-key-file') kind=file ;;
     'gateway token --record') kind=folder ;;
     'gateway status --port') kind=nothing ;;
     'gateway status --record') kind=folder ;;

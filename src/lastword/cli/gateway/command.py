@@ -30,9 +30,9 @@ from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted, plain_moment
-from lastword.errors import StoreError, missing_extra
+from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.folders import folder_of, run_folder_of, served_ports
-from lastword.gateway.front.links import Links, address
+from lastword.gateway.front.links import LINK_SECONDS, Links, address
 from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
 from lastword.gateway.settings.holder import HolderSettings
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         if missing is error:
             raise
         return _complain(str(missing))
-    except (ConfigError, UsageError, StoreError) as error:
+    except (ConfigError, UsageError, LastwordError) as error:
         return _complain(str(error))
 
 
@@ -154,14 +154,26 @@ def _token(arguments: Sequence[str]) -> int:
         options.expires = TOKEN_SECONDS
     expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
+    text = _fleet_token(options, grant) if options.fleet_key_file else _own_token(options, grant)
+    sys.stdout.write(f"{text}\n")
+    return 0
+
+
+def _own_token(options: argparse.Namespace, grant: Grant) -> str:
     folder = folder_of(_state_folder(options))
     keeper = Keeper.at(folder)
     if options.link:
-        text = address(options.link, Links(folder, time.time, keeper).make(grant))
-    else:
-        text = keeper.token(grant)
-    sys.stdout.write(f"{text}\n")
-    return 0
+        return address(options.link, Links(folder, time.time, keeper).make(grant))
+    return keeper.token(grant)
+
+
+def _fleet_token(options: argparse.Namespace, grant: Grant) -> str:
+    from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
+
+    keeper = Keeper(FleetKey.at(options.fleet_key_file).derived(TOKENS))
+    if options.link:
+        return address(options.link, keeper.link_code(grant, int(time.time()) + LINK_SECONDS))
+    return keeper.token(grant)
 
 
 def _state_folder(options: argparse.Namespace) -> str:

@@ -30,6 +30,7 @@ from lastword.record.run import this_run
 from lastword.record.scrub import Scrub
 
 if TYPE_CHECKING:
+    from lastword.gateway.settings.fleet import FleetSettings
     from lastword.gateway.settings.holder import HolderSettings
     from lastword.notify.settings import NotifySettings
     from lastword.record.run import Row
@@ -60,8 +61,9 @@ class GatewayLinks:
             StoreError: The gateway's key cannot be read.
         """
         folder = folder_of(settings.state_folder)
-        self._keeper = Keeper.at(folder)
+        self._keeper = Keeper.at(folder) if settings.fleet is None else _of_fleet(settings.fleet)
         self._links = Links.notified(folder, time.time, self._keeper)
+        self._is_in_fleet = settings.fleet is not None
         self._role = Role(settings.notify_link)
         self._url = settings.links_to.rstrip("/")
         self._run = run
@@ -69,8 +71,11 @@ class GatewayLinks:
 
     def link_to(self, session: str) -> str:
         """Return a link to a session, which works once; empty if it cannot be made."""
+        grant = Grant(self._role, session, _expiry())
+        if self._is_in_fleet:
+            return address(self._url, self._keeper.link_code(grant, _expiry()))
         try:
-            code = self._links.make(Grant(self._role, session, _expiry()))
+            code = self._links.make(grant)
         except StoreError:
             return ""
         return address(self._url, code)
@@ -98,6 +103,13 @@ class GatewayLinks:
         question = int(row.request_id or 0)
         code = AnswerCode(session, self._run, question, place, _expiry(), kind)
         return f"{self._url}{PATH}#{self._keeper.answer_code(code)}"
+
+
+def _of_fleet(settings: FleetSettings) -> Keeper:
+    # Loaded in a fleet alone.
+    from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
+
+    return Keeper(FleetKey.at(settings.key_file).derived(TOKENS))
 
 
 def _expiry() -> int:

@@ -99,6 +99,12 @@ def token_parser() -> CommandParser:
         help="print a link to the page of the gateway at URL, which works once (without a URL: "
         f"{URL_VARIABLE}, else http://127.0.0.1:7780)",
     )
+    made.add_argument(
+        "--fleet-key-file",
+        default="",
+        metavar="FILE",
+        help="for all gateways of the fleet that has this secret",
+    )
     add_record_option(made, "gateway")
     return made
 

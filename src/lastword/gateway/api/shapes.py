@@ -209,6 +209,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
         cwd: its working directory; only for controllers.
         gateway: the gateway whose process has it, if this one does not reach that process; only
             for controllers.
+        node: in a fleet, the node that has it; only for controllers.
         continues_at_epoch_ms: when its turn goes on, which waits for the end of a limit.
         activity: what the agent does although no turn is open, or only its answer is missing;
             absent if nothing.
@@ -227,6 +228,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     title: str | UnsetType | None = UNSET
     cwd: str | UnsetType | None = UNSET
     gateway: OtherGateway | UnsetType = UNSET
+    node: str | UnsetType = UNSET
     activity: ActivityWord | UnsetType = UNSET
     continues_at_epoch_ms: int | UnsetType = UNSET
 

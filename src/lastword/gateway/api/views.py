@@ -105,6 +105,7 @@ def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
         title=view.title if controls and content else UNSET,
         cwd=view.cwd if controls else UNSET,
         gateway=view.gateway if controls else UNSET,
+        node=view.node if controls else UNSET,
     )
 
 

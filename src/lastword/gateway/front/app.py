@@ -36,8 +36,6 @@ from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Slots, socket_shares
 from lastword.gateway.front.push_api import PushApi
-from lastword.gateway.front.services import FrontServices
-from lastword.gateway.front.session_source import SessionSource
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.attachment import Role
@@ -53,9 +51,9 @@ if TYPE_CHECKING:
 
     from lastword.gateway.api.openapi import Operation
     from lastword.gateway.front.doorkeeper import Doorkeeper
-    from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.quality import Quality
-    from lastword.gateway.front.tokens import Grant, Keeper
+    from lastword.gateway.front.services import FrontServices
+    from lastword.gateway.front.tokens import Grant
     from lastword.gateway.settings.gateway import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
@@ -67,16 +65,15 @@ class Front:
     """The application, and the open sockets."""
 
     def __init__(
-        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, settings: GatewaySettings
+        self, services: FrontServices, doorkeeper: Doorkeeper, settings: GatewaySettings
     ) -> None:
-        """Serve the holders' sessions to those whom the doorkeeper admits."""
-        self._services = FrontServices(holders, keeper, settings)
-        self.holders = holders
-        self.quality: Quality = self._services.quality
+        """Serve sessions to those whom the doorkeeper admits."""
+        self._services = services
+        self.quality: Quality = services.quality
         self._doorkeeper = doorkeeper
         self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._answers = answers.AnswerDesk(SessionSource(holders), doorkeeper)
+        self._answers = answers.AnswerDesk(services.source, doorkeeper)
         self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
@@ -87,7 +84,7 @@ class Front:
         self._sockets: set[ViewerSocket] = set()
         self._slots = Slots(socket_shares(settings.holder.viewers))
         record = settings.holder.record_folder and store_path(settings.holder.record_folder)
-        self._events = EventsApi(holders, doorkeeper, self.quality.measured, record)
+        self._events = EventsApi(services.source, doorkeeper, self.quality.measured, record)
         self._push = PushApi(folder_of(settings.holder.state_folder))
         self._open = {
             "health": self._health,
@@ -228,7 +225,7 @@ class Front:
         """Serve the page, or the reason why not."""
         try:
             if "code" in request.query_params:
-                return self._page.log_in(request, _requester(request))
+                return await self._page.log_in(request, _requester(request))
             self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return refused(refusal)

@@ -1,20 +1,23 @@
 """The directory of the sessions that a front serves: where each is, and where new ones begin.
 
 Owns the interface alone. `Holders` is the directory of one machine's sessions. A place is where
-a holder is reached, as text that only a directory reads: the path of its Unix socket.
+a holder is reached, as text that only a directory reads: the path of its Unix socket, or
+where it listens for other nodes of a fleet.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import asyncio
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from lastword.gateway import wire
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Mapping
 
     from lastword.outbox.own_reports import OwnReports
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Directory(Protocol):
@@ -49,17 +52,22 @@ class Directory(Protocol):
         """
         ...
 
-    async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
+    async def opener(self, key: str, client: Mapping[str, Any], *, cwd: str, is_new: bool) -> str:
         """Return the place of the holder for a `session/new`: the same one if it is sent again.
 
         Args:
             key: The viewer and its request's id.
             client: The client for which an agent is started, if there is no spare.
+            cwd: The folder in which the session is to work.
             is_new: The viewer cannot have sent anything earlier.
 
         Raises:
             StartError: It could not be started.
         """
+        ...
+
+    def places(self) -> list[str]:
+        """Return the places of running holders: all those of this machine."""
         ...
 
     async def statuses(self) -> list[dict[str, Any]]:
@@ -74,9 +82,7 @@ class Directory(Protocol):
         """Return all logs: the names of the sessions, and their paths."""
         ...
 
-    async def connect(
-        self, place: str, limit: int = wire.LINE_LIMIT_BYTES
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
         """Connect to a holder.
 
         Args:

@@ -22,6 +22,7 @@ from lastword.gateway.viewing.rates import Rate, RateLimiter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from lastword.gateway.front.fleet_links import FleetLinks
     from lastword.gateway.front.links import Links
     from lastword.gateway.front.tokens import Keeper
     from lastword.gateway.viewing.answer_codes import AnswerCode
@@ -116,6 +117,7 @@ class Doorkeeper:
         waits: Callable[[], float] = time.monotonic,
         links: Links | None = None,
         notified: Links | None = None,
+        of_fleet: FleetLinks | None = None,
     ) -> None:
         """Admit whoever has one of the keeper's tokens.
 
@@ -128,10 +130,12 @@ class Doorkeeper:
             waits: A monotonic time in seconds, by which wrong tokens are counted.
             links: The links to the page; without them, no link is valid.
             notified: The links in notifications.
+            of_fleet: The links to the page of any gateway of the fleet.
         """
         self._keeper = keeper
         self.cookies: Keeper = keeper.of_cookies(port)
         """Makes and reads the page's cookies."""
+        self._of_fleet = of_fleet
         self._links = [each for each in (links, notified) if each is not None]
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
@@ -160,7 +164,7 @@ class Doorkeeper:
         self._keep_pace(grant, requester.peer)
         return grant
 
-    def follow(self, requester: Requester, code: str) -> Grant:
+    async def follow(self, requester: Requester, code: str) -> Grant:
         """Admit somebody by a link, which works once.
 
         Raises:
@@ -168,6 +172,11 @@ class Doorkeeper:
         """
         self.look_at_place(requester)
         failure = TokenError("this gateway has no links to its page")
+        if self._of_fleet is not None:
+            try:
+                return await self._of_fleet.use(code)
+            except TokenError as error:
+                raise self._refusal(requester, error, f"{str(error).capitalize()}.") from None
         for links in self._links:
             try:
                 return links.take(code)

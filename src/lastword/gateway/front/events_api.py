@@ -42,7 +42,7 @@ from lastword.gateway.front.abortable import EventResponse
 from lastword.gateway.front.doorkeeper import too_many
 from lastword.gateway.front.event_stream import stream_of
 from lastword.gateway.front.limits import Shares, Slots
-from lastword.gateway.front.session_source import NoSessionError, SessionSource
+from lastword.gateway.front.session_source import NoSessionError
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.reader import CursorError
 from lastword.record.spans import trends_of
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.doorkeeper import Doorkeeper
+    from lastword.gateway.front.session_source import SessionSource
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.quality.front_counts import FrontCounts
 
@@ -66,19 +66,19 @@ class EventsApi:
     """Everything that the front serves below `/v1`, except WebSockets."""
 
     def __init__(
-        self, directory: Directory, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
+        self, source: SessionSource, doorkeeper: Doorkeeper, measured: FrontCounts, record: str = ""
     ) -> None:
-        """Serve a directory's sessions, the front's measurements, and a record.
+        """Serve sessions, the front's measurements, and a record.
 
         Args:
-            directory: Finds the sessions.
+            source: Reads the sessions.
             doorkeeper: Knows when a token expires.
             measured: The front's own counts.
             record: The record's file; empty for none.
         """
-        self._source = SessionSource(directory)
+        self._source = source
         self._doorkeeper = doorkeeper
-        self._outbox = directory.reports
+        self._outbox = source.reports
         self._measured = measured
         self._record = record
         self._pace = ReportPace(time.monotonic)

@@ -18,7 +18,7 @@ from lastword.gateway.front.upstream import Upstream
 from lastword.gateway.viewing.attachment import Role
 
 if TYPE_CHECKING:
-    from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.directory import Directory
 
 LOOK_SECONDS = 2.0
 """How long a running agent is waited for, which may not have answered `initialize` yet."""
@@ -27,9 +27,9 @@ LOOK_SECONDS = 2.0
 class Greetings:
     """What the agent says of itself, by the version of ACP."""
 
-    def __init__(self, holders: Holders) -> None:
-        """Ask the agents of these holders."""
-        self._holders = holders
+    def __init__(self, directory: Directory) -> None:
+        """Ask the agents of a directory's holders."""
+        self._directory = directory
         self._by_version: dict[int, dict[str, Any]] = {}
 
     def note(self, result: dict[str, Any]) -> None:
@@ -51,7 +51,7 @@ class Greetings:
 
     async def _request_from_agents(self, version: int) -> None:
         """Ask the running agents, of which any may hang, until one speaks this version."""
-        requests = [asyncio.create_task(self._request(path)) for path in self._holders.sockets()]
+        requests = [asyncio.create_task(self._request(each)) for each in self._directory.places()]
         try:
             for answered in asyncio.as_completed(requests):
                 await answered
@@ -61,9 +61,9 @@ class Greetings:
             for task in requests:
                 task.cancel()
 
-    async def _request(self, path: str) -> None:
+    async def _request(self, place: str) -> None:
         with contextlib.suppress(OSError, StartError):
-            upstream = await Upstream.open(path, {"role": Role.OBSERVER.value}, self._holders)
+            upstream = await Upstream.open(place, {"role": Role.OBSERVER.value}, self._directory)
             await upstream.close(1000, cause="left")
             if not upstream.welcome.get("failed"):
                 self.note(object_of(upstream.welcome.get("initialize")))

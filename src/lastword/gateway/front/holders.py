@@ -32,8 +32,9 @@ from lastword.gateway.viewing.render import META
 from lastword.outbox.own_reports import OwnReports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
+    from lastword.gateway.front.directory import Directory, Streams
     from lastword.gateway.settings.holder import HolderSettings
 
 START_SECONDS = 60.0
@@ -108,6 +109,14 @@ class Holders:
         names = sorted(self._names())
         return [os.path.join(self.run_folder, name) for name in names if name.endswith(".sock")]
 
+    def count_busy(self) -> int:
+        """Return how many agents run that are not spare."""
+        return sum(not os.path.basename(path).startswith("spare-") for path in self.sockets())
+
+    def places(self) -> list[str]:
+        """Return the sockets of all holders."""
+        return self.sockets()
+
     def _names(self) -> list[str]:
         """Return what is in the run folder, which others may delete: it is made again soon."""
         try:
@@ -159,8 +168,15 @@ class Holders:
                 gone += 1
         return gone
 
-    async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+    async def of_session(
+        self, session_id: str, client: Mapping[str, Any], *, has_record: bool = False
+    ) -> str | None:
         """Return the socket of a session's holder; start a new holder if that has died.
+
+        Args:
+            session_id: The session's id.
+            client: The client for which an agent is started.
+            has_record: The session is known to a fleet, even if its log is not here.
 
         Raises:
             StartError: It could not be started, or another gateway has the session.
@@ -173,7 +189,7 @@ class Holders:
                     return path
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)  # its holder has died
-            if not await self.exists(session_id):
+            if not (has_record or await self.exists(session_id)):
                 return None
             path = await self._look_for_owner(session_id)
             if path is not None:
@@ -228,12 +244,20 @@ class Holders:
         self._taken.add(path)
         return path
 
-    async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
+    async def opener(
+        self,
+        key: str,
+        client: Mapping[str, Any],
+        *,
+        cwd: str,  # noqa: ARG002 - every folder is on this machine
+        is_new: bool,
+    ) -> str:
         """Return the socket of the holder for a `session/new`: the same one if it is sent again.
 
         Args:
             key: The viewer and its request's id.
             client: The client for which an agent is started, if there is no spare.
+            cwd: The folder in which the session is to work.
             is_new: The viewer cannot have sent anything earlier.
 
         Raises:
@@ -325,9 +349,7 @@ class Holders:
             raise StartError(refusals.not_started("holder_silent")) from None
         return path
 
-    async def connect(
-        self, place: str, limit: int = wire.LINE_LIMIT_BYTES
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
         """Connect to a holder.
 
         Args:
@@ -375,19 +397,7 @@ class Holders:
         path = next((each for each in self.sockets() if _mark(each) == mark), None)
         if path is None:
             return False
-        for _ in range(SILENT_LOOKS):  # of which this process may itself have slept through one
-            try:
-                async with asyncio.timeout(SILENT_SECONDS / SILENT_LOOKS):
-                    await _ask_status(path)
-            except TimeoutError:
-                continue
-            except BlockingIOError:  # nor does it accept: too many wait for it
-                await asyncio.sleep(SILENT_SECONDS / SILENT_LOOKS)
-                continue
-            except (OSError, ValueError):
-                pass
-            return False
-        return True
+        return await hangs(self, path)
 
     def avoid(self, place: str) -> None:
         """Give nobody else a spare that does not answer, nor send it a request again."""
@@ -473,14 +483,31 @@ async def _stop(path: str) -> bool:
     return True
 
 
-async def _ask_status(path: str) -> bytes:
+async def hangs(directory: Directory, place: str) -> bool:
+    """Return whether the holder at a place accepts connections, but answers none."""
+    for _ in range(SILENT_LOOKS):  # of which this process may itself have slept through one
+        try:
+            async with asyncio.timeout(SILENT_SECONDS / SILENT_LOOKS):
+                await _ask_status(directory.connect(place))
+        except TimeoutError:
+            continue
+        except BlockingIOError:  # nor does it accept: too many wait for it
+            await asyncio.sleep(SILENT_SECONDS / SILENT_LOOKS)
+            continue
+        except (OSError, ValueError):
+            pass
+        return False
+    return True
+
+
+async def _ask_status(connection: Awaitable[Streams]) -> bytes:
     """Return the line with which a holder answers how it is.
 
     Raises:
         OSError: It is not there.
         ValueError: The line is too long.
     """
-    reader, writer = await asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
+    reader, writer = await connection
     try:
         writer.write(wire.control(wire.STATUS) + b"\n")
         return await reader.readline()
@@ -492,7 +519,9 @@ async def status(path: str) -> dict[str, Any] | None:
     """Return a holder's status."""
     try:
         async with asyncio.timeout(STATUS_SECONDS):
-            line = await _ask_status(path)
+            line = await _ask_status(
+                asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
+            )
     except (OSError, TimeoutError, ValueError):
         return None
     word, facts = wire.read_control(line.rstrip(b"\n"))

@@ -24,6 +24,7 @@ from lastword.gateway.log.owner import owner_of
 from lastword.gateway.log.stored import reading
 
 if TYPE_CHECKING:
+    from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.log.stored import StoredLog
 
@@ -52,9 +53,10 @@ class WaitingSession(msgspec.Struct, frozen=True):
 class LimitWaits:
     """The sessions of a front that wait for the end of a limit."""
 
-    def __init__(self, holders: Holders) -> None:
-        """Look for them in the logs of these holders."""
+    def __init__(self, holders: Holders, directory: Directory) -> None:
+        """Look for them in the logs of these holders; have them started by the directory."""
         self._holders = holders
+        self._directory = directory
         self._again: dict[str, tuple[float, float]] = {}
         """By session: when a process may be started again, and how long was waited for that."""
 
@@ -63,7 +65,7 @@ class LimitWaits:
         while True:
             for session in await asyncio.to_thread(self._due, time.time()):
                 with contextlib.suppress(StartError, OSError):
-                    await self._holders.of_session(session.id, session.client)
+                    await self._directory.of_session(session.id, session.client)
             await asyncio.sleep(LOOK_SECONDS)
 
     def _due(self, now: float) -> list[WaitingSession]:

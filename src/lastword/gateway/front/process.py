@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import uvicorn
 
+from lastword.errors import LastwordError
 from lastword.gateway.front.abortable import AbortableHttp
 from lastword.gateway.front.app import Front
 from lastword.gateway.front.doorkeeper import Doorkeeper
@@ -27,7 +28,8 @@ from lastword.gateway.front.folders import folder_of, run_folder_of
 from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.limit_waits import LimitWaits
-from lastword.gateway.front.links import Links, address
+from lastword.gateway.front.links import LINK_SECONDS, Links, address
+from lastword.gateway.front.services import FrontServices
 from lastword.gateway.front.signals import FrontSignals, hold
 from lastword.gateway.front.tokens import KEY_NAME, TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import (
@@ -44,6 +46,8 @@ from lastword.posix.folder_watch import FolderWatch
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from lastword.gateway.front.fleet_front import FleetFront
+    from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.settings.gateway import GatewaySettings
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
@@ -107,10 +111,8 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     close_to_others(run_folder)
     hold()
     pid_file = _pid_file(run_folder, inherited)
-    is_revoked = not os.path.exists(os.path.join(folder, KEY_NAME))
-    keeper = Keeper.at(folder)
-    if is_revoked:  # the key was deleted, and with it ends what its tokens made
-        Subscriptions(folder).clear()
+    node = _node_of(settings, run_folder)
+    keeper = _keeper_of(folder) if node is None else node.keeper
     links = Links(folder, time.time, keeper)
     origin = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     page = f"http://{origin}"
@@ -120,29 +122,47 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         log_folder=log_folder,
         address=page,
         links_to=settings.public_url,
+        fleet=settings.holder.fleet if node is None else node.settings,
     )
     settings = msgspec.structs.replace(settings, holder=holder)
     doorkeeper = Doorkeeper(
         keeper,
-        port=port,
+        port=port if node is None else 0,  # a cookie is for the whole fleet
         hosts=settings.hosts,
         origins=settings.origins,
         links=links,
         notified=Links.notified(folder, time.time, keeper),
+        of_fleet=None if node is None else node.links,
     )
-    front = Front(Holders(holder, limit=settings.sessions), keeper, doorkeeper, settings)
+    holders = Holders(holder, limit=settings.sessions)
+    fleet = None if node is None else _fleet_front(node, holders)
+    services = FrontServices(holders, keeper, settings, fleet)
+    front = Front(services, doorkeeper, settings)
     public = settings.public_url or page
 
     def link() -> str:
         grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
-        return address(public, links.make(grant))
+        made = links.make(grant) if node is None else keeper.link_code(grant, _soon())
+        return address(public, made)
 
     token = keeper.token(Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS))
     url = f"ws://{origin}{settings.path}"
-    ready(Welcome(url=url, token=token, page=page, link=link))
+    welcome = Welcome(url=url, token=token, page=page, link=link)
     signals = FrontSignals()
-    asyncio.run(_serve(settings, front, listening, pid_file, signals))
-    front.holders.reports.finish()
+
+    async def run() -> None:
+        signals.receive()
+        if fleet is not None:
+            await _join(fleet, goes_on=inherited >= 0)
+        ready(welcome)
+        try:
+            await _serve(settings, front, services, listening, pid_file, signals)
+        finally:
+            if fleet is not None:
+                await fleet.close()
+
+    asyncio.run(run())
+    holders.reports.finish()
     if signals.is_reload:
         _become_newer(listening, pid_file.number)
 
@@ -202,9 +222,59 @@ class _LoopComplaints:
             )
 
 
-async def _serve(
+def _soon() -> int:
+    return int(time.time()) + LINK_SECONDS
+
+
+def _keeper_of(folder: str) -> Keeper:
+    """Return the keeper of a gateway's own tokens."""
+    is_revoked = not os.path.exists(os.path.join(folder, KEY_NAME))
+    keeper = Keeper.at(folder)
+    if is_revoked:  # the key was deleted, and with it ends what its tokens made
+        Subscriptions(folder).clear()
+    return keeper
+
+
+def _node_of(settings: GatewaySettings, run_folder: str) -> FleetNode | None:
+    """Return this gateway as a node of its fleet; `None` if it is in none.
+
+    Raises:
+        ServingError: The fleet's key or the address cannot be used, or the extra is missing.
+    """
+    if settings.holder.fleet is None:
+        return None
+    # Loaded for a fleet alone, with its extra.
+    from lastword.gateway.front.fleet_node import FleetNode  # noqa: PLC0415
+
+    try:
+        return FleetNode(settings, run_folder)
+    except LastwordError as error:
+        raise ServingError(str(error)) from error
+
+
+def _fleet_front(node: FleetNode, holders: Holders) -> FleetFront:
+    # Loaded for a fleet alone.
+    from lastword.gateway.front.fleet_front import FleetFront  # noqa: PLC0415
+
+    return FleetFront(node, holders)
+
+
+async def _join(fleet: FleetFront, *, goes_on: bool) -> None:
+    """Join the fleet; a front that takes another's place serves without it until it can.
+
+    Raises:
+        ServingError: It cannot be joined.
+    """
+    try:
+        await fleet.start(waits=not goes_on)
+    except LastwordError as error:
+        raise ServingError(str(error)) from error
+
+
+async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     settings: GatewaySettings,
     front: Front,
+    services: FrontServices,
     listening: socket.socket,
     pid_file: PidFile,
     signals: FrontSignals,
@@ -230,7 +300,6 @@ async def _serve(
     )
     server = _FrontServer(config)
     logging.getLogger("uvicorn.error").addFilter(_NoFalseAlarm())
-    signals.receive()
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
@@ -239,10 +308,10 @@ async def _serve(
     asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, _reap)
     _reap()
     beside = [
-        asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds)),
-        asyncio.create_task(_keep(pid_file, front.holders.run_folder)),
+        asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
+        asyncio.create_task(_keep(pid_file, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
-        asyncio.create_task(LimitWaits(front.holders).watch()),
+        asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
     waiting = asyncio.create_task(signals.wait())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)

@@ -22,6 +22,8 @@ from lastword.gateway.quality.telemetry import meters_of
 from lastword.gateway.quality.totals import Totals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from lastword.gateway.front.doorkeeper import Requester
@@ -39,8 +41,14 @@ FRESH_SECONDS = 1.0
 class Quality:
     """The quality of one front's service."""
 
-    def __init__(self, holders: Holders, settings: GatewaySettings) -> None:
-        """Report on a front with these holders."""
+    def __init__(
+        self,
+        holders: Holders,
+        settings: GatewaySettings,
+        gauges: Callable[[], dict[str, float]] = dict,
+    ) -> None:
+        """Report on a front with these holders, and with further gauges."""
+        self._gauges = gauges
         self.measured: FrontCounts = FrontCounts()
         holder = settings.holder
         self.readiness: Readiness = Readiness(holder.command[0], holder.log_folder)
@@ -87,7 +95,7 @@ class Quality:
         sockets = len(self._holders.sockets())
         statuses = await self._holders.statuses()
         self._totals.update(statuses, sockets)
-        gauges = self.measured.gauges(_heads(statuses))
+        gauges = self.measured.gauges(_heads(statuses)) | self._gauges()
         if self._settings.holder.state_folder:
             await asyncio.to_thread(self._outbox.read)
         last = self._totals.snapshot(self.measured.counts, gauges | self._outbox.gauges)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.limits import socket_shares
 from lastword.gateway.front.quality import Quality
+from lastword.gateway.front.session_source import SessionSource
 from lastword.gateway.viewing.rates import Rate, RateLimiter
 
 if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory
+    from lastword.gateway.front.fleet_front import FleetFront
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant, Keeper
     from lastword.gateway.settings.gateway import GatewaySettings
@@ -27,21 +29,34 @@ class FrontServices:
     """The directory, and what is measured and limited over all links.
 
     Attributes:
+        holders: finds and starts the holders of this machine.
         directory: finds sessions, and holders for new ones.
+        source: reads sessions and their logs.
         keeper: makes and reads viewers' secrets.
         root: sessions work in this folder or below it.
+        checks_paths: whether paths are looked at here, and not only by the holder that has them.
         greetings: the agents' answers to `initialize`.
         quality: what is measured.
         guest_pace: limits how often sessions are attached and listed with one guest's token.
         attach_pace: the same for one link of the owner's.
     """
 
-    def __init__(self, holders: Holders, keeper: Keeper, settings: GatewaySettings) -> None:
-        self.directory: Directory = holders
+    def __init__(
+        self,
+        holders: Holders,
+        keeper: Keeper,
+        settings: GatewaySettings,
+        fleet: FleetFront | None = None,
+    ) -> None:
+        """Serve the sessions of this machine's holders, or those of a fleet."""
+        self.holders: Holders = holders
+        self.directory: Directory = holders if fleet is None else fleet.directory
+        self.source: SessionSource = SessionSource(holders) if fleet is None else fleet.source
         self.keeper: Keeper = keeper
         self.root: str = settings.holder.root
-        self.greetings: Greetings = Greetings(holders)
-        self.quality: Quality = Quality(holders, settings)
+        self.checks_paths: bool = fleet is None
+        self.greetings: Greetings = Greetings(self.directory)
+        self.quality: Quality = Quality(holders, settings, fleet.node.gauges if fleet else dict)
         all_return = Rate(per_second=4, burst=4 * socket_shares(settings.holder.viewers).of_token)
         self.guest_pace: RateLimiter = RateLimiter(all_return, time.monotonic)
         self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lastword.gateway.api.scan import EventQuery
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.viewing.answer_codes import AnswerCode
+    from lastword.outbox.own_reports import OwnReports
 
 MAX_ENDED = 500
 """Ended sessions that are listed; the oldest are left out."""
@@ -53,6 +54,11 @@ class SessionSource:
         """Find the sessions of this directory."""
         self._directory = directory
         self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
+
+    @property
+    def reports(self) -> OwnReports:
+        """Return the reports of what fails here."""
+        return self._directory.reports
 
     async def live(self) -> dict[str, SessionView]:
         """Return the sessions that have a holder, by id."""

@@ -13,7 +13,7 @@ import hmac
 import os
 import secrets
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -36,6 +36,7 @@ FAILURES_WITHIN_SECONDS = 60.0
 
 MAX_PEERS = 4096
 _VERSION = "v1"
+_Signed = TypeVar("_Signed", bound=msgspec.Struct)
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -55,6 +56,20 @@ class Grant(msgspec.Struct, frozen=True):
     def is_owners(self) -> bool:
         """Return whether it allows everything, as the owner's own tokens do."""
         return self.role is Role.CONTROLLER and not self.session
+
+
+class SignedLink(msgspec.Struct, frozen=True):
+    """A link to the page that any gateway of a fleet knows by its signature.
+
+    Attributes:
+        grant: what it allows.
+        until: until when it works, in seconds since 1970 UTC.
+        code: a random text, by which it differs from every other.
+    """
+
+    grant: Grant
+    until: int
+    code: str
 
 
 class TokenError(Exception):
@@ -135,8 +150,7 @@ class Keeper:
 
     def answer_code(self, code: AnswerCode) -> str:
         """Return the text of a code that answers a question."""
-        content = base64.urlsafe_b64encode(msgspec.json.encode(code)).decode().rstrip("=")
-        return f"{content}.{self._mac(b'answer', content)}"
+        return self._signed(b"answer", code)
 
     def read_answer_code(self, text: str, now: float) -> AnswerCode:
         """Return what a code answers.
@@ -144,15 +158,42 @@ class Keeper:
         Raises:
             TokenError: It is not valid or has expired; the text says which.
         """
-        content, _, mac = text.rpartition(".")
-        given = mac.encode(errors="surrogatepass")
-        if not hmac.compare_digest(given, self._mac(b"answer", content).encode()):
-            raise TokenError("the code is wrong")
-        padded = content + "=" * (-len(content) % 4)
-        code = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=AnswerCode)
+        code = self._read(b"answer", text, AnswerCode, "the code is wrong")
         if code.expires <= now:
             raise TokenExpiredError("the code has expired")
         return code
+
+    def link_code(self, grant: Grant, until: int) -> str:
+        """Return the code of a link to the page of any gateway of a fleet.
+
+        Args:
+            grant: What it allows.
+            until: Until when it works, in seconds since 1970 UTC.
+        """
+        return self._signed(b"fleet-link", SignedLink(grant, until, secrets.token_hex(8)))
+
+    def read_link_code(self, text: str, now: float) -> Grant:
+        """Return what a link of a fleet allows, which may have been used.
+
+        Raises:
+            TokenError: It is not valid or has expired; the text says which.
+        """
+        link = self._read(b"fleet-link", text, SignedLink, "the link is not valid")
+        if link.until <= now:
+            raise TokenError("the link has expired")
+        return link.grant
+
+    def _signed(self, use: bytes, value: msgspec.Struct) -> str:
+        content = base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
+        return f"{content}.{self._mac(use, content)}"
+
+    def _read(self, use: bytes, text: str, form: type[_Signed], wrong: str) -> _Signed:
+        content, _, mac = text.rpartition(".")
+        given = mac.encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, self._mac(use, content).encode()):
+            raise TokenError(wrong)
+        padded = content + "=" * (-len(content) % 4)
+        return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=form)
 
     def secret(self, viewer_id: str) -> str:
         """Return the secret by which a returning viewer proves its identity."""

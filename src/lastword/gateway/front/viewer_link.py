@@ -233,7 +233,8 @@ class ViewerLink(ABC):
         if await self._is_answered_here(frame):
             return
         try:
-            frame = paths.within(frame, self._services.root)
+            root = self._services.root if self._services.checks_paths else ""
+            frame = paths.within(frame, root)
         except paths.OutsideRootError as error:
             if (request_id := frame.message.request_id) is not None:
                 root = self._services.root if self._may_open else ""
@@ -414,7 +415,10 @@ class ViewerLink(ABC):
             return known
         if message.method == "session/new":
             key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
-            path = await directory.opener(key, self._client, is_new=self._is_new)
+            cwd = jsonrpc.params_of(frame).get("cwd")
+            path = await directory.opener(
+                key, self._client, cwd=cwd if isinstance(cwd, str) else "", is_new=self._is_new
+            )
             return await self._upstream(path)
         for upstream in self._upstreams.values():
             if not upstream.writer.is_closing():

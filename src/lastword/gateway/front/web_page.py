@@ -64,7 +64,7 @@ class WebPage:
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
         return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    def log_in(self, request: Request, asked: Requester) -> Response:
+    async def log_in(self, request: Request, asked: Requester) -> Response:
         """`GET /?code=…`: follow a link.
 
         Raises:
@@ -72,7 +72,7 @@ class WebPage:
         """
         if request.method != "GET":  # whoever only looks where a link leads has not followed it
             return Response(status_code=204, headers=SAFE)
-        grant = self._doorkeeper.follow(asked, request.query_params["code"])
+        grant = await self._doorkeeper.follow(asked, request.query_params["code"])
         answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
         answer.set_cookie(
             self._doorkeeper.cookies.cookie,

@@ -29,6 +29,8 @@ def exposition(snapshot: Snapshot) -> str:
         f'{BUILD}{{version="{escaped(__version__)}"}} 1',
     ]
     for metric in METRICS:
+        if metric.is_optional and not snapshot.values_of(metric):
+            continue
         lines += [
             f"# HELP {metric.exposed} {metric.help}",
             f"# TYPE {metric.exposed} {metric.kind.value}",

@@ -54,6 +54,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         help: its description.
         labels: the labels of its series.
         bounds: for a histogram, the upper end of each bucket but the last.
+        is_optional: it is shown only where it has a value.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     labels: tuple[Label, ...] = ()
     bounds: tuple[float, ...] = ()
+    is_optional: bool = False
 
     @property
     def exposed(self) -> str:
@@ -84,7 +86,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     def zeros(self) -> list[str]:
         """Return the keys of the series that are shown before anything has happened."""
         combinations = list(product(*(label.values for label in self.labels)))
-        if len(combinations) > MAX_ZEROS:
+        if len(combinations) > MAX_ZEROS or self.is_optional:
             return []
         return [SEPARATOR.join((self.name, *values)) for values in combinations]
 
@@ -279,12 +281,34 @@ REPORTS_DROPPED = _counter(
 )
 OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest waiting report; 0 if there is none.")
 
+# A fleet's.
+
+
+def _of_fleet(name: str, unit: str, description: str) -> Metric:
+    return msgspec.structs.replace(_gauge(f"fleet.{name}", unit, description), is_optional=True)
+
+
+FLEET_CONNECTED = _of_fleet("connected", "1", "Whether a server of the fleet answers this front.")
+FLEET_NODES = _of_fleet("nodes", "{node}", "Nodes of the fleet, this one included.")
+FLEET_SESSIONS = _of_fleet("sessions", "{session}", "Sessions of the fleet that have an agent.")
+FLEET_NOT_REPLICATED = _of_fleet(
+    "entries.not_replicated",
+    "{entry}",
+    "Entries of this node's sessions that the fleet's log does not have yet.",
+)
+FLEET_INVALID = _of_fleet(
+    "records.invalid",
+    "{record}",
+    "Records that were ignored, since the fleet's key did not sign them.",
+)
+
 METRICS = (
     *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ENDED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
     *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
     *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, COST, EVENTS, RESERVED, SESSIONS, VIEWERS),
     *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),
     *(REPORTS_SENT, REPORTS_REFUSED, REPORTS_DROPPED),
+    *(FLEET_CONNECTED, FLEET_NODES, FLEET_SESSIONS, FLEET_NOT_REPLICATED, FLEET_INVALID),
 )
 BY_NAME = {metric.name: metric for metric in METRICS}
 

@@ -125,6 +125,39 @@ holder_silent: Refusal = partial(
 """Refuse what was sent to a holder that does not answer."""
 
 
+no_free_node: Refusal = partial(
+    _failed,
+    ErrorType.RATE_LIMIT,
+    "no_free_node",
+    "No machine of the fleet has room for another agent now. Close a session, or send it again "
+    "later.",
+    Action.WAIT,
+    retry_after_seconds=5,
+)
+"""Refuse a new session for which no node of the fleet has a place."""
+
+node_silent: Refusal = partial(
+    _failed,
+    ErrorType.TIMEOUT,
+    "node_silent",
+    "The machine with this session does not answer. Send it again in a moment.",
+    Action.RETRY,
+    retry_after_seconds=5,
+)
+"""Refuse what is for another node whose front does not answer, or not in time."""
+
+fleet_away: Refusal = partial(
+    _failed,
+    ErrorType.NETWORK,
+    "fleet_away",
+    "The fleet's servers do not answer, so it is not known whether this was done. Send it again "
+    "in a moment.",
+    Action.RETRY,
+    retry_after_seconds=5,
+)
+"""Refuse a request that was sent again while it cannot be known where it went at first."""
+
+
 def too_many_open(limit: int) -> dict[str, Any]:
     """Refuse a viewer with too many open requests."""
     message = f"{limit} requests of this connection are waiting for answers. Wait for one of them."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -92,13 +93,13 @@ def test_links_in_notifications_wait_longer_and_displace_no_other(tmp_path: Path
     grant = Grant(Role.OBSERVER, "s")
     first, second, plain = notified.make(grant), notified.make(grant), links.make(grant)
     now[0] = LINK_SECONDS + 1.0
-    assert door.follow(HERE, first) == grant
+    assert asyncio.run(door.follow(HERE, first)) == grant
     for code in (first, plain):
         with pytest.raises(Refusal):
-            door.follow(HERE, code)
+            asyncio.run(door.follow(HERE, code))
     now[0] = NOTIFIED_SECONDS + 1.0
     with pytest.raises(Refusal):
-        door.follow(HERE, second)
+        asyncio.run(door.follow(HERE, second))
 
 
 def test_links_that_others_remove_meanwhile_keep_nobody_from_making_one(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_new_session_that_is_asked_for_again_goes_where_it_went(
     monkeypatch.setattr("lastword.gateway.front.holders.answers", listens)
 
     def asked(key: str, *, is_new: bool = False) -> str:
-        return os.path.basename(asyncio.run(holders.opener(key, {}, is_new=is_new)))
+        return os.path.basename(asyncio.run(holders.opener(key, {}, cwd="/", is_new=is_new)))
 
     assert asked("a 1", is_new=True) == "spare-kind-1.sock"
     (run / "spare-kind-1.sock").rename(run / "agent-1.sock")  # as its holder does

@@ -50,7 +50,8 @@ def test_every_line_is_read_by_prometheus_own_parser_as_what_the_table_says() ->
     counts.add(table.ERRORS, 2, "rate_limit")
     counts.observe(table.COMMIT, 0.0003)
     counts.observe(table.ATTACH, 90.0, "session/load", "error")
-    snapshot = Snapshot(counts=counts, gauges={table.SESSIONS.key("running"): 3})
+    optional = {each.key(): 1.0 for each in table.METRICS if each.is_optional}
+    snapshot = Snapshot(counts=counts, gauges=optional | {table.SESSIONS.key("running"): 3})
     told = exposition(snapshot)
     families = {each.name: each for each in text_string_to_metric_families(told)}
     for metric in table.METRICS:
@@ -63,6 +64,10 @@ def test_every_line_is_read_by_prometheus_own_parser_as_what_the_table_says() ->
     assert 'lastword_gateway_sessions{state="running"} 3\n' in told
     assert 'duration_seconds_bucket{method="session/load",outcome="error",le="30"} 0\n' in told
     assert 'duration_seconds_bucket{method="session/load",outcome="error",le="+Inf"} 1\n' in told
+
+
+def test_what_only_a_fleet_has_is_not_shown_without_one() -> None:
+    assert "fleet" not in exposition(Snapshot(counts=Counts(), gauges={}))
 
 
 def test_a_metrics_name_ends_with_its_unit_and_a_counters_with_total() -> None:

@@ -1,0 +1,395 @@
+"""The sessions of a fleet, as the front of one node finds them.
+
+Owns the choice between this node and the others: a session is where its owner is; without one, at
+its home, the node that has its files; and if that has gone, here. A new session goes to a node
+whose root has its folder. Other nodes' holders are reached as those here, over a node link.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import wire
+from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.node_link import address_of, place_of
+from lastword.gateway.front.holders import StartError, hangs, status
+from lastword.gateway.viewing import refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
+    from lastword.gateway.front.directory import Streams
+    from lastword.gateway.front.fleet_node import FleetNode
+    from lastword.gateway.front.holders import Holders
+    from lastword.outbox.own_reports import OwnReports
+
+PLACEMENT_SECONDS = 5.0
+"""How long a node may take to name the holder of a new session."""
+
+RESTORE_SECONDS = 30.0
+"""How long a node may take to start the holder of a session again."""
+
+MAX_PLACES = 4
+"""How many holders of other nodes are asked for what an agent says of itself."""
+
+MAX_NODES = 3
+"""How many nodes are asked for one new session."""
+
+
+class FleetDirectory:
+    """Finds the sessions of a fleet, and holders for new ones on any of its nodes."""
+
+    def __init__(self, own: Holders, node: FleetNode) -> None:
+        """Find them.
+
+        Args:
+            own: The holders of this node.
+            node: This node, by which the others are known.
+        """
+        self._own = own
+        self._node = node
+        self._unreachable: set[str] = set()
+        """Places at which nobody was found the last time."""
+        self._silent: set[str] = set()
+
+    @property
+    def reports(self) -> OwnReports:
+        """Return the reports of what fails here."""
+        return self._own.reports
+
+    # Sessions.
+
+    def live(self, session_id: str) -> str | None:
+        """Return the place of the holder that has this session."""
+        return self._elsewhere(session_id) or self._own.live(session_id)
+
+    def _elsewhere(self, session_id: str) -> str | None:
+        """Return the place of a session's holder on another node."""
+        owner = self._node.owners.get(wire.name_of(session_id))
+        if owner is None or owner.node == self._node.name:
+            return None
+        return place_of(owner.address)
+
+    async def exists(self, session_id: str) -> bool:
+        """Return whether this session, or its log, exists."""
+        if self.live(session_id) is not None or await self._own.exists(session_id):
+            return True
+        return await self._node.session(session_id) is not None
+
+    async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+        """Return the place of a session's holder; have one started where it died.
+
+        Raises:
+            StartError: It could not be started, or its node does not answer.
+        """
+        place = self._elsewhere(session_id)
+        if place is not None and place not in self._unreachable:
+            return place
+        home = await self._home_of(session_id)
+        if home is None or home.node == self._node.name:
+            return await self._own.of_session(session_id, client, has_record=home is not None)
+        node = self._node.nodes.get(home.node)
+        if node is None and place is not None:
+            raise StartError(refusals.node_silent())  # its lease has not ended yet
+        if node is None:
+            node = self._heir_of(home)
+        if node.node == self._node.name:
+            return await self._restore_here(session_id, client)
+        facts = {"session": session_id, "client": client}
+        return await self._request(node, wire.OF_SESSION, facts, RESTORE_SECONDS)
+
+    async def _home_of(self, session_id: str) -> OwnerRecord | SessionRecord | None:
+        """Return the record that names the node with a session's files."""
+        owner = self._node.owners.get(wire.name_of(session_id))
+        return owner if owner is not None else await self._node.session(session_id)
+
+    def _heir_of(self, home: OwnerRecord | SessionRecord) -> NodeRecord:
+        """Return the node that goes on with a session whose node has gone: one with its files."""
+        own = self._node.record
+        if home.workspace and home.workspace != own.workspace:
+            for node in self._node.nodes.values():
+                if node.workspace == home.workspace and node.address is not None:
+                    return node
+        return own
+
+    async def _restore_here(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+        """Return the place of a session's holder, started here unless another node was quicker.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        try:
+            return await self._own.of_session(session_id, client, has_record=True)
+        except StartError:
+            owner = await self._node.owner(session_id)
+            if owner is None or owner.node == self._node.name:
+                raise
+            return place_of(owner.address)
+
+    # Holders for new sessions.
+
+    async def spare(self, client: Mapping[str, Any]) -> str:
+        """Return the place of an agent without a session: here, or elsewhere if there is no room.
+
+        Raises:
+            StartError: There is none.
+        """
+        try:
+            return await self._own.spare(client)
+        except StartError as full:
+            for node in self._by_room(lambda node: node.node != self._node.name):
+                try:
+                    return await self._request_spare(node, client)
+                except StartError:
+                    continue
+            raise full from None
+
+    async def _request_spare(self, node: NodeRecord, client: Mapping[str, Any]) -> str:
+        place = await self._request(node, wire.SPARE, {"client": client}, PLACEMENT_SECONDS)
+        if place is None:
+            raise StartError(refusals.node_silent())
+        return place
+
+    async def opener(self, key: str, client: Mapping[str, Any], *, cwd: str, is_new: bool) -> str:
+        """Return the place of the holder for a `session/new`: the same one if it is sent again.
+
+        Args:
+            key: The viewer and its request's id.
+            client: The client for which an agent is started, if there is no spare.
+            cwd: The folder in which the session is to work.
+            is_new: The viewer cannot have sent anything earlier.
+
+        Raises:
+            StartError: No node has such a folder, or a place for another agent.
+        """
+        opening = OpeningRequest(key, dict(client), cwd)
+        if not is_new:
+            try:
+                earlier = await self._node.openings.node_of(key)
+            except FleetError:
+                raise StartError(refusals.fleet_away()) from None
+            if earlier in self._node.nodes:
+                return await self._open_at(self._node.nodes[earlier], opening, is_new=False)
+        for node in self._candidates(cwd)[:MAX_NODES]:
+            try:
+                place = await self._open_at(node, opening, is_new=is_new)
+            except StartError:
+                continue
+            first = await self._node.openings.note(key, node.node, self._node.nodes)
+            if first == node.node:
+                return place
+            return await self._open_at(self._node.nodes[first], opening, is_new=False)
+        raise StartError(refusals.no_free_node())
+
+    def _candidates(self, cwd: str) -> list[NodeRecord]:
+        """Return the nodes that can open a session in a folder, in the order of asking.
+
+        Raises:
+            StartError: No node has the folder.
+        """
+        if not any(_has_folder(node, cwd) for node in self._node.nodes.values()):
+            raise StartError(refusals.outside_root("cwd", ""))
+        return self._by_room(lambda node: _has_folder(node, cwd))
+
+    def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:
+        """Return the nodes with room: of two at random the freer one, this node if equal."""
+        nodes = [each for each in self._node.nodes.values() if _room(each) > 0 and suits(each)]
+        random.shuffle(nodes)
+        first = sorted(nodes[:2], key=lambda each: (-_room(each), each.node != self._node.name))
+        return first + nodes[2:]
+
+    async def _open_at(self, node: NodeRecord, opening: OpeningRequest, *, is_new: bool) -> str:
+        """Return the place of the holder on a node that opens a session.
+
+        Raises:
+            StartError: It has none, or does not answer.
+        """
+        if node.node == self._node.name:
+            return await self._own.opener(
+                opening.key, opening.client, cwd=opening.cwd, is_new=is_new
+            )
+        facts = msgspec.to_builtins(opening) | {"new": is_new}
+        place = await self._request(node, wire.OPENER, facts, PLACEMENT_SECONDS)
+        if place is None:
+            raise StartError(refusals.node_silent())
+        return place
+
+    async def _request(
+        self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float
+    ) -> str | None:
+        """Return the place that another node's front names; `None` if there is none.
+
+        Raises:
+            StartError: It refuses, or does not answer.
+        """
+        answer = await self._node.request(node, word, facts, seconds)
+        if answer is None:
+            raise StartError(refusals.node_silent())
+        if isinstance(answer.get("error"), dict):
+            raise StartError(answer["error"], is_silent=answer.get("silent") is True)
+        place = answer.get(wire.PLACE)
+        if not isinstance(place, str):
+            return None
+        self._unreachable.discard(place)
+        return place
+
+    # What other nodes' fronts ask.
+
+    def handlers(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]]:
+        """Return what answers the requests of other nodes' fronts, by their words."""
+        return {
+            wire.OF_SESSION: self._of_session_here,
+            wire.OPENER: self._opener_here,
+            wire.SPARE: self._spare_here,
+        }
+
+    async def _of_session_here(self, facts: dict[str, Any]) -> dict[str, Any]:
+        session_id, client = str(facts.get("session")), object_of(facts.get("client"))
+        return await self._answer(self._restore_here(session_id, client))
+
+    async def _opener_here(self, facts: dict[str, Any]) -> dict[str, Any]:
+        opening = msgspec.convert(facts, OpeningRequest)
+        is_new = facts.get("new") is True
+        return await self._answer(
+            self._own.opener(opening.key, opening.client, cwd=opening.cwd, is_new=is_new)
+        )
+
+    async def _spare_here(self, facts: dict[str, Any]) -> dict[str, Any]:
+        return await self._answer(self._own.spare(object_of(facts.get("client"))))
+
+    @staticmethod
+    async def _answer(holder: Awaitable[str | None]) -> dict[str, Any]:
+        """Return the answer that names a holder, by where other nodes reach it."""
+        try:
+            path = await holder
+        except StartError as error:
+            return {"error": error.error, "silent": error.is_silent}
+        if path is None or address_of(path) is not None:
+            return {wire.PLACE: path}
+        return {wire.PLACE: object_of(await status(path)).get(wire.PLACE)}
+
+    # Holders.
+
+    async def statuses(self) -> list[dict[str, Any]]:
+        """Return the status of every holder here that answers, and the sessions elsewhere."""
+        statuses = await self._own.statuses()
+        for own in statuses:
+            for session in own.get("sessions", []):
+                session["view"] = object_of(session.get("view")) | {"node": self._node.name}
+        return statuses + [
+            {"sessions": [_described(owner)]}
+            for owner in self._node.owners.values()
+            if owner.node != self._node.name
+        ]
+
+    def places(self) -> list[str]:
+        """Return the places of running holders: those here, or some elsewhere if there are none."""
+        places = {place_of(owner.address): None for owner in self._node.owners.values()}
+        return self._own.sockets() or [*places][:MAX_PLACES]
+
+    def log_path(self, session_id: str) -> str:
+        """Return the path of a session's log on this node."""
+        return self._own.log_path(session_id)
+
+    def logs(self) -> list[tuple[str, str]]:
+        """Return all logs of this node: the names of the sessions, and their paths."""
+        return self._own.logs()
+
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
+        """Connect to a holder.
+
+        Args:
+            place: Where it listens.
+            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
+
+        Raises:
+            OSError: Nobody listens there.
+        """
+        elsewhere = address_of(place)
+        if elsewhere is None:
+            return await self._own.connect(place, limit)
+        try:
+            streams = await self._node.dialer.connect(elsewhere, limit)
+        except OSError:
+            self._unreachable.add(place)
+            raise
+        self._unreachable.discard(place)
+        return streams
+
+    def real(self, place: str) -> str:
+        """Return the one name of a holder's place."""
+        return place if address_of(place) is not None else self._own.real(place)
+
+    async def answers(self, place: str) -> bool:
+        """Return whether a holder listens at this place."""
+        if address_of(place) is None:
+            return await self._own.answers(place)
+        try:
+            _, writer = await self.connect(place)
+        except OSError:
+            return False
+        writer.close()
+        return True
+
+    async def is_silent(self, place: str) -> bool:
+        """Return whether the holder at a place accepts connections but answers none."""
+        if address_of(place) is None:
+            return await self._own.is_silent(place)
+        is_silent = await hangs(self, place)
+        if is_silent:
+            self._silent.add(place)
+        return is_silent
+
+    def was_silent(self, place: str) -> bool:
+        """Return whether this holder has answered nothing since it was found to be silent."""
+        return place in self._silent or self._own.was_silent(place)
+
+    def has_answered(self, place: str) -> None:
+        """Note that a holder has answered."""
+        self._silent.discard(place)
+        self._own.has_answered(place)
+
+    def avoid(self, place: str) -> None:
+        """Give nobody else a spare that does not answer, nor send it a request again."""
+        self._own.avoid(place)
+
+
+class OpeningRequest(msgspec.Struct, frozen=True):
+    """A request for a new session.
+
+    Attributes:
+        key: the viewer and its request's id.
+        client: the client for which an agent is started.
+        cwd: the folder in which the session is to work.
+    """
+
+    key: str
+    client: dict[str, Any]
+    cwd: str
+
+
+def _room(node: NodeRecord) -> int:
+    """Return how many more agents a node takes."""
+    return node.slots - node.used if node.address is not None else 0
+
+
+def _has_folder(node: NodeRecord, cwd: str) -> bool:
+    """Return whether a folder is in a node's roots, as far as that is seen from here."""
+    folder = os.path.normpath(cwd)
+    return any(
+        not root or folder == root or folder.startswith(root.rstrip("/") + "/")
+        for root in node.roots
+    )
+
+
+def _described(owner: OwnerRecord) -> dict[str, Any]:
+    """Return a session of another node as a holder's status describes its own."""
+    view = msgspec.structs.replace(owner.view, node=owner.node)
+    facts: dict[str, Any] = {"sessionId": owner.session, "cwd": owner.cwd, "head": view.head}
+    return facts | {"view": msgspec.to_builtins(view)}

@@ -1,0 +1,347 @@
+"""This gateway as a node of a fleet: its record, and what it knows of the other nodes.
+
+Owns the front's connection to the fleet's servers, the copies of the records of nodes, owners and
+sessions, and the listener for other nodes' fronts. While no server answers, the copies stay as they
+were: sessions here and holders elsewhere go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from lastword._version import __version__
+from lastword.gateway import wire
+from lastword.gateway.fleet import records
+from lastword.gateway.fleet.broker import Broker
+from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.key import LINKS, TOKENS, FleetKey
+from lastword.gateway.fleet.mirror import Mirror
+from lastword.gateway.fleet.node_link import NodeDialer, NodeListener
+from lastword.gateway.fleet.node_requests import NodeRequests, send_request
+from lastword.gateway.fleet.records import (
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    NodeAddress,
+    NodeRecord,
+    OwnerRecord,
+    Records,
+    SessionRecord,
+)
+from lastword.gateway.fleet.start import prepare
+from lastword.gateway.front.fleet_links import FleetLinks
+from lastword.gateway.front.fleet_openings import FleetOpenings
+from lastword.gateway.front.tokens import Keeper
+from lastword.gateway.quality import table
+from lastword.gateway.settings.fleet import DEFAULT_PORT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lastword.gateway.fleet.node_requests import Handler
+    from lastword.gateway.settings.fleet import FleetSettings
+    from lastword.gateway.settings.gateway import GatewaySettings
+
+START_SECONDS = 10.0
+"""How long a start waits for the records of the others."""
+
+NAME_LOOKS = 20
+"""How often, a second apart, it is looked whether the record of a node of this name ends."""
+
+INSTANCE = "fleet-instance"
+"""The file in the run folder with what tells this node from another one of its name."""
+
+COMPLAIN_EVERY_SECONDS = 60.0
+
+
+class FleetNode:
+    """One node, as its front has it.
+
+    Attributes:
+        settings: the fleet's settings, with what holders need of this front.
+        keeper: makes and reads the tokens of the fleet.
+        dialer: connects to other nodes.
+        links: the links to the page.
+        openings: which node has which request for a new session.
+    """
+
+    def __init__(self, settings: GatewaySettings, run_folder: str) -> None:
+        """Read the key, and choose the address; nothing is connected yet.
+
+        Raises:
+            FleetError: The key or the address cannot be used.
+        """
+        fleet = settings.holder.fleet
+        assert fleet is not None  # noqa: S101 - for the type checker
+        self.settings: FleetSettings = msgspec.structs.replace(
+            fleet,
+            instance=_instance_of(run_folder),
+            host=fleet.listen[0] or _own_address(fleet.urls),
+        )
+        key = FleetKey.at(fleet.key_file)
+        self.keeper: Keeper = Keeper(key.derived(TOKENS))
+        self.dialer: NodeDialer = NodeDialer(key.derived(LINKS))
+        self._workspace = fleet.workspace
+        self._limit = settings.sessions
+        self._root = settings.holder.root
+        self._links_key = key.derived(LINKS)
+        self._records = Records(key)
+        self._broker = Broker(self.settings, f"lastword front {self.name}")
+        self._node_records = Bucket(
+            self._broker, records.NODES, NodeRecord, self._records, LEASE_SECONDS
+        )
+        self._owner_records = Bucket(
+            self._broker, records.OWNERS, OwnerRecord, self._records, LEASE_SECONDS
+        )
+        self._session_records = Bucket(self._broker, records.SESSIONS, SessionRecord, self._records)
+        self.links: FleetLinks = FleetLinks(self.keeper, self.name, self._broker, self._records)
+        self.openings: FleetOpenings = FleetOpenings(self._broker, self._records)
+        self._nodes = Mirror(self._broker, self._node_records)
+        self._owners = Mirror(self._broker, self._owner_records)
+        self._sessions = Mirror(self._broker, self._session_records)
+        self._started_ms = time.time_ns() // 1_000_000
+        self._tasks: list[asyncio.Task[None]] = []
+        self._address: NodeAddress | None = None
+        self._revision = 0
+
+    @property
+    def name(self) -> str:
+        """Return this node's name."""
+        return self.settings.node
+
+    def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
+        """Call a function with each owner that comes or changes, and `None` for one that goes."""
+        self._owners.listen(listener)
+
+    async def start(
+        self, handlers: Mapping[str, Handler], used: Callable[[], int], *, waits: bool
+    ) -> None:
+        """Join the fleet.
+
+        Args:
+            handlers: Answer the requests of other nodes' fronts, by their words.
+            used: Returns how many agents run here.
+            waits: Wait until it is joined; else it is tried until it succeeds.
+
+        Raises:
+            FleetError: It cannot be joined.
+        """
+        self._used = used
+        host, low, high = self.settings.listen
+        self._listener = NodeListener(
+            self._links_key, host or self.settings.host, range(low, high + 1)
+        )
+        self._address = self._listener.address
+        self._listener.start(NodeRequests(handlers).serve)
+        if waits:
+            await self._join()
+            self._tasks.append(asyncio.create_task(self._renew()))
+        else:
+            self._tasks.append(asyncio.create_task(self._join_later()))
+
+    async def _join(self) -> None:
+        await self._broker.open()
+        await prepare(self._broker, self._records, self.settings.replicas)
+        mirrors = (self._nodes, self._owners, self._sessions)
+        self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await asyncio.gather(*(each.complete() for each in mirrors))
+        except TimeoutError:
+            raise FleetError("the NATS servers do not send the fleet's records") from None
+        await self._register()
+
+    async def _join_later(self) -> None:
+        while True:
+            try:
+                await self._join()
+                break
+            except FleetError as error:
+                sys.stderr.write(f"lastword: {error}\n")
+                await asyncio.sleep(COMPLAIN_EVERY_SECONDS)
+        await self._renew()
+
+    async def close(self) -> None:
+        """Leave the fleet; its sessions' holders stay, and so does the record for its time."""
+        self._listener.close()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._address = None
+        with contextlib.suppress(FleetError):
+            await self._node_records.renew(self.name, self.record, self._revision)
+        await self._broker.close()
+
+    # This node's record.
+
+    @property
+    def record(self) -> NodeRecord:
+        """Return this node as the others see it."""
+        return NodeRecord(
+            node=self.name,
+            instance=self.settings.instance,
+            address=self._address,
+            roots=[self._root],
+            workspace=self._workspace,
+            nonce="",
+            slots=self._limit,
+            used=self._used(),
+            version=__version__,
+            wire=wire.VERSION,
+            started_epoch_ms=self._started_ms,
+        )
+
+    async def _register(self) -> None:
+        """Make this node's record, or take up that of the front before this one.
+
+        Raises:
+            FleetError: Another node has this name, or no server answers.
+        """
+        revision = None
+        for _ in range(NAME_LOOKS):
+            with contextlib.suppress(FencedError):
+                self._revision = await self._node_records.create(self.name, self.record)
+                return
+            stored = await self._node_records.read(self.name)
+            if stored is None:
+                continue
+            is_own = stored.record.instance == self.settings.instance
+            if is_own or stored.record.address is None:
+                self._revision = await self._node_records.renew(
+                    self.name, self.record, stored.revision
+                )
+                return
+            if revision not in {None, stored.revision}:  # it lives, since it renews its record
+                raise FleetError(_same_name(stored.record))
+            revision = stored.revision
+            await asyncio.sleep(1.0)
+        raise FleetError(f"the record of the node {self.name} cannot be made")
+
+    async def _renew(self) -> None:
+        """Renew the record, for as long as the front runs."""
+        quiet_until = 0.0
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                self._revision = await self._node_records.renew(
+                    self.name, self.record, self._revision
+                )
+            except FencedError:
+                try:
+                    await self._register()
+                except FleetError as error:
+                    if time.monotonic() >= quiet_until:
+                        quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
+                        sys.stderr.write(f"lastword: {error}\n")
+            except FleetError:
+                continue  # the connection comes back by itself
+
+    # The others.
+
+    @property
+    def nodes(self) -> Mapping[str, NodeRecord]:
+        """Return the nodes by their names, this one too."""
+        return self._nodes.records
+
+    @property
+    def owners(self) -> Mapping[str, OwnerRecord]:
+        """Return the owners, by the names of their sessions' files."""
+        return self._owners.records
+
+    @property
+    def sessions(self) -> Mapping[str, SessionRecord]:
+        """Return the sessions, by the names of their files."""
+        return self._sessions.records
+
+    async def session(self, session_id: str) -> SessionRecord | None:
+        """Return a session; a server is asked for one that is not known here yet."""
+        name = wire.name_of(session_id)
+        record = self.sessions.get(name)
+        if record is None:
+            with contextlib.suppress(FleetError):
+                stored = await self._session_records.read(name)
+                record = stored.record if stored is not None else None
+        return record
+
+    async def owner(self, session_id: str) -> OwnerRecord | None:
+        """Return a session's owner, as the servers have it now."""
+        with contextlib.suppress(FleetError):
+            stored = await self._owner_records.read(wire.name_of(session_id))
+            return stored.record if stored is not None else None
+        return None
+
+    async def request(
+        self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float
+    ) -> dict[str, Any] | None:
+        """Return the answer of another node's front; `None` if it does not answer."""
+        if node.address is None:
+            return None
+        return await send_request(self.dialer, node.address, word, facts, seconds)
+
+    def gauges(self) -> dict[str, float]:
+        """Return the fleet's gauges."""
+        own = [each for each in self.owners.values() if each.node == self.name]
+        return {
+            table.FLEET_CONNECTED.key(): float(self._broker.is_connected),
+            table.FLEET_NODES.key(): sum(each.address is not None for each in self.nodes.values()),
+            table.FLEET_SESSIONS.key(): len(self.owners),
+            table.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
+            table.FLEET_INVALID.key(): self._records.invalid,
+        }
+
+
+def _same_name(other: NodeRecord) -> str:
+    host = other.address.host if other.address is not None else "an unknown address"
+    return (
+        f"the fleet has another node {other.node}, at {host}: give this one another name with "
+        "--fleet-node"
+    )
+
+
+def _instance_of(run_folder: str) -> str:
+    """Return what tells this node from another one of its name, as long as its folder is there.
+
+    Raises:
+        FleetError: It cannot be stored.
+    """
+    path = os.path.join(run_folder, INSTANCE)
+    try:
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
+            return file.read()
+        instance = secrets.token_hex(16)
+        with open(f"{path}.new", "w", encoding="ascii") as file:
+            file.write(instance)
+        os.rename(f"{path}.new", path)
+    except (OSError, ValueError) as error:
+        raise FleetError(f"{path} cannot be used") from error
+    return instance
+
+
+def _own_address(urls: list[str]) -> str:
+    """Return the address of this machine from which the NATS servers are reached.
+
+    Raises:
+        FleetError: None of them can be reached.
+    """
+    for url in urls:
+        parts = urlsplit(url)
+        with contextlib.suppress(OSError):
+            addresses = socket.getaddrinfo(
+                parts.hostname, parts.port or DEFAULT_PORT, type=socket.SOCK_DGRAM
+            )
+            family, kind, *_, address = addresses[0]
+            with socket.socket(family, kind) as probe:  # nothing is sent
+                probe.connect(address)
+                return str(probe.getsockname()[0])
+    raise FleetError("no NATS server of --fleet has an address that can be reached from here")

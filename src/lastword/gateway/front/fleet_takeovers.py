@@ -1,0 +1,83 @@
+"""Takeovers: sessions whose owner has gone in the middle of a turn.
+
+Owns that such a turn does not end in silence: the session's own node starts another holder at once;
+if that node has gone too, another does, which then says what was lost. Which of several fronts
+succeeds is decided by the session's stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.front.holders import StartError
+from lastword.gateway.log.stored import reading
+from lastword.posix.identity import roll
+
+if TYPE_CHECKING:
+    from lastword.gateway.fleet.records import OwnerRecord
+    from lastword.gateway.front.directory import Directory
+    from lastword.gateway.front.fleet_node import FleetNode
+
+OPEN = frozenset({SessionState.RUNNING, SessionState.WAITING_FOR_ANSWER})
+
+TRIES = 12
+SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 2.0
+"""How long another node's front waits before each try: so that not all begin at once, up to this
+much longer, at random."""
+
+
+class Takeovers:
+    """The sessions that were open when their owner went."""
+
+    def __init__(self, node: FleetNode, directory: Directory) -> None:
+        self._node = node
+        self._directory = directory
+        self._last: dict[str, OwnerRecord] = {}
+        """The owners as they were last seen."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def note(self, name: str, owner: OwnerRecord | None) -> None:
+        """Note that a session has an owner, or has none any more."""
+        if owner is not None:
+            self._last[name] = owner
+            return
+        last = self._last.pop(name, None)
+        if last is not None and last.view.state in OPEN and name not in self._tasks:
+            task = self._tasks[name] = asyncio.create_task(self._restore(last))
+            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+
+    async def _restore(self, last: OwnerRecord) -> None:
+        """Have a session started again by its own node, or here if that has gone."""
+        name = wire.name_of(last.session)
+        for _ in range(TRIES):
+            if last.node != self._node.name:
+                await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
+            record = await self._node.session(last.session)
+            if name in self._node.owners or (record is not None and record.ended is not None):
+                return
+            if last.node != self._node.name and last.node in self._node.nodes:
+                continue  # it does so itself, or its record ends soon
+            with contextlib.suppress(StartError, OSError):
+                await self._directory.of_session(last.session, self._client_of(last))
+                return
+            await asyncio.sleep(SHORTEST_SECONDS)
+
+    def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
+        """Return the client for which a session was opened, as far as that is known here."""
+        with contextlib.suppress(FileNotFoundError, StoreError):
+            path = self._directory.log_path(owner.session)
+            text = reading(path, lambda log: log.remembered("client"))
+            return object_of(jsonrpc.loads(text.encode()))
+        return {}
+
+    def close(self) -> None:
+        """Leave it to others."""
+        for task in self._tasks.values():
+            task.cancel()
