@@ -267,6 +267,11 @@ class EmbeddedSidecar(Sidecar):
         except TimeoutError:
             self._give_up()
 
+    def kill(self) -> None:
+        """End the agent and its group at once."""
+        if not self._gone.is_set():
+            self._give_up()
+
     def _step_soon(self) -> None:
         if self._due is None and not self._gone.is_set():
             self._due = asyncio.get_running_loop().call_soon(self._step)

@@ -23,6 +23,7 @@ from lastword.cli.run.start import (
     report_target,
     settings_of,
 )
+from lastword.errors import LastwordError
 from lastword.gateway.front.folders import folder_of
 from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
 from lastword.gateway.holder.notices import LateSink, SessionNotices
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from lastword.cli.run.options import RunOptions
     from lastword.core.link.limit_wait import StoredWait
+    from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
@@ -132,6 +134,11 @@ class LinkedAgent:
         """End it."""
         if self._link is not None:
             await self._link.stop()
+
+    def kill(self) -> None:
+        """End it and its group at once."""
+        if self._link is not None:
+            self._link.kill()
 
 
 def _recorder(
@@ -223,6 +230,21 @@ def agent_of(  # noqa: PLR0913, PLR0917 - what an agent is made of
     return LinkedAgent(options, deliver, ended, waits, record, notices)
 
 
+def _ownership(holder: Holder) -> Ownership:
+    """Return the ownership of a holder's sessions in its fleet.
+
+    Raises:
+        FleetError: The fleet's key, or the files that the settings name, cannot be used.
+    """
+    # Loaded in a fleet alone.
+    from lastword.gateway.fleet.ownership import Ownership  # noqa: PLC0415
+    from lastword.gateway.fleet.services import FleetServices  # noqa: PLC0415
+
+    settings = holder.settings
+    assert settings.fleet is not None  # noqa: S101 - for the type checker
+    return Ownership(FleetServices(settings.fleet, settings.name), holder)
+
+
 def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     """Hold an agent.
 
@@ -248,13 +270,19 @@ def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     notifier = HolderNotices(settings, options) if options is not None else None
     notices = notifier.notices if notifier is not None else None
     agent = partial(agent_of, settings, options, notices)
-    holder = Holder(settings, agent, open_log, notices)
+    fleet = _ownership if settings.fleet is not None else None
     try:
-        asyncio.run(holder.run())
+        holder = Holder(settings, agent, open_log, notices, fleet)
+        try:
+            asyncio.run(holder.run())
+        finally:
+            holder.reports.finish()
     except LogOwnedError:
         return 1  # whoever started it looks for the owner
+    except LastwordError as error:
+        write_message(f"lastword: {error}")
+        return 1
     finally:
-        holder.reports.finish()
         if notifier is not None:
             notifier.close()
     return 0

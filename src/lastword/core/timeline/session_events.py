@@ -472,7 +472,7 @@ _LIFE = {
     Kind.LOG_RESET: EventSpec(
         "The log was started again",
         {
-            "reason": Fact(str, "`damaged`, `restored`, `rebooted`, `disk` or `fleet`"),
+            "reason": Fact(str, "`damaged`, `restored`, `rebooted`, `disk`, `fleet` or `lost`"),
         },
         groups=(Group.FAILURES,),
     ),

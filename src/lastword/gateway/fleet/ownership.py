@@ -1,18 +1,59 @@
 """Ownership: which sessions of a fleet this holder has, and until when.
 
-Owns what a holder asks of the fleet. The holder knows nothing else of it, and does not load it
-without `--fleet`.
+Owns the leases of a holder's sessions, how a session is taken over, and what becomes of it here
+when another node has it. The holder knows nothing else of the fleet, and does not load it without
+`--fleet`. A lease says when another node may try to take a session over, and never who may write
+its log: the fence of its stream decides that.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from lastword.gateway import wire
+from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
+from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.leases import Leases
+from lastword.gateway.fleet.node_link import place_of
+from lastword.gateway.fleet.records import NodeAddress, OwnerRecord, SessionRecord
+from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.workspace import workspace_of
+from lastword.gateway.log import files
+from lastword.gateway.log.owner import LogOwnedError, LogOwner
+
 if TYPE_CHECKING:
-    from lastword.gateway.api.shapes import SessionView
+    from collections.abc import Callable
+
+    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.leases import LeaseStore
+    from lastword.gateway.fleet.node_link import Serve
+    from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replicated_log import ReplicatedLog
+    from lastword.gateway.fleet.replication import Fenced
+    from lastword.gateway.fleet.replicator import Replicator
     from lastword.gateway.log.store import Log
+    from lastword.gateway.settings.holder import HolderSettings
+
+DRAIN_SECONDS = 5.0
+"""How long the end of a session waits until the fleet has all of its log."""
+
+OPEN_SECONDS = 5.0
+"""How long the fleet may take to know of a new session."""
+
+CLAIM_SECONDS = 30.0
+"""How long a takeover may take, which reads the session's log."""
+
+UNREACHABLE = (
+    "This machine cannot reach the other ones of its fleet. What the agent says is shown once it"
+    " can."
+)
 
 
 class Takeover(msgspec.Struct, frozen=True):
@@ -56,16 +97,127 @@ class OwnedSession(Protocol):
         ...
 
 
-class Ownership(Protocol):
+class OwningHolder(Protocol):
+    """What is needed of the holder."""
+
+    @property
+    def settings(self) -> HolderSettings:
+        """Its settings."""
+        ...
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve the connection of a front until it ends."""
+        ...
+
+    def fenced(self, session_id: str, term: int, entries: int) -> None:
+        """Leave a session that another node has, and end with the agent.
+
+        Args:
+            session_id: The session.
+            term: The term that was this holder's.
+            entries: How many entries of its log the fleet does not have, and will not.
+        """
+        ...
+
+    def leave_all(self) -> None:
+        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        ...
+
+
+class SessionStore(Protocol):
+    """The records of a fleet's sessions, by `wire.name_of(session)`; they last.
+
+    Any function may raise `FleetError`.
+    """
+
+    async def read(self, name: str) -> StoredRecord[SessionRecord] | None:
+        """Return a session's record."""
+        ...
+
+    async def put(self, name: str, record: SessionRecord) -> int:
+        """Store a session's record, whatever is there; return its revision."""
+        ...
+
+
+class Services(Protocol):
+    """What the fleet is reached by."""
+
+    @property
+    def leases(self) -> LeaseStore:
+        """The leases."""
+        ...
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The records of sessions."""
+        ...
+
+    @property
+    def replicas(self) -> ReplicaStore:
+        """The replicas of logs."""
+        ...
+
+    async def open(self, serve: Serve, connection: Callable[[bool], None]) -> NodeAddress:
+        """Connect to the fleet; return where its fronts connect to this process.
+
+        Args:
+            serve: Serves the connection of a front until it ends.
+            connection: Called when the connection to the fleet is lost, and when there is one
+                again.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End all connections."""
+        ...
+
+
+class _Owned:
+    """One session of this holder's."""
+
+    def __init__(self, log: ReplicatedLog, replicator: Replicator, home: str) -> None:
+        self.log = log
+        self.replicator = replicator
+        self.home = home
+        """The node that has its files."""
+        self.session: OwnedSession | None = None
+
+    @property
+    def term(self) -> int:
+        """The term; a new session's first is 1 before the fleet has said so."""
+        return self.replicator.term or 1
+
+
+class Ownership:
     """The ownership of one holder's sessions."""
+
+    def __init__(self, services: Services, holder: OwningHolder) -> None:
+        """Own nothing yet.
+
+        Raises:
+            FleetError: The files that the settings name cannot be shared.
+        """
+        settings = holder.settings
+        assert settings.fleet is not None  # noqa: S101 - for the type checker
+        self._services = services
+        self._holder = holder
+        self._node = settings.fleet.node
+        self._workspace = workspace_of(settings.fleet.workspace, settings.root)
+        self._leases = Leases(services.leases, self._lease_lost, self._lease_expiring)
+        is_local = settings.fleet.on_loss == "local"
+        self._replicas = Replicas(services.replicas, self._node, self, goes_on_without=is_local)
+        self._owned: dict[str, _Owned] = {}
+        self._renewing: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        self._address = NodeAddress(host="", port=0, fingerprint="")
 
     @property
     def place(self) -> str:
-        """Return where fronts of other nodes connect to this holder."""
-        ...
+        """Where fronts of other nodes connect to this holder."""
+        return place_of(self._address)
 
     async def start(self, session_id: str) -> Takeover | None:
-        """Connect to the fleet, and take over a session unless its id is empty.
+        """Listen, and take over a session unless its id is empty.
 
         Returns:
             How it was taken over; `None` if its last owner was on this machine.
@@ -73,16 +225,84 @@ class Ownership(Protocol):
         Raises:
             LogOwnedError: Another node has the session.
             FleetError: The fleet cannot be used.
+            StoreError: The session's log cannot be used here.
         """
-        ...
+        self._address = await self._services.open(self._holder.serve, self._connection_changed)
+        takeover = await self._claim(session_id) if session_id else None
+        self._renewing = asyncio.create_task(self._leases.run())
+        return takeover
+
+    # Taking over.
+
+    async def _claim(self, session_id: str) -> Takeover | None:
+        name = wire.name_of(session_id)
+        stored = await self._services.sessions.read(name)
+        before = stored.record if stored is not None else None
+        lease = await self._services.leases.read(name)
+        if lease is not None and lease.record.node != self._node:
+            raise LogOwnedError(LogOwner())
+        inherited = await self._services.replicas.last(session_id)
+        is_moved = inherited.node not in {"", self._node}
+        has_files = bool(self._workspace) and self._workspace == getattr(before, "workspace", "")
+        home = before.node if before is not None and is_moved and not has_files else self._node
+        try:
+            async with asyncio.timeout(CLAIM_SECONDS):
+                await self._acquire(session_id, before, lease, inherited)
+                claimed = await claim(self._services.replicas, session_id, inherited, self._node)
+                path = files.path_in(self._holder.settings.log_folder, name)
+                claimed_log = await self._replicas.open_claimed(
+                    session_id, path, inherited, claimed
+                )
+        except FencedError as error:
+            await self._leases.release(name)
+            raise LogOwnedError(LogOwner()) from error
+        except (FleetError, TimeoutError) as error:
+            await self._leases.release(name)
+            raise FleetError("the session cannot be taken over now") from error
+        self._owned[session_id] = _Owned(claimed_log.log, self._replicas.of(session_id), home)
+        return Takeover(has_files) if is_moved else None
+
+    async def _acquire(
+        self,
+        session_id: str,
+        before: SessionRecord | None,
+        lease: StoredRecord[OwnerRecord] | None,
+        inherited: StreamEnd,
+    ) -> None:
+        """Have the lease before the claim: of several nodes that try, one claims the session.
+
+        Raises:
+            FencedError: Another node has it.
+            FleetError: It is not stored.
+        """
+        ended = before.ended if before is not None else None
+        record = OwnerRecord(
+            session=session_id,
+            node=self._node,
+            term=inherited.term + 1,
+            address=self._address,
+            cwd=before.cwd if before is not None else "",
+            workspace=self._workspace,
+            view=ended or (lease.record.view if lease is not None else _unopened(session_id)),
+            changed_epoch_ms=_now_ms(),
+        )
+        revision = lease.revision if lease is not None else None
+        await self._leases.acquire(wire.name_of(session_id), lambda: record, revision)
+
+    # The holder's sessions.
 
     def open_log(self, session_id: str, path: str) -> Log:
-        """Open the log of a session that was taken over, or of a new one.
+        """Return the log of a session that was taken over, or of a new one.
 
         Raises:
             LogUnavailableError: It cannot be used.
         """
-        ...
+        owned = self._owned.get(session_id)
+        if owned is None:
+            log = self._replicas.open_new(session_id, path)
+            owned = _Owned(log, self._replicas.of(session_id), self._node)
+            self._owned[session_id] = owned
+        return owned.log
 
     async def opened(self, session: OwnedSession) -> None:
         """Make a session known to the fleet: nothing of it is shown before.
@@ -90,12 +310,127 @@ class Ownership(Protocol):
         Raises:
             FleetError: It is not known.
         """
-        ...
+        name, owned = wire.name_of(session.id), self._owned[session.id]
+        owned.session = session
+        record = partial(self._record, session, owned)
+        session.log.observers.append(lambda _: self._leases.changed(name))
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                if not self._leases.show(name, record):
+                    await self._leases.acquire(name, record)
+                await self._services.sessions.put(name, self._session_record(session, owned))
+        except TimeoutError:
+            raise FleetError("the fleet does not answer") from None
 
     def ended(self, session: OwnedSession) -> None:
         """Give up a session that has ended; it is finished once the fleet has all of its log."""
-        ...
+        task = asyncio.create_task(self._end(session))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, session: OwnedSession) -> None:
+        name, owned = wire.name_of(session.id), self._owned.pop(session.id)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await owned.replicator.settled()
+        record = self._session_record(session, owned, ended=session.view())
+        session.finish()
+        with contextlib.suppress(FleetError, TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self._services.sessions.put(name, record)
+                await self._leases.release(name)
 
     async def close(self) -> None:
-        """Wait a moment for what the fleet does not have yet, and leave."""
-        ...
+        """Wait for what ends, and leave the fleet."""
+        if self._ending:
+            await asyncio.wait(self._ending)
+        if self._renewing is not None:
+            self._renewing.cancel()
+        await self._services.close()
+
+    def _record(self, session: OwnedSession, owned: _Owned) -> OwnerRecord:
+        view = session.view()
+        return OwnerRecord(
+            session=session.id,
+            node=self._node,
+            term=owned.term,
+            address=self._address,
+            cwd=view.cwd or "",
+            workspace=self._workspace,
+            view=view,
+            not_replicated=owned.log.waiting_entries,
+            changed_epoch_ms=_now_ms(),
+        )
+
+    def _session_record(
+        self, session: OwnedSession, owned: _Owned, ended: SessionView | None = None
+    ) -> SessionRecord:
+        return SessionRecord(
+            session=session.id,
+            node=owned.home,
+            term=owned.term,
+            cwd=session.view().cwd or "",
+            workspace=self._workspace,
+            ended=ended,
+        )
+
+    # What becomes of them.
+
+    def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
+        if is_connected:
+            self._replicas.connected()
+        else:
+            self._replicas.disconnected()
+
+    def claimed(self, session_id: str, end: StreamEnd) -> None:  # noqa: ARG002 - as it is called
+        """Show in its lease that a new session is this node's."""
+        self._leases.changed(wire.name_of(session_id))
+
+    def stalled(self, session_id: str, reason: str) -> None:  # noqa: ARG002 - as it is called
+        """Inform a session's viewers that nothing of it is replicated."""
+        owned = self._owned.get(session_id)
+        if owned is not None and owned.session is not None:
+            owned.session.show_notice(UNREACHABLE)
+
+    def resumed(self, session_id: str, seconds: float) -> None:  # noqa: ARG002 - as it is called
+        """Show in its lease that a session is replicated again."""
+        self._leases.changed(wire.name_of(session_id))
+
+    def fenced(self, session_id: str, fenced: Fenced) -> None:  # noqa: ARG002 - as it is called
+        """Leave a session that another node has."""
+        self._leave(session_id)
+
+    def _lease_lost(self, name: str, term: int) -> None:  # noqa: ARG002 - as it is called
+        for session_id in [each for each in self._owned if wire.name_of(each) == name]:
+            self._leave(session_id)
+
+    def _leave(self, session_id: str) -> None:
+        owned = self._owned.pop(session_id, None)
+        self._leases.forget(wire.name_of(session_id))
+        if owned is not None:
+            self._holder.fenced(session_id, owned.term, owned.log.waiting_entries)
+
+    def _lease_expiring(self) -> None:
+        """End the agent where another node could start a second one in the same files."""
+        if self._workspace:
+            self._holder.leave_all()
+
+
+def _unopened(session_id: str) -> SessionView:
+    """Return what the API shows of a session that is being taken over."""
+    return SessionView(
+        id=session_id,
+        state=SessionState.LOST,
+        since_epoch_ms=_now_ms(),
+        agent=None,
+        viewers=ViewerCount(),
+        questions=0,
+        epoch="",
+        head=0,
+        first=1,
+        last_failure=None,
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -70,6 +70,10 @@ class HeldAgent(Protocol):
         """End it."""
         ...
 
+    def kill(self) -> None:
+        """End it and its group at once, or within a second where that is another process' task."""
+        ...
+
 
 class SupervisedAgent(asyncio.SubprocessProtocol):
     """A child process, whose lines are delivered in the blocks in which they arrived."""
@@ -143,6 +147,12 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         except TimeoutError:
             transport.kill()
             await self._gone.wait()
+
+    def kill(self) -> None:
+        """Have `lastword run` end it within a second."""
+        transport = self._transport
+        if transport is not None and transport.get_returncode() is None:
+            transport.terminate()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
         """Take in its output."""

@@ -41,6 +41,8 @@ from lastword.outbox.own_reports import OwnReports
 from lastword.posix.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.fleet.ownership import Ownership, Takeover
@@ -81,7 +83,7 @@ class Holder:
         agent: StartAgent,
         open_log: OpenLog,
         notices: SessionNotices | None = None,
-        fleet: Ownership | None = None,
+        fleet: Callable[[Holder], Ownership] | None = None,
     ) -> None:
         """Put a holder together.
 
@@ -90,9 +92,8 @@ class Holder:
             agent: Makes its agent, which is started later.
             open_log: Opens the log of a session.
             notices: What notifications are made from, if there are any.
-            fleet: The ownership of sessions in a fleet, if it is in one.
+            fleet: Returns the ownership of its sessions in a fleet, if it is in one.
         """
-        self.fleet: Ownership | None = fleet
         self.settings = settings
         self.notices: SessionNotices | None = notices
         self.open_log: OpenLog = open_log
@@ -128,6 +129,7 @@ class Holder:
         self._tasks: set[asyncio.Task[None]] = set()
         self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
         """Where fronts find it."""
+        self.fleet: Ownership | None = fleet(self) if fleet is not None else None
 
     @property
     def owner(self) -> LogOwner:
@@ -460,14 +462,38 @@ class Holder:
         if not self.sessions:
             self._over.set()
 
-    def abandon(self, session: HeldSession, reason: str, aside: str = "") -> None:
-        """Leave a session to another holder (`HeldSession.abandon`), and end with the agent."""
-        if self.sessions.pop(session.id, None) is not None:
-            self._by_agents_id.pop(session.agents_id, None)
-            session.abandon(reason, aside)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._link_of(session))
-            self._over.set()
+    def fenced(self, session_id: str, term: int, entries: int) -> None:
+        """Leave a session that another node has, and end with the agent.
+
+        Args:
+            session_id: The session.
+            term: The term that was this holder's.
+            entries: How many entries of its log the fleet does not have, and will not.
+        """
+        session = self.sessions.pop(session_id, None)
+        self._end_at_once()
+        if session is not None:
+            self.record.fenced(session.agents_id, term, entries)
+            self._abandon(session, "session on another node", f"fenced-{term}")
+
+    def leave_all(self) -> None:
+        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        sessions = list(self.sessions.values())
+        self.sessions.clear()  # the end of the agent is not logged: it is what another one says
+        self._end_at_once()
+        for session in sessions:
+            self._abandon(session, "node cut off")
+
+    def _end_at_once(self) -> None:
+        """End the agent, whose files another one may have now, before anything else."""
+        self._over.set()
+        self.agent.kill()
+
+    def _abandon(self, session: HeldSession, reason: str, aside: str = "") -> None:
+        self._by_agents_id.pop(session.agents_id, None)
+        session.abandon(reason, aside)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._link_of(session))
 
     def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
         """Log that a session waits for the end of a limit, or that it goes on now."""

@@ -54,6 +54,8 @@ async def bring_back(
     waiting = waiting_turn(session.log) if holder.agent.waits_for_limits else None
     open_turns = session.hub.open_turns - (waiting is not None)
     lost: dict[str, Any] = {"open_turns": open_turns, "incident_id": incident}
+    if session.log.reason == "new":
+        session.note(Kind.LOG_RESET, reason="lost", first=1)
     session.note(Kind.HOLDER_DIED, **lost)
     holder.reports.add("holder", crash["data"]["agent_error"], session.id)
     number = waiting.number if waiting is not None else 0

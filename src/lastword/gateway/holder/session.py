@@ -356,7 +356,8 @@ class HeldSession:
             self._mark(waits=False)
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
-            reset = {"reason": "disk", "epoch": self._epoch}
+            reason = "disk" if self._holder.fleet is None else "fleet"
+            reset = {"reason": reason, "epoch": self._epoch}
             self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
         if self.log.head - self._trimmed_at >= TRIM_EVERY:
             self._trimmed_at = self.log.head

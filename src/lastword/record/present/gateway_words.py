@@ -62,7 +62,8 @@ _RESETS = {
     "restored": "its file is not the one that it was",
     "rebooted": "the machine went down while it was written",
     "disk": "the disk is full, so it continues in memory",
-    "fleet": "the copy of it in the fleet ends earlier",
+    "fleet": "the fleet's copy of it ended earlier",
+    "lost": "no copy of it is left",
 }
 ENDS = {
     "closed": "a viewer closed it",

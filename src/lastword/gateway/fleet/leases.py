@@ -1,0 +1,225 @@
+"""Leases: the records by which a fleet knows the owners of sessions, kept alive by their holder.
+
+Owns when they are renewed: in time, and soon after what they show has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.records import OwnerRecord
+
+CHANGED_SECONDS = 0.2
+"""A change is published after this long, with those that come meanwhile."""
+
+AGAIN_SECONDS = 1.0
+"""When a lease is renewed again after a failure."""
+
+ANSWER_SECONDS = 2.0
+"""How long a renewal may take."""
+
+SPARE_SECONDS = 5.0
+"""How long before a lease may end `expiring` is called."""
+
+
+class LeaseStore(Protocol):
+    """The leases of a fleet, by `wire.name_of(session)`. Any function may raise `FleetError`."""
+
+    async def read(self, name: str) -> StoredRecord[OwnerRecord] | None:
+        """Return a lease; `None` if there is none, or it has ended."""
+        ...
+
+    async def create(self, name: str, record: OwnerRecord) -> int:
+        """Store a lease that is not there; return its revision.
+
+        Raises:
+            FencedError: There is one.
+        """
+        ...
+
+    async def renew(self, name: str, record: OwnerRecord, revision: int) -> int:
+        """Replace a lease; return its new revision.
+
+        Raises:
+            FencedError: It has another revision, or has ended.
+        """
+        ...
+
+    async def delete(self, name: str, revision: int = 0) -> None:
+        """Delete a lease, if it still has this revision.
+
+        Raises:
+            FencedError: It has not.
+        """
+        ...
+
+
+class _Lease:
+    """One lease of this holder's."""
+
+    def __init__(self, record: Callable[[], OwnerRecord]) -> None:
+        self.record = record
+        self.shown: OwnerRecord | None = None
+        """The record as it was stored last."""
+        self.revision = 0
+        self.renewed_at = -LEASE_SECONDS
+        """When the last renewal was sent that succeeded."""
+        self.due = 0.0
+        self.lock = asyncio.Lock()
+        """Of what is stored: one request after the other."""
+        self.is_over = False
+
+    def has_changed(self, record: OwnerRecord) -> bool:
+        """Return whether it shows something else than before, but for how long its log is."""
+        return self.shown is None or _comparable(record) != _comparable(self.shown)
+
+
+class Leases:
+    """The leases of one holder."""
+
+    def __init__(
+        self,
+        store: LeaseStore,
+        lost: Callable[[str, int], None],
+        expiring: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Have no lease yet.
+
+        Args:
+            store: Where they are stored.
+            lost: Called with the name and the term of one that another node has.
+            expiring: Called when some could not be renewed for so long that another node may
+                have them in `SPARE_SECONDS`.
+            clock: Returns the time, in seconds.
+        """
+        self._store = store
+        self._lost = lost
+        self._expiring = expiring
+        self._clock = clock
+        self._leases: dict[str, _Lease] = {}
+        self._stirred = asyncio.Event()
+
+    async def acquire(
+        self, name: str, record: Callable[[], OwnerRecord], replaces: int | None = None
+    ) -> None:
+        """Have a lease from now on.
+
+        Args:
+            name: The session's name.
+            record: Returns the record as of now.
+            replaces: The revision of the lease of an earlier process here, if there is one.
+
+        Raises:
+            FencedError: Another node has it.
+            FleetError: It is not stored.
+        """
+        lease, now, shown = _Lease(record), self._clock(), record()
+        if replaces is None:
+            lease.revision = await self._store.create(name, shown)
+        else:
+            lease.revision = await self._store.renew(name, shown, replaces)
+        lease.shown, lease.renewed_at, lease.due = shown, now, now + RENEW_SECONDS
+        self._leases[name] = lease
+        self._stirred.set()
+
+    def show(self, name: str, record: Callable[[], OwnerRecord]) -> bool:
+        """Have a lease show another record; return whether there is that lease."""
+        lease = self._leases.get(name)
+        if lease is not None:
+            lease.record = record
+            self.changed(name)
+        return lease is not None
+
+    def changed(self, name: str) -> None:
+        """Note that what a lease shows may have changed."""
+        lease, soon = self._leases.get(name), self._clock() + CHANGED_SECONDS
+        if lease is not None and lease.due > soon:
+            lease.due = soon
+            self._stirred.set()
+
+    async def release(self, name: str) -> None:
+        """Give a lease up, so that another node need not wait for its end."""
+        lease = self._leases.pop(name, None)
+        if lease is not None:
+            lease.is_over = True
+            async with lease.lock:
+                with contextlib.suppress(FleetError):
+                    await self._store.delete(name, lease.revision)
+
+    def forget(self, name: str) -> None:
+        """Renew a lease no more, which another node may have."""
+        lease = self._leases.pop(name, None)
+        if lease is not None:
+            lease.is_over = True
+
+    async def run(self) -> None:
+        """Renew the leases, until cancelled."""
+        while True:
+            await self.renew_due()
+            self._stirred.clear()
+            now = self._clock()
+            due = min((each.due for each in self._leases.values()), default=now + RENEW_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(due - now, 0.0)):
+                    await self._stirred.wait()
+
+    async def renew_due(self) -> None:
+        """Renew what is due, and look whether any is about to end."""
+        now = self._clock()
+        due = [(name, lease) for name, lease in self._leases.items() if lease.due <= now]
+        await asyncio.gather(*(self._renew(name, lease) for name, lease in due))
+        ends = [lease.renewed_at + LEASE_SECONDS for lease in self._leases.values()]
+        if ends and min(ends) - SPARE_SECONDS <= self._clock():
+            self._expiring()
+
+    async def _renew(self, name: str, lease: _Lease) -> None:
+        now, record = self._clock(), lease.record()
+        if not lease.has_changed(record) and now < lease.renewed_at + RENEW_SECONDS:
+            lease.due = lease.renewed_at + RENEW_SECONDS
+            return
+        # Never past the moment at which it is to be known that the lease may end.
+        rest = lease.renewed_at + LEASE_SECONDS - SPARE_SECONDS - now
+        limit = min(ANSWER_SECONDS, rest) if rest > 0 else ANSWER_SECONDS
+        lease.due = now + limit
+        try:
+            async with asyncio.timeout(limit), lease.lock:
+                if not lease.is_over:
+                    lease.revision = await self._stored(name, lease, record)
+        except FencedError:
+            if self._leases.get(name) is lease:
+                del self._leases[name]
+                self._lost(name, record.term)
+        except (FleetError, TimeoutError):
+            lease.due = self._clock() + AGAIN_SECONDS
+        else:
+            lease.shown, lease.renewed_at, lease.due = record, now, now + RENEW_SECONDS
+
+    async def _stored(self, name: str, lease: _Lease, record: OwnerRecord) -> int:
+        """Store a record in the place of the one before, or of none, if that has ended.
+
+        Raises:
+            FencedError: Another node has a lease.
+            FleetError: It is not known whether it is stored.
+        """
+        try:
+            return await self._store.renew(name, record, lease.revision)
+        except FencedError:
+            return await self._store.create(name, record)
+
+
+def _comparable(record: OwnerRecord) -> OwnerRecord:
+    view = msgspec.structs.replace(record.view, head=0, first=1)
+    return msgspec.structs.replace(record, view=view, changed_epoch_ms=0, not_replicated=0)

@@ -1,0 +1,178 @@
+"""Leases: when they are renewed, and what becomes of one that another node has."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.fleet.errors import FencedError
+from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
+from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
+from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+class Play:
+    """The leases of one holder, on a clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.store: MemoryBucket[OwnerRecord] = MemoryBucket()
+        self.lost: list[tuple[str, int]] = []
+        self.expiring = 0
+        self.record = owner("one")
+        self.leases = Leases(self.store, self._lose, self._expire, lambda: self.now)
+
+    def _lose(self, name: str, term: int) -> None:
+        self.lost.append((name, term))
+
+    def _expire(self) -> None:
+        self.expiring += 1
+
+    async def acquire(self, replaces: int | None = None) -> None:
+        await self.leases.acquire("s", lambda: self.record, replaces)
+
+    async def after(self, seconds: float) -> None:
+        """Let time pass, and do what is due then."""
+        self.now += seconds
+        await self.leases.renew_due()
+
+
+def played(play: Callable[[Play], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await play(Play())
+
+    asyncio.run(run())
+
+
+def test_a_lease_is_renewed_every_five_seconds_and_not_before() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        await of.after(RENEW_SECONDS - 0.1)
+        assert of.store.written == 1
+        await of.after(0.1)
+        assert of.store.written == 2
+        await of.after(RENEW_SECONDS)
+        assert (of.store.written, of.expiring) == (3, 0)
+
+    played(play)
+
+
+def test_what_a_lease_shows_is_published_soon_after_it_has_changed_and_once() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        of.record = owner("one", questions=1)
+        for _ in range(3):
+            of.leases.changed("s")
+        await of.after(CHANGED_SECONDS)
+        assert of.store.stored["s"].record.view.questions == 1
+        await of.after(CHANGED_SECONDS)
+        assert of.store.written == 2
+
+    played(play)
+
+
+def test_an_agent_that_writes_does_not_have_its_lease_published_each_time() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        for head in range(1, 20):
+            of.record = owner("one", head=head)
+            of.leases.changed("s")
+            await of.after(CHANGED_SECONDS)
+        assert of.store.written == 1
+        await of.after(RENEW_SECONDS)
+        assert of.store.stored["s"].record.view.head == 19
+
+    played(play)
+
+
+def test_a_lease_that_ended_while_nobody_took_it_is_made_again() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        of.store.expire("s")
+        await of.after(LEASE_SECONDS + 1)
+        assert of.store.stored["s"].record.node == "one"
+        assert of.lost == []
+
+    played(play)
+
+
+def test_a_lease_that_another_node_has_is_lost_and_never_renewed_again() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        of.store.expire("s")
+        await of.store.create("s", owner("two", term=2))
+        await of.after(LEASE_SECONDS + 1)
+        assert of.lost == [("s", 1)]
+        await of.after(RENEW_SECONDS)
+        assert of.store.stored["s"].record.node == "two"
+        assert (of.store.written, of.lost) == (2, [("s", 1)])
+
+    played(play)
+
+
+def test_a_lease_that_cannot_be_renewed_is_reported_before_another_node_may_have_it() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        of.store.is_away = True
+        while of.expiring == 0:
+            await of.after(1.0)
+        assert of.now <= 100.0 + LEASE_SECONDS - SPARE_SECONDS
+        of.store.is_away = False
+        await of.after(1.0)
+        before = of.expiring
+        await of.after(1.0)
+        assert of.expiring == before
+
+    played(play)
+
+
+def test_only_the_earlier_lease_of_the_same_node_is_replaced() -> None:
+    async def play(of: Play) -> None:
+        revision = await of.store.create("s", owner("one"))
+        with pytest.raises(FencedError):
+            await of.acquire()
+        with pytest.raises(FencedError):
+            await of.acquire(replaces=revision + 1)
+        of.record = owner("one", term=2)
+        await of.acquire(replaces=revision)
+        assert of.store.stored["s"].record.term == 2
+
+    played(play)
+
+
+def test_a_lease_that_is_given_up_is_gone_at_once_unless_another_node_has_it() -> None:
+    async def play(of: Play) -> None:
+        await of.acquire()
+        await of.leases.release("s")
+        assert of.store.stored == {}
+        await of.acquire()
+        of.store.expire("s")
+        await of.store.create("s", owner("two", term=2))
+        await of.leases.release("s")
+        assert of.store.stored["s"].record.node == "two"
+
+    played(play)
+
+
+def test_the_leases_are_renewed_while_they_run() -> None:
+    async def run() -> None:
+        store: MemoryBucket[OwnerRecord] = MemoryBucket()
+        shown = [owner("one")]
+        leases = Leases(store, lambda *_: None, lambda: None)
+        running = asyncio.create_task(leases.run())
+        await leases.acquire("s", lambda: shown[0])
+        store.changed.clear()
+        shown[0] = owner("one", questions=2)
+        leases.changed("s")
+        async with asyncio.timeout(FUSE_SECONDS):
+            await store.changed.wait()
+        assert store.stored["s"].record.view.questions == 2
+        running.cancel()
+
+    asyncio.run(run())
