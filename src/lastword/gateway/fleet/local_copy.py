@@ -22,7 +22,7 @@ from lastword.gateway.log.store import BATCH_ENTRIES, new_epoch
 from lastword.gateway.log.stored import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lastword.gateway.fleet.replica import LogState, ReplicaStore, StoredBatch, StreamEnd
     from lastword.gateway.log.entries import LogEntry
@@ -126,6 +126,18 @@ async def _all_batches(store: ReplicaStore, session_id: str, last: int) -> list[
     return batches
 
 
+def ascending(batches: Iterable[StoredBatch]) -> Iterator[StoredBatch]:
+    """Return batches without those that come after one of a later term.
+
+    The fence refuses these; that none counts does not depend on it.
+    """
+    term = 0
+    for batch in batches:
+        if batch.end.term >= term:
+            term = batch.end.term
+            yield batch
+
+
 def joined(batches: Sequence[StoredBatch]) -> list[tuple[int, list[LogEntry]]]:
     """Return the entries of a stream's batches, each with its first number, without a gap.
 
@@ -133,7 +145,7 @@ def joined(batches: Sequence[StoredBatch]) -> list[tuple[int, list[LogEntry]]]:
     before a gap is left out: a log only ever misses entries at its beginning.
     """
     parts: list[tuple[int, list[LogEntry]]] = []
-    for batch in batches:
+    for batch in ascending(batches):
         while parts and parts[-1][0] >= batch.first:
             parts.pop()
         if parts:

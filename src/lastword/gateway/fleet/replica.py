@@ -103,8 +103,8 @@ class ReplicaStore(Protocol):
     """The replicas of sessions.
 
     A stream is read in its order: a batch that begins before the end of those before it replaces
-    them from its first entry on, and one that begins after it stands behind entries that were
-    dropped.
+    them from its first entry on, one that begins after it stands behind entries that were dropped,
+    and one of an earlier term than those before it does not count.
 
     Any function may raise `FleetError`: the store cannot be reached, or has refused.
     """

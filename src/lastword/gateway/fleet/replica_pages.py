@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.api.scan import as_facts, whole_page
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.local_copy import pins_at
+from lastword.gateway.fleet.local_copy import ascending, pins_at
 from lastword.gateway.fleet.replica import EMPTY
 from lastword.gateway.log.entries import Numbered
 from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, LogUnavailableError
@@ -127,7 +127,7 @@ class ReplicaLog:
 def _window_of(batches: Sequence[StoredBatch], after: int, head: int) -> list[Numbered]:
     """Return the entries of batches in a range, up to the first gap."""
     window: list[Numbered] = []
-    for batch in batches:
+    for batch in ascending(batches):
         while window and window[-1].seq >= batch.first:
             window.pop()
         if window and window[-1].seq + 1 < batch.first:

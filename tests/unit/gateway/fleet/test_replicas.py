@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from lastword.gateway.fleet import claiming, local_copy, replication
 from lastword.gateway.fleet.claiming import claim
@@ -16,11 +17,12 @@ from lastword.gateway.fleet.errors import (
     OutcomeUnknownError,
 )
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
+from lastword.gateway.fleet.replica_pages import ReplicaLog
 from lastword.gateway.fleet.replicas import Replicas
 from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
 from tests.kit.fleet.replica_rules import batch, entries_of
-from tests.kit.gateway.entries_made import ask, out, told
+from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -274,6 +276,26 @@ def test_a_batch_that_begins_before_the_end_replaces_what_was_there(tmp_path: Pa
         assert (log.first, log.head) == (1, 4)
         assert [seq for seq, _ in log.read(0)] == [1, 2, 3, 4]
         log.close()
+
+    played(story, tmp_path)
+
+
+def test_a_batch_of_an_earlier_term_than_one_before_it_does_not_count(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        old = await store.claim(SESSION, EMPTY, "a")
+        old = await store.publish(SESSION, batch(1, 1), old)
+        new = await store.claim(SESSION, old, "b")
+        stale = ReplicaBatch("e1", 2, [said(2)])
+        refused = structs.replace(new, term=old.term, node=old.node)
+        end = await store.publish(SESSION, stale, refused)  # as if the fence had failed
+        end = await store.publish(SESSION, batch(2, 1), structs.replace(end, term=2, node="b"))
+        refused = structs.replace(end, term=old.term, node=old.node)
+        end = await store.publish(SESSION, stale, refused)
+        end = await store.publish(SESSION, batch(3, 1), structs.replace(end, term=2, node="b"))
+        log, _ = await Node(store, folder, "c").take_over()
+        assert [entry for _, entry in log.read(0)] == [out()] * 3
+        replica = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+        assert await asyncio.to_thread(replica.read, 0) == log.read(0)
 
     played(story, tmp_path)
 
