@@ -39,12 +39,15 @@ class Publish(msgspec.Struct, frozen=True):
         up_to: the number of the last entry that may be in it; `after` for a state alone.
         end: the stream's end that is expected, with the term and the node of the writer.
         with_state: the session's state is stored with it.
+        keeps_epoch: it is of the epoch that `end` has, not of the log's. The log's numbers were
+            visible before they were replicated, and the stream has not caught up with them.
     """
 
     after: int
     up_to: int
     end: StreamEnd
     with_state: bool
+    keeps_epoch: bool = False
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -147,6 +150,8 @@ class Replication:
         """The terms that were claimed, of which the last may not be stored."""
         self._committed = committed
         self._goes_on_without = goes_on_without
+        self._was_without_to = 0
+        """The last number that became visible without being replicated."""
         self._acknowledged = claimed.last
         self._is_state_due = True
         self._sends_state = False
@@ -320,6 +325,8 @@ class Replication:
         if last <= self.visible:
             return []
         self.visible = last
+        if self.is_without:
+            self._was_without_to = last
         return [Visible(last)]
 
     def _go_on(self, now: float) -> list[Effect]:
@@ -333,4 +340,5 @@ class Replication:
         is_state_due = self._is_state_due or last - self._state_at >= STATE_ENTRIES
         # The state is as of what is visible: before it, it would know of entries to come.
         self._sends_state = is_state_due and last >= self.visible
-        return [Publish(last, max(last, self._committed), self.end, self._sends_state)]
+        up_to, keeps_epoch = max(last, self._committed), last < self._was_without_to
+        return [Publish(last, up_to, self.end, self._sends_state, keeps_epoch)]

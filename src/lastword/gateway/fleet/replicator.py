@@ -11,6 +11,8 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
@@ -269,6 +271,8 @@ class Replicator:
 
     async def _publish(self, effect: Publish, log: PublishedLog) -> StreamEnd:
         batch = log.batch(effect.after, effect.up_to, with_state=effect.with_state)
+        if effect.keeps_epoch:
+            batch = replace(batch, epoch=effect.end.epoch)
         end = await self._store.publish(self._session_id, batch, effect.end)
         if batch.state is not None:
             self._state_last = batch.state.last

@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.gateway.fleet.broker import ANSWER_SECONDS
 from lastword.gateway.fleet.errors import FleetError, NotStoredError, OutcomeUnknownError
+from lastword.gateway.fleet.replica import EMPTY
 from tests.kit.fleet.replica_in_memory import MemoryReplicas
 
 if TYPE_CHECKING:
@@ -151,6 +152,15 @@ class Broker:
     def end(self) -> StreamEnd:
         """The stream's end."""
         return self.replicas.of(SESSION).end
+
+    def reads_late(self) -> bool:
+        """Whether a server answers that does not have the last message yet."""
+        return self._fails("read late", 0.03)
+
+    def earlier_end(self) -> StreamEnd:
+        """The end before the last message."""
+        messages = self.replicas.of(SESSION).messages
+        return messages[-2].end if len(messages) > 1 else EMPTY
 
     # The owner's record.
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
 from lastword.gateway.fleet.local_copy import TERM, _continues, _LocalFile, pins_at
@@ -242,11 +244,8 @@ class Owner:
         assert self.log is not None
         for effect in effects:
             match effect:
-                case Publish(after=after, up_to=up_to, end=end, with_state=with_state):
-                    up_to = min(up_to, after + 1 + self.world.draw(8))
-                    batch = self.log.batch(after, up_to, with_state=with_state)
-                    publish = partial(self.machine.publish, self.broker, batch, end)
-                    self._request(publish, self._was_written)
+                case Publish():
+                    self._publish(self.log, effect)
                 case Claim(end=end):
                     claim = partial(self.broker.claim, end, self.node.name)
                     self._request(claim, self._was_written)
@@ -265,6 +264,15 @@ class Owner:
         if self.hub is None and replication is not None and replication.is_settled:
             self._serve()
         self._arm()
+
+    def _publish(self, log: ReplicatedLog, effect: Publish) -> None:
+        up_to = min(effect.up_to, effect.after + 1 + self.world.draw(8))
+        batch = log.batch(effect.after, up_to, with_state=effect.with_state)
+        if effect.keeps_epoch:
+            batch = replace(batch, epoch=effect.end.epoch)
+        self._request(
+            partial(self.machine.publish, self.broker, batch, effect.end), self._was_written
+        )
 
     def _arm(self) -> None:
         due = self.replication.next_timeout() if self.replication else None

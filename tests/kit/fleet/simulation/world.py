@@ -56,8 +56,8 @@ class FleetMachine:
         return broker.end, stream.state, broker.replicas.read(SESSION, 0, ALL)
 
     def end_of(self, broker: Broker) -> StreamEnd:
-        """What an owner reads of the stream's end."""
-        return broker.end
+        """What an owner reads of the stream's end: at times that of a moment ago."""
+        return broker.earlier_end() if broker.reads_late() else broker.end
 
     def publish(self, broker: Broker, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
         """Store a batch."""
@@ -254,7 +254,7 @@ class FleetWorld:
             and (each.end.term < own[0] or (each.end.term, each.end.node) == own)
             for each in batches
         ):
-            self.broker.diverged.add(fenced.log.epoch)
+            self.broker.diverged.add(effect.end.epoch)
             for owner in self.owners():
                 owner.does(owner.looks_at_divergence)
 

@@ -290,7 +290,7 @@ def test_without_a_broker_entries_are_visible_in_a_new_epoch_until_it_is_back() 
     assert replication.handle_timeout(6.0) == [Stalled(1.0), NewEpoch(10), Visible(12)]
     assert replication.committed(13, 7.0) == [Visible(13)]
     effects = replication.end_read(CLAIMED, 8.0)
-    assert effects == [Publish(10, 13, CLAIMED, with_state=False)]
+    assert effects == [Publish(10, 13, CLAIMED, with_state=False, keeps_epoch=True)]
     effects = replication.stored(end_at(13), 8.1)
     assert effects == [Resumed(7.1), Publish(13, 13, end_at(13), with_state=True)]
     replication.stored(end_at(13), 8.1)
