@@ -1,4 +1,4 @@
-"""`--fallback-model` before real agents, whose one model is limited and whose other one is not."""
+"""`--fallback-model` before a real agent, one of whose models is unavailable."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def shown(result: Run) -> list[str]:
 
 
 def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path: Path) -> None:
-    limited = {f'"{MODEL}"': ProviderScenario.QUOTA}
-    with Provider(ProviderScenario.HEALTHY, marked=limited) as provider:
+    # It has a `Retry-After` of 1 s; after a quota's error opencode tries again for over a minute.
+    unavailable = {f'"{MODEL}"': ProviderScenario.BAD_GATEWAY}
+    with Provider(ProviderScenario.HEALTHY, marked=unavailable) as provider:
         agent = real_agents.prepare("opencode", provider, tmp_path, uuid.uuid4().hex)
         file = agent.home / CONFIGURATION
         configuration = json.loads(file.read_text())
