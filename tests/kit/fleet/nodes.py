@@ -51,6 +51,11 @@ class Node(Gateway):
         )
         self.root = root or self.root
 
+    def leave(self) -> None:
+        """Start again as a gateway of no fleet."""
+        self._options = []
+        self.start()
+
     @property
     def keeper(self) -> Keeper:
         """What makes the fleet's tokens."""

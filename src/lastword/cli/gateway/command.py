@@ -31,7 +31,12 @@ from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
-from lastword.gateway.front.folders import folder_of, run_folder_of, served_ports
+from lastword.gateway.front.folders import (
+    folder_of,
+    noted_fleet_key,
+    run_folder_of,
+    served_ports,
+)
 from lastword.gateway.front.links import LINK_SECONDS, Links, address
 from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
@@ -154,7 +159,8 @@ def _token(arguments: Sequence[str]) -> int:
         options.expires = TOKEN_SECONDS
     expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
-    text = _fleet_token(options, grant) if options.fleet_key_file else _own_token(options, grant)
+    key_file = options.fleet_key_file or noted_fleet_key(folder_of(_state_folder(options)))
+    text = _fleet_token(options, grant, key_file) if key_file else _own_token(options, grant)
     sys.stdout.write(f"{text}\n")
     return 0
 
@@ -167,10 +173,10 @@ def _own_token(options: argparse.Namespace, grant: Grant) -> str:
     return keeper.token(grant)
 
 
-def _fleet_token(options: argparse.Namespace, grant: Grant) -> str:
+def _fleet_token(options: argparse.Namespace, grant: Grant, key_file: str) -> str:
     from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
 
-    keeper = Keeper(FleetKey.at(options.fleet_key_file).derived(TOKENS))
+    keeper = Keeper(FleetKey.at(key_file).derived(TOKENS))
     if options.link:
         return address(options.link, keeper.link_code(grant, int(time.time()) + LINK_SECONDS))
     return keeper.token(grant)

@@ -103,7 +103,8 @@ def token_parser() -> CommandParser:
         "--fleet-key-file",
         default="",
         metavar="FILE",
-        help="for all gateways of the fleet that has this secret",
+        help="for all gateways of the fleet with this secret (default: that of the gateway's "
+        "fleet, if it is in one)",
     )
     add_record_option(made, "gateway")
     return made

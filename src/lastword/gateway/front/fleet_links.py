@@ -6,6 +6,7 @@ do.
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,11 @@ class UsedLinkRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         node: the node whose front it was followed to.
+        use: a random word, by which a second use is not taken for the first one stored again.
     """
 
     node: str
+    use: str
 
 
 class FleetLinks:
@@ -58,7 +61,8 @@ class FleetLinks:
         """
         grant = self._keeper.read_link_code(code, time.time())
         try:
-            await self._bucket.create(wire.name_of(code), UsedLinkRecord(node=self._node))
+            used = UsedLinkRecord(node=self._node, use=secrets.token_hex(8))
+            await self._bucket.create(wire.name_of(code), used)
         except FencedError:
             raise TokenError("the link has been used before") from None
         except FleetError:

@@ -17,9 +17,46 @@ MAX_RUN_FOLDER_BYTES = 64
 """A Unix socket's path has 107 bytes at most on Linux, 103 on macOS; a name in it has 37."""
 
 
+FLEET_KEY_NAME = "fleet-key-file"
+"""The name of the file, in the gateway's folder, that says where its fleet's key is."""
+
+
 def folder_of(state_folder: str) -> str:
     """Return the folder of a gateway's keys, links and logs."""
     return os.path.join(state_folder, "gateway")
+
+
+def note_fleet_key(folder: str, key_file: str) -> None:
+    """Note where the key of the gateway's fleet is, for `lastword gateway token`.
+
+    Args:
+        folder: The gateway's folder.
+        key_file: The key's file; empty for a gateway of no fleet.
+
+    Raises:
+        StoreError: It cannot be noted.
+    """
+    path = os.path.join(folder, FLEET_KEY_NAME)
+    try:
+        if not key_file:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(os.path.abspath(key_file))
+        os.replace(f"{path}.new", path)
+    except OSError as error:
+        reason = (error.strerror or "failed").lower()
+        raise StoreError(f"{path} cannot be written ({reason})") from error
+
+
+def noted_fleet_key(folder: str) -> str:
+    """Return where the key of the gateway's fleet is; empty if it was last in none."""
+    path = os.path.join(folder, FLEET_KEY_NAME)
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
 
 
 def run_folder_of(state_folder: str, port: int) -> str:

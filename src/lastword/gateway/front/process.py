@@ -24,7 +24,7 @@ from lastword.errors import LastwordError
 from lastword.gateway.front.abortable import AbortableHttp
 from lastword.gateway.front.app import Front
 from lastword.gateway.front.doorkeeper import Doorkeeper
-from lastword.gateway.front.folders import folder_of, run_folder_of
+from lastword.gateway.front.folders import folder_of, note_fleet_key, run_folder_of
 from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.front.limit_waits import LimitWaits
@@ -111,7 +111,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     close_to_others(run_folder)
     hold()
     pid_file = _pid_file(run_folder, inherited)
-    node = _node_of(settings, run_folder)
+    node = _node_of(settings, folder, run_folder)
     keeper = _keeper_of(folder) if node is None else node.keeper
     links = Links(folder, time.time, keeper)
     origin = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -235,13 +235,15 @@ def _keeper_of(folder: str) -> Keeper:
     return keeper
 
 
-def _node_of(settings: GatewaySettings, run_folder: str) -> FleetNode | None:
+def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNode | None:
     """Return this gateway as a node of its fleet; `None` if it is in none.
 
     Raises:
         ServingError: The fleet's key or the address cannot be used, or the extra is missing.
     """
-    if settings.holder.fleet is None:
+    fleet = settings.holder.fleet
+    note_fleet_key(folder, fleet.key_file if fleet is not None else "")
+    if fleet is None:
         return None
     # Loaded for a fleet alone, with its extra.
     from lastword.gateway.front.fleet_node import FleetNode  # noqa: PLC0415
