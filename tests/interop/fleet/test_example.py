@@ -1,0 +1,241 @@
+"""`examples/fleet` as processes: three servers, two gateways, and nginx in front of them with TLS.
+
+The servers have the folder's own configuration, with its users and permissions; the gateways the
+words of the compose file and the configuration file that `prepare` makes; nginx the folder's own
+file. Ports and paths alone are others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any, Self
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, HTTPSHandler, ProxyHandler, build_opener
+
+import pytest
+import yaml
+from websockets.exceptions import InvalidStatus
+
+from lastword.gateway.fleet.key import TOKENS, FleetKey
+from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.viewing.attachment import Role
+from tests.kit.fleet.example import EXAMPLE, ExampleCluster, prepared, replaced
+from tests.kit.fleet.servers import free_port
+from tests.kit.gateway.serving import Gateway, agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.installs import give_up, require_packages
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COMPOSE = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
+CLIENTS = TESTS / "interop" / "remote"
+GATEWAYS = ("gateway-1", "gateway-2")
+ADDRESSES = [COMPOSE["services"][name]["networks"]["front"]["ipv4_address"] for name in GATEWAYS]
+TALKS: dict[str, Any] = {
+    "turns": [
+        [{"say": "The first."}, {"result": "end_turn"}],
+        [{"say": "The second."}, {"result": "end_turn"}],
+    ],
+    "sessions": "resume",
+}
+
+
+class ExampleGateway(Gateway):
+    """One of the example's gateways."""
+
+    def __init__(self, folder: Path, name: str, secrets: Path) -> None:
+        """Start it with the words of the compose file, and a scripted agent in opencode's place."""
+        words = [
+            re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word)
+            for word in COMPOSE["services"][name]["command"]
+        ]
+        options = words[: words.index("--")]
+        for placed in ("--listen", "--root"):
+            del options[options.index(placed) : options.index(placed) + 2]
+        for option in ("--proxy-address", "--fleet-listen"):
+            options[options.index(option) + 1] = "127.0.0.1"
+        self._keeper = Keeper(FleetKey.at(str(secrets / "fleet.key")).derived(TOKENS))
+        work = folder / "work"
+        work.mkdir(exist_ok=True)
+        file = {"LASTWORD_CONFIG": str(secrets / "here.toml"), "LASTWORD_NO_CONFIG": ""}
+        (folder / name).mkdir()
+        command = agent(str(folder / "scenario.json"))
+        super().__init__(folder / name, command, *options, "--root", str(work), variables=file)
+        self.root = work
+
+    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
+        """A token, which every gateway of the fleet accepts."""
+        return self._keeper.token(Grant(role, session, expires))
+
+
+class Proxy:
+    """Nginx in front of both gateways; to a viewer it looks as a gateway does."""
+
+    def __init__(self, folder: Path, gateways: list[ExampleGateway]) -> None:
+        """Prepare it, and check its file."""
+        program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+        if program is None:
+            give_up("nginx is not on PATH.")
+        self.port = free_port()
+        self.url = f"wss://localhost:{self.port}/acp"
+        here = [
+            ("listen 8443 ", f"listen 127.0.0.1:{self.port} "),
+            *(
+                (f"{a}:7780 ", f"127.0.0.1:{g.port} ")
+                for a, g in zip(ADDRESSES, gateways, strict=True)
+            ),
+            ("/run/secrets/", f"{folder}/secrets/"),
+            (" /tmp/nginx", f" {folder}/nginx"),
+        ]
+        path = folder / "nginx.conf"
+        path.write_text(replaced((EXAMPLE / "nginx.conf").read_text(encoding="utf-8"), here))
+        self._command = [program, "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
+        tested = subprocess.run([*self._command, "-t"], capture_output=True, text=True, check=False)
+        assert tested.returncode == 0, tested.stderr
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+        until("nginx serves", self._answers)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(FUSE_SECONDS)
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where it all is, with the secrets that the example's script makes."""
+    made = tmp_path_factory.mktemp("example")
+    prepared(made)
+    (made / "scenario.json").write_text(json.dumps(TALKS), encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def gateways(folder: Path) -> Iterator[list[ExampleGateway]]:
+    """The gateways, at the example's servers."""
+    secrets = folder / "secrets"
+    with ExampleCluster(folder / "servers", secrets) as cluster:
+        here = [
+            *((f"@{s.name}.nats:4222", f"@localhost:{s.port}") for s in cluster.servers),
+            ("/run/secrets/", f"{secrets}/"),
+        ]
+        text = replaced((secrets / "lastword.toml").read_text(), here)
+        (secrets / "here.toml").write_text(text)
+        with ExitStack() as stack:
+            started = (ExampleGateway(folder, name, secrets) for name in GATEWAYS)
+            yield [stack.enter_context(closing(gateway)) for gateway in started]
+
+
+@pytest.fixture
+def proxy(
+    folder: Path, gateways: list[ExampleGateway], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Proxy]:
+    """Nginx, whose certificate this process trusts."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "secrets" / "tls.crt"))
+    with Proxy(folder, gateways) as started:
+        yield started
+
+
+def through(proxy: Proxy, token: str, **how: Any) -> ViewerClient:
+    """A viewer through nginx, once that has a gateway for it."""
+
+    def connected() -> ViewerClient | None:
+        try:
+            return ViewerClient(proxy, capabilities=TYPED, replay=True, token=token, **how)  # type: ignore[arg-type]
+        except (InvalidStatus, OSError):
+            return None
+
+    found: ViewerClient = until("nginx has a gateway", connected)
+    return found
+
+
+def says(text: str) -> Any:
+    return lambda frame: text in str(frame.get("params", {}).get("update", {}).get("content"))
+
+
+@contextmanager
+def stopped(gateway: Gateway) -> Iterator[None]:
+    """Have no front of a gateway for a while."""
+    gateway.kill_front()
+    try:
+        yield
+    finally:
+        gateway.start()
+
+
+def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothing(
+    gateways: list[ExampleGateway], proxy: Proxy
+) -> None:
+    one, two = gateways
+    with stopped(two):
+        viewer = through(proxy, one.token())  # nginx has nobody else to send it to
+        opened = viewer.result("session/new", {"cwd": str(one.root), "mcpServers": []})
+        session = opened["sessionId"]
+        assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
+        viewer.find(says("The first."))
+    with stopped(one):
+        assert viewer.closed()[0] == 1006
+        after = {"epoch": opened["_meta"]["lastword"]["epoch"], "seq": max(viewer.seqs())}
+        with through(proxy, two.token(), known=viewer.known) as back:
+            back.load(session, one.root, _meta={"lastword": {"after": after}})
+            go = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+            # A number that the viewer has not used: the same one would be the same prompt.
+            prompt = back.request("session/prompt", go, id_=100)
+            assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
+            back.find(says("The second."))
+            assert min(back.seqs()) == after["seq"] + 1
+
+
+@pytest.mark.parametrize("transport", ["ws", "http"])
+def test_an_official_client_has_a_turn_through_nginx(
+    gateways: list[ExampleGateway], proxy: Proxy, folder: Path, transport: str
+) -> None:
+    one, _ = gateways
+    url = f"{ {'ws': 'wss', 'http': 'https'}[transport] }://localhost:{proxy.port}/acp"
+    client = [str(require_packages(CLIENTS)), str(CLIENTS / "client_py.py")]
+    done = subprocess.run(
+        [*client, transport, url, one.token(), str(one.root), "one"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        env=os.environ | {"NO_PROXY": "*"},
+    )
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (answer,) = [each for each in events if each["event"] == "answer"]
+    assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_a_link_of_one_gateway_opens_the_page_through_nginx_once(
+    gateways: list[ExampleGateway], proxy: Proxy, folder: Path
+) -> None:
+    one, _ = gateways
+    key = str(folder / "secrets" / "fleet.key")
+    page = f"https://localhost:{proxy.port}"
+    link = one.link(page, "--fleet-key-file", key)
+    assert link.startswith(f"{page}/")
+    browser = build_opener(ProxyHandler({}), HTTPSHandler(), HTTPCookieProcessor())
+    for path in (link, f"{page}/", f"{page}/v1/sessions"):
+        with browser.open(path, timeout=FUSE_SECONDS) as shown:
+            assert shown.status == 200
+    with pytest.raises(HTTPError) as refused:
+        build_opener(ProxyHandler({}), HTTPSHandler()).open(link, timeout=FUSE_SECONDS)
+    assert refused.value.code == 401
+    refused.value.close()

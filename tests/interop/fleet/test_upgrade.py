@@ -1,0 +1,173 @@
+"""A running fleet gets new gateways and new servers one by one, and is restored from copies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from lastword.gateway import wire
+from tests.kit.fleet.newer_version import with_newer_version
+from tests.kit.fleet.nodes import Fleet
+from tests.kit.fleet.servers import Cluster
+from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.serving import Gateway, agent
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOR_EVER = "1000000 10"
+"""A prompt of the agent that counts: a word each 10 ms."""
+
+SINGLE = ("--fleet-replicas", "1")
+"""The options of nodes at one server, which starts sooner than three."""
+
+MORE = 50
+"""So many words have come between two steps."""
+
+TALKS: dict[str, Any] = {
+    "turns": [[{"say": f"Turn {number}."}, {"result": "end_turn"}] for number in (1, 2, 3)],
+    "sessions": "resume",
+}
+
+
+async def grows(*editors: Editor) -> None:
+    """Wait until each has been given more words."""
+    for editor in editors:
+        count = len(editor.words())
+        await editor.wait_for(lambda editor, count=count: len(editor.words()) > count + MORE)
+
+
+async def stops(editor: Editor, request: int) -> None:
+    """End the turn, and look at its words: each once, and in order."""
+    editor.send({"method": "$/cancel_request", "params": {"requestId": request}})
+    assert "result" in await editor.answer(request)
+    words = editor.words()
+    assert words == [f"{words[0].partition('.')[0]}.{number}" for number in range(len(words))]
+
+
+def versions(gateway: Gateway) -> dict[str, int]:
+    """The versions of the line protocol that the sessions' holders speak."""
+    return {
+        session["sessionId"]: holder["version"]
+        for holder in gateway.holders()
+        for session in holder["sessions"]
+    }
+
+
+async def replaced(gateway: Gateway, newer: dict[str, str]) -> None:
+    """Stop a front, and start that of the next version in its place."""
+    gateway.environment |= newer
+    await asyncio.to_thread(gateway.kill_front)
+    await asyncio.to_thread(gateway.start)
+
+
+def test_turns_go_on_while_each_gateway_and_each_server_is_replaced(
+    tmp_path: Path,
+) -> None:
+    newer = with_newer_version(tmp_path)
+    with (
+        Cluster(tmp_path / "servers") as cluster,
+        Fleet(tmp_path, cluster, counting(str(tmp_path / "prompts"))) as fleet,
+    ):
+        one, two = fleet.start("one"), fleet.start("two")
+
+        async def play() -> None:
+            # Both come by node two, whose root has none of their folders.
+            async with (
+                connected(f"http://127.0.0.1:{two.port}", two.token()) as first,
+                connected(f"http://127.0.0.1:{two.port}", two.token()) as second,
+            ):
+                older = await first.begin(one.root)
+                in_older = first.prompt(older, FOR_EVER)
+                await grows(first)
+                await replaced(one, newer)
+                await grows(first)
+                session = await second.begin(one.root)
+                in_session = second.prompt(session, FOR_EVER)
+                assert await asyncio.to_thread(versions, one) == {
+                    older: wire.VERSION,
+                    session: wire.VERSION + 1,
+                }
+                await grows(first, second)
+                await replaced(two, newer)
+                await grows(first, second)
+                for node in (one, two):
+                    done = await asyncio.to_thread(node.tell, "reload")
+                    assert done.returncode == 0, done.stderr
+                    await grows(first, second)
+                for server in cluster.servers:
+                    await asyncio.to_thread(server.terminate)
+                    await grows(first, second)
+                    cluster.start(server)
+                    await asyncio.to_thread(cluster.wait_until_ready)
+                await grows(first, second)
+                await asyncio.gather(stops(first, in_older), stops(second, in_session))
+
+        asyncio.run(play())
+
+
+def copy_of(cluster: Cluster, folder: Path) -> None:
+    """Stop all servers in order, and copy what they keep."""
+    for server in cluster.servers:
+        server.terminate()
+    for server in cluster.servers:
+        shutil.copytree(server.store, folder / server.name)
+
+
+def put_back(cluster: Cluster, copies: Path) -> None:
+    """Have what was copied in place of what the servers keep."""
+    for server in cluster.servers:
+        shutil.rmtree(server.store, ignore_errors=True)
+        shutil.copytree(copies / server.name, server.store)
+
+
+def start(cluster: Cluster) -> None:
+    """Start all servers again."""
+    for server in cluster.servers:
+        cluster.start(server)
+    cluster.wait_until_ready()
+
+
+def test_servers_with_an_older_copy_get_from_the_node_what_they_lack_and_new_ones_serve_it(
+    tmp_path: Path,
+) -> None:
+    older, newest = tmp_path / "older", tmp_path / "newest"
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text(json.dumps(TALKS), encoding="utf-8")
+    with (
+        Cluster(tmp_path / "servers", 1) as cluster,
+        Fleet(tmp_path, cluster, agent(str(scenario))) as fleet,
+    ):
+        one = fleet.start("one", *SINGLE)
+        with ViewerClient(one, capabilities=TYPED) as viewer:
+            session = viewer.new(one.root)
+
+            def turn() -> None:
+                answer = viewer.answer(viewer.prompt(session))
+                assert answer["result"]["stopReason"] == "end_turn"
+
+            turn()
+            copy_of(cluster, older)
+            start(cluster)
+            turn()
+            for server in cluster.servers:
+                server.kill()
+            put_back(cluster, older)
+            start(cluster)
+            turn()
+        one.kill()
+        copy_of(cluster, newest)
+    elsewhere = Cluster(tmp_path / "elsewhere", 1)
+    put_back(elsewhere, newest)
+    with (
+        elsewhere,
+        Fleet(tmp_path / "elsewhere", elsewhere, agent(str(scenario))) as fleet,
+        ViewerClient(fleet.start("other", *SINGLE), capabilities=TYPED) as reader,
+    ):
+        reader.load(session, one.root)
+        reader.find(lambda frame: "Turn 3." in str(frame))
+        said = [update["content"]["text"] for update in reader.updates("agent_message_chunk")]
+        assert said == ["Turn 1.", "Turn 2.", "Turn 3."]
