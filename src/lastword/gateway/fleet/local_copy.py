@@ -1,8 +1,8 @@
 """The local file of a session that is taken over: the one that is there, or one from its stream.
 
 Owns the choice. A file that its stream's last writer has left is continued, with whatever it has
-beyond the stream. Any other is set aside, and one is written with what the stream has, under the
-same epoch.
+beyond the stream. Any other is replaced by one with what the stream has, under the same epoch, and
+set aside if it has something that the stream has not.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def make_local_copy(
         node: This node.
 
     Returns:
-        The path under which a file was set aside that does not continue the stream, or an empty
+        The path under which a file was set aside whose end is not in the stream, or an empty
         string.
 
     Raises:
@@ -80,9 +80,31 @@ async def make_local_copy(
 
 def _replace(path: str, term: str, copy: LogCopy) -> str:
     """Write a file in place of one that may be there; return where that was put."""
-    aside = files.set_aside(path, f"fenced-{term or 'unknown'}") if os.path.exists(path) else ""
+    aside = ""
+    if os.path.exists(path) and not _is_part_of(path, copy):
+        aside = files.set_aside(path, f"fenced-{term}" if term else "")
     write_copy(path, copy)
     return aside
+
+
+def _is_part_of(path: str, copy: LogCopy) -> bool:
+    """Return whether a file has nothing that a copy has not, but for what that has dropped."""
+    first = copy.batches[0][0] if copy.batches else copy.last + 1
+    entries = [entry for _, some in copy.batches for entry in some]
+
+    def read(log: StoredLog) -> bool:
+        after = 0
+        while numbered := log.read(after):
+            for seq, entry in numbered:
+                if seq > copy.last or (seq >= first and entries[seq - first] != entry):
+                    return False
+            after = numbered[-1].seq
+        return True
+
+    try:
+        return reading(path, read)
+    except (OSError, StoreError):
+        return False
 
 
 def _look_into(path: str) -> _LocalFile | None:

@@ -26,7 +26,7 @@ class ClaimedLog(NamedTuple):
 
     Attributes:
         log: the log; all that it has is replicated.
-        aside: where a local file was put that did not continue the stream; empty for none.
+        aside: where a local file was put whose end is not in the stream; empty for none.
     """
 
     log: ReplicatedLog

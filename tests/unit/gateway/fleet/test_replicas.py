@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,6 @@ from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.log.entries import LogEntry
@@ -216,7 +216,38 @@ def test_a_local_file_that_lacks_the_end_is_made_from_the_stream(tmp_path: Path)
         end = await store.last(SESSION)
         await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), end)
         after, aside = await node.take_over()
-        assert aside.endswith("fenced-1")
+        assert aside == ""
+        assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
+
+    played(story, tmp_path)
+
+
+def change(path: str, tail: list[LogEntry] | None) -> None:
+    """Append to a log's file, or make it one that is no log."""
+    if tail is None:
+        Path(path).write_bytes(b"no log")
+        return
+    log = session_log(path)
+    log.append(tail)
+    log.close()
+
+
+@pytest.mark.parametrize("tail", [[out(text="other")], [out(text="2"), out(text="3")], None])
+def test_a_local_file_is_set_aside_if_the_stream_has_not_all_of_it(
+    tmp_path: Path, tail: list[LogEntry] | None
+) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        log.append([out(text="1")])
+        await node.settle()
+        log.close()
+        change(node.path, tail)
+        claimed = await claim(store, SESSION, await store.last(SESSION), "b")
+        await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), claimed)
+        after, aside = await node.take_over()
+        assert ("fenced-1" in aside) == (tail is not None)
+        assert ("broken" in aside) == (tail is None)
         assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
 
     played(story, tmp_path)
