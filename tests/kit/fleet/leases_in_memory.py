@@ -20,10 +20,11 @@ class MemoryBucket(Generic[RecordT]):
         self.written = 0
         """How often something was stored; the last revision."""
         self.changed = asyncio.Event()
-        """Set when something is stored."""
+        """Set when something is stored, or could not be reached."""
 
     def _reach(self) -> None:
         if self.is_away:
+            self.changed.set()
             raise FleetError("there is no connection to a NATS server")
 
     def _store(self, name: str, record: RecordT) -> int:

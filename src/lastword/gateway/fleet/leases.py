@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from lastword.errors import StoreError
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS
 
@@ -30,7 +31,7 @@ AGAIN_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
 """How long a renewal may take."""
 
-SPARE_SECONDS = 5.0
+SPARE_SECONDS = LEASE_SECONDS / 3
 """How long before a lease may end `expiring` is called."""
 
 
@@ -69,9 +70,9 @@ class LeaseStore(Protocol):
 class _Lease:
     """One lease of this holder's."""
 
-    def __init__(self, record: Callable[[], OwnerRecord]) -> None:
+    def __init__(self, record: Callable[[], OwnerRecord], shown: OwnerRecord) -> None:
         self.record = record
-        self.shown: OwnerRecord | None = None
+        self.shown = shown
         """The record as it was stored last."""
         self.revision = 0
         self.renewed_at = -LEASE_SECONDS
@@ -83,7 +84,7 @@ class _Lease:
 
     def has_changed(self, record: OwnerRecord) -> bool:
         """Return whether it shows something else than before, but for how long its log is."""
-        return self.shown is None or _comparable(record) != _comparable(self.shown)
+        return _comparable(record) != _comparable(self.shown)
 
 
 class Leases:
@@ -126,12 +127,13 @@ class Leases:
             FencedError: Another node has it.
             FleetError: It is not stored.
         """
-        lease, now, shown = _Lease(record), self._clock(), record()
+        now, shown = self._clock(), record()
+        lease = _Lease(record, shown)
         if replaces is None:
             lease.revision = await self._store.create(name, shown)
         else:
             lease.revision = await self._store.renew(name, shown, replaces)
-        lease.shown, lease.renewed_at, lease.due = shown, now, now + RENEW_SECONDS
+        lease.renewed_at, lease.due = now, now + RENEW_SECONDS
         self._leases[name] = lease
         self._stirred.set()
 
@@ -186,7 +188,11 @@ class Leases:
             self._expiring()
 
     async def _renew(self, name: str, lease: _Lease) -> None:
-        now, record = self._clock(), lease.record()
+        now = self._clock()
+        try:
+            record = lease.record()
+        except StoreError:  # what it shows is in the log, which cannot be read now
+            record = lease.shown
         if not lease.has_changed(record) and now < lease.renewed_at + RENEW_SECONDS:
             lease.due = lease.renewed_at + RENEW_SECONDS
             return

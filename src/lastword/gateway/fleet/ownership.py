@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 DRAIN_SECONDS = 5.0
 """How long the end of a session waits until the fleet has all of its log."""
 
+RECORD_SECONDS = 2.0
+"""How long it then takes at most until the fleet knows that it has ended."""
+
 OPEN_SECONDS = 5.0
 """How long the fleet may take to know of a new session."""
 
@@ -228,9 +231,8 @@ class Ownership:
             StoreError: The session's log cannot be used here.
         """
         self._address = await self._services.open(self._holder.serve, self._connection_changed)
-        takeover = await self._claim(session_id) if session_id else None
         self._renewing = asyncio.create_task(self._leases.run())
-        return takeover
+        return await self._claim(session_id) if session_id else None
 
     # Taking over.
 
@@ -336,7 +338,7 @@ class Ownership:
         record = self._session_record(session, owned, ended=session.view())
         session.finish()
         with contextlib.suppress(FleetError, TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS):
+            async with asyncio.timeout(RECORD_SECONDS):
                 await self._services.sessions.put(name, record)
                 await self._leases.release(name)
 

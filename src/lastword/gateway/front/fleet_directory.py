@@ -102,7 +102,12 @@ class FleetDirectory:
         if node.node == self._node.name:
             return await self._restore_here(session_id, client)
         facts = {"session": session_id, "client": client}
-        return await self._request(node, wire.OF_SESSION, facts, RESTORE_SECONDS)
+        try:
+            return await self._request(node, wire.OF_SESSION, facts, RESTORE_SECONDS)
+        except StartError as error:
+            if not error.is_silent or place is not None:
+                raise
+            return await self._restore_here(session_id, client)  # its holder hangs, without a lease
 
     async def _home_of(self, session_id: str) -> OwnerRecord | SessionRecord | None:
         """Return the record that names the node with a session's files."""
@@ -272,7 +277,10 @@ class FleetDirectory:
             return {"error": error.error, "silent": error.is_silent}
         if path is None or address_of(path) is not None:
             return {wire.PLACE: path}
-        return {wire.PLACE: object_of(await status(path)).get(wire.PLACE)}
+        facts = await status(path)
+        if facts is None:
+            return {"error": refusals.holder_silent(), "silent": True}
+        return {wire.PLACE: facts.get(wire.PLACE)}
 
     # Holders.
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 OPEN = frozenset({SessionState.RUNNING, SessionState.WAITING_FOR_ANSWER})
 
 TRIES = 12
+OWN_TRIES = 4
+"""The first of them are left to the session's own node, whose holder may hang."""
+
 SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 2.0
 """How long another node's front waits before each try: so that not all begin at once, up to this
 much longer, at random."""
@@ -56,13 +59,14 @@ class Takeovers:
     async def _restore(self, last: OwnerRecord) -> None:
         """Have a session started again by its own node, or here if that has gone."""
         name = wire.name_of(last.session)
-        for _ in range(TRIES):
+        for tries in range(TRIES):
             if last.node != self._node.name:
                 await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
             record = await self._node.session(last.session)
             if name in self._node.owners or (record is not None and record.ended is not None):
                 return
-            if last.node != self._node.name and last.node in self._node.nodes:
+            is_elsewhere = last.node != self._node.name and last.node in self._node.nodes
+            if is_elsewhere and tries < OWN_TRIES:
                 continue  # it does so itself, or its record ends soon
             with contextlib.suppress(StartError, OSError):
                 await self._directory.of_session(last.session, self._client_of(last))

@@ -108,6 +108,7 @@ class HeldSession:
         self._attached: set[AttachedViewer] = set()
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
+        self._ended_ms = 0
         self._watching: set[asyncio.Event] = set()
         """Who waits for entries without being a viewer."""
         self._alone_since: float | None = time.monotonic()
@@ -398,7 +399,7 @@ class HeldSession:
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         if self._is_marked:
             self._mark(waits=False)
-        self.is_over = True
+        self.is_over, self._ended_ms = True, at_ms
         if self._holder.fleet is None:
             self.finish()
         else:
@@ -579,6 +580,7 @@ class HeldSession:
                 cwd=cwd if isinstance(cwd, str) else None,
                 viewers=ViewerCount(controllers, len(attached) - controllers),
                 refused=self.failed,
+                ended_ms=self._ended_ms,
                 activity=self.hub.activity,
             ),
         )

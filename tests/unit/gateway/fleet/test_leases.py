@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.fleet.errors import FencedError
+from lastword.gateway.fleet.expiring import StoredRecord
 from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
 from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
+from lastword.gateway.log.store import LogUnavailableError
 from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
 from tests.kit.patience import FUSE_SECONDS
 
@@ -87,6 +89,19 @@ def test_an_agent_that_writes_does_not_have_its_lease_published_each_time() -> N
         assert of.store.written == 1
         await of.after(RENEW_SECONDS)
         assert of.store.stored["s"].record.view.head == 19
+
+    played(play)
+
+
+def test_a_lease_is_renewed_although_what_it_shows_cannot_be_read() -> None:
+    async def play(of: Play) -> None:
+        def unreadable() -> OwnerRecord:
+            raise LogUnavailableError("the disk is gone")
+
+        await of.acquire()
+        of.leases.show("s", unreadable)
+        await of.after(RENEW_SECONDS)
+        assert of.store.stored["s"] == StoredRecord(owner("one"), 2)
 
     played(play)
 
