@@ -20,11 +20,12 @@ sys.path.insert(0, str(ROOT))
 
 from gateway import cpu_seconds, resident_bytes, say  # noqa: E402
 
+from lastword.gateway.fleet.key import REPLICAS  # noqa: E402
 from lastword.gateway.fleet.replicas import Replicas  # noqa: E402
 from lastword.gateway.fleet.streams import Streams  # noqa: E402
 from lastword.gateway.log.entries import LogEntry, LogKind  # noqa: E402
 from lastword.gateway.log.session_log import session_log  # noqa: E402
-from tests.kit.fleet.connected import connected  # noqa: E402
+from tests.kit.fleet.connected import KEY, connected  # noqa: E402
 from tests.kit.fleet.faulty_store import Listening  # noqa: E402
 from tests.kit.fleet.servers import Cluster  # noqa: E402
 
@@ -47,7 +48,7 @@ class Bench:
     """A fleet's servers, and a node that uses them."""
 
     def __init__(self, servers: Cluster, broker: Broker, folder: Path) -> None:
-        self.replicas = Replicas(Streams(broker), "a", Listening())
+        self.replicas = Replicas(Streams(broker, KEY.derived(REPLICAS)), "a", Listening())
         self.cluster = servers
         self.servers = servers.servers
         self._folder = folder

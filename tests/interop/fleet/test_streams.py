@@ -11,12 +11,14 @@ import pytest
 
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.key import REPLICAS, FleetKey
 from lastword.gateway.fleet.records import SESSIONS, Records, SessionRecord
-from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch
+from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, LogState, ReplicaBatch
 from lastword.gateway.fleet.replicas import Replicas
 from lastword.gateway.fleet.retention import forget_old
-from lastword.gateway.fleet.stream_messages import Subjects
+from lastword.gateway.fleet.stream_messages import Subjects, batch_messages, signed
 from lastword.gateway.fleet.streams import Streams
 from lastword.gateway.wire import name_of
 from tests.kit.fleet.connected import KEY, connected
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.replica import ReplicaStore
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
+    from lastword.gateway.log.entries import LogEntry
     from tests.kit.fleet.servers import Cluster
 
 MEGABYTE = 1024 * 1024
@@ -50,7 +53,7 @@ class Owner:
 
     def __init__(self, broker: Broker, folder: Path, name: str = "a", session: str = "") -> None:
         self.session = session or f"session-{secrets.token_hex(4)}"
-        self.store = Streams(broker)
+        self.store = Streams(broker, KEY.derived(REPLICAS))
         self.listening = Listening()
         self.path = str(folder / f"{name}.db")
         self.name = name
@@ -86,7 +89,7 @@ class Owner:
 def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
     async def play(broker: Broker) -> None:
         async def keep(rule: Callable[[ReplicaStore, str], Awaitable[None]]) -> None:
-            await rule(Streams(broker), f"rules-{secrets.token_hex(4)}")
+            await rule(Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}")
 
         await asyncio.gather(*map(keep, RULES))
 
@@ -96,7 +99,7 @@ def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
 @pytest.mark.parametrize("megabytes", [3, 65])
 def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabytes: int) -> None:
     async def play(broker: Broker) -> None:
-        store, session = Streams(broker), f"large-{secrets.token_hex(4)}"
+        store, session = Streams(broker, KEY.derived(REPLICAS)), f"large-{secrets.token_hex(4)}"
         large = out(text=secrets.token_hex(megabytes * MEGABYTE // 2))
         end = await store.claim(session, EMPTY, "a")
         for first, entry in enumerate((out(), large, out()), 1):
@@ -104,6 +107,51 @@ def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabyt
         assert [entry for _, entry in await entries_of(store, session, 0)] == [out(), large, out()]
         assert [entry for _, entry in await entries_of(store, session, 1)] == [large, out()]
         await store.forget(session)
+
+    played(cluster, play)
+
+
+async def read_of(store: Streams, session: str, count: int) -> list[LogEntry]:
+    """Return the entries of a session, once the servers that are read have so many messages."""
+    while True:
+        entries = [entry for batch in await store.read(session, 0) for entry in batch.entries]
+        if len(entries) >= count:
+            return entries
+
+
+def test_what_is_not_from_a_node_of_the_fleet_counts_as_missing(cluster: Cluster) -> None:
+    async def play(broker: Broker) -> None:
+        store, session = Streams(broker, KEY.derived(REPLICAS)), f"forged-{secrets.token_hex(4)}"
+        other = Streams(broker, FleetKey(bytes(32)).derived(REPLICAS))
+        end = await store.claim(session, EMPTY, "a")
+        end = await store.publish(session, ReplicaBatch("e1", 1, [out(text="ours")]), end)
+        state = LogState("e1", 2, {"id": session}, [])
+        forged = ReplicaBatch("e1", 2, [out(text="forged")], state)
+        after_forged = await other.publish(session, forged, end)
+        assert await read_of(store, session, 1) == [out(text="ours")]
+        assert await store.state(session) is None
+        with pytest.raises(FleetError, match="not from a node of this fleet"):
+            await store.last(session)
+        await store.publish(session, ReplicaBatch("e1", 2, [out(text="next")]), after_forged)
+        assert await read_of(store, session, 2) == [out(text="ours"), out(text="next")]
+
+    played(cluster, play)
+
+
+def test_a_message_of_another_session_counts_as_missing(cluster: Cluster) -> None:
+    async def play(broker: Broker) -> None:
+        store = Streams(broker, KEY.derived(REPLICAS))
+        one, another = f"one-{secrets.token_hex(4)}", f"another-{secrets.token_hex(4)}"
+        batch = ReplicaBatch("e1", 1, [out()])
+        end = await store.claim(one, EMPTY, "a")
+        messages = batch_messages(Subjects.of(name_of(one)), batch, end)
+        copied = signed(KEY.derived(REPLICAS), messages[0])
+        own = {name: value for name, value in copied.headers.items() if name.startswith("LW-")}
+        subject = Subjects.of(name_of(another)).bucket(1)
+        await broker.store(copied.subject, copied.payload, copied.headers)
+        await broker.store(subject, copied.payload, own)
+        assert await read_of(store, one, 1) == [out()]
+        assert await read_of(store, another, 0) == []
 
     played(cluster, play)
 
@@ -256,7 +304,7 @@ def test_what_is_old_and_without_an_owner_is_dropped_with_its_record(
         }
         for name, record in listed.items():
             await records.put(name, record)
-        store = Streams(broker)
+        store = Streams(broker, KEY.derived(REPLICAS))
         now = time.time()
         assert await forget_old(store, records, listed, {owned}, now - 60) == 0
         assert await forget_old(store, records, listed, {owned}, now + 60) == 1

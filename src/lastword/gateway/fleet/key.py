@@ -20,7 +20,9 @@ LIMIT_BYTES = 4096
 TOKENS = "tokens"
 LINKS = "links"
 RECORDS = "records"
-"""The purposes: tokens and cookies of viewers, connections between nodes, records in buckets."""
+REPLICAS = "replicas"
+"""The purposes: tokens and cookies of viewers, connections between nodes, records in buckets,
+messages in sessions' streams."""
 
 
 class FleetKey:

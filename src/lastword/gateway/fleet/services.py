@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.key import LINKS, FleetKey
+from lastword.gateway.fleet.key import LINKS, REPLICAS, FleetKey
 from lastword.gateway.fleet.node_link import NodeListener
 from lastword.gateway.fleet.records import (
     LEASE_SECONDS,
@@ -60,7 +60,7 @@ class FleetServices:
         self.sessions: Bucket[SessionRecord] = Bucket(
             self._broker, SESSIONS, SessionRecord, records
         )
-        self.replicas: Streams = Streams(self._broker)
+        self.replicas: Streams = Streams(self._broker, self._key.derived(REPLICAS))
 
     async def open(self, serve: Serve, connection: Callable[[bool], None]) -> NodeAddress:
         """Connect to the fleet; return where its fronts connect to this process.

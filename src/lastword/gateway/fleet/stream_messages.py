@@ -8,10 +8,15 @@ A session's messages have the subjects `lw.K.s.NAME.BUCKET`, its state has `lw.K
 stream `LWK`. K is the session's share of the streams, NAME the name of its log's file, BUCKET the
 number of the batch's first entry divided by `BUCKET_ENTRIES`. `lwh.NAME` wakes those who wait for
 entries; it is in no stream, since subscribers would see refused messages too.
+
+Each message has a code that only a node can make, since it needs the fleet's key: an agent is
+restored by what a stream has. It is also over the subject, so that no message passes for one of
+another session.
 """
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +44,7 @@ BATCH_ID, BATCH_SEQUENCE, BATCH_COMMIT = (
     "Nats-Batch-Sequence",
     "Nats-Batch-Commit",
 )
-SEQUENCE = "Nats-Sequence"
+SEQUENCE, SUBJECT = "Nats-Sequence", "Nats-Subject"
 """The broker's headers."""
 
 FIRST, LAST, TERM, EPOCH, NODE, PART, PARTS = (
@@ -52,6 +57,9 @@ FIRST, LAST, TERM, EPOCH, NODE, PART, PARTS = (
     "LW-Parts",
 )
 """Headers of a batch; of a claim all but the last two."""
+
+CODE = "LW-Code"
+_SIGNED = (FIRST, LAST, TERM, EPOCH, NODE, PART, PARTS)
 
 _encoder = msgspec.msgpack.Encoder()
 _entries_of = msgspec.msgpack.Decoder(list[LogEntry])
@@ -88,6 +96,25 @@ class StoredMessage(NamedTuple):
             epoch=headers.get(EPOCH, ""),
             last=int(headers.get(LAST, "")),
         )
+
+
+def signed(key: bytes, message: StreamMessage) -> StreamMessage:
+    """Return a message with its code."""
+    code = _code(key, message.subject, message.headers, message.payload)
+    return message._replace(headers=message.headers | {CODE: code})
+
+
+def is_signed(key: bytes, subject: str, headers: Mapping[str, str], payload: bytes) -> bool:
+    """Return whether a message is one of a node of this fleet."""
+    received = headers.get(CODE, "").encode()
+    return hmac.compare_digest(received, _code(key, subject, headers, payload).encode())
+
+
+def _code(key: bytes, subject: str, headers: Mapping[str, str], payload: bytes) -> str:
+    facts = "\n".join((subject, *(headers.get(name, "") for name in _SIGNED)))
+    code = hmac.new(key, facts.encode() + b"\0", "sha256")
+    code.update(payload)
+    return code.hexdigest()
 
 
 class Subjects(NamedTuple):

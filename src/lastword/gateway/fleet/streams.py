@@ -28,11 +28,14 @@ from lastword.gateway.fleet.replica import (
 )
 from lastword.gateway.fleet.stream_messages import (
     SEQUENCE,
+    SUBJECT,
     BatchAssembly,
     StoredMessage,
     Subjects,
     batch_messages,
     claim_message,
+    is_signed,
+    signed,
     state_in,
 )
 
@@ -67,8 +70,10 @@ ANSWERED, NO_MESSAGE = "204", "404"
 class Streams:
     """The replicas in a fleet's streams, over one connection."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, key: bytes) -> None:
+        """Use the fleet's key for replicas."""
         self._broker = broker
+        self._key = key
         self._places: OrderedDict[tuple[str, int], int] = OrderedDict()
         """Where a reader that has read up to an entry of a session goes on."""
 
@@ -76,12 +81,15 @@ class Streams:
         """Return the end of a session's stream; `EMPTY` if it has no message.
 
         Raises:
-            FleetError: There is no answer.
+            FleetError: There is no answer, or the last message is not from a node of this fleet.
         """
         message = await self._last_message(Subjects.of(wire.name_of(session_id)))
         if message is None:
             return EMPTY
         headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
+        payload = base64.b64decode(message.get("data", ""))
+        if not is_signed(self._key, message["subject"], headers, payload):
+            raise FleetError("the end of the session's stream is not from a node of this fleet")
         return StoredMessage(message["seq"], headers, b"").end
 
     async def changed_at(self, name: str) -> float | None:
@@ -120,7 +128,7 @@ class Streams:
         """
         subjects = Subjects.of(wire.name_of(session_id))
         message = claim_message(subjects, expected, node)
-        sequence = await self._broker.store(*message)
+        sequence = await self._broker.store(*signed(self._key, message))
         return StoredMessage(sequence, message.headers, b"").end
 
     async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
@@ -132,7 +140,7 @@ class Streams:
             OutcomeUnknownError: It may have been stored.
         """
         subjects = Subjects.of(wire.name_of(session_id))
-        messages = batch_messages(subjects, batch, after)
+        messages = [signed(self._key, each) for each in batch_messages(subjects, batch, after)]
         sequence = await self._store(messages)
         if not batch.entries:
             return after
@@ -227,7 +235,7 @@ class Streams:
                     msgspec.json.encode(request | bounds),
                     reply=inbox,
                 )
-                return await _collected(replies)
+                return await _collected(replies, self._key)
             finally:
                 await replies.unsubscribe()
         except (nats.errors.Error, OSError) as error:
@@ -297,8 +305,11 @@ class Streams:
                 await wakes.unsubscribe()
 
 
-async def _collected(replies: Subscription) -> list[StoredMessage]:
-    """Return the messages of one read, up to the one that says that they are complete."""
+async def _collected(replies: Subscription, key: bytes) -> list[StoredMessage]:
+    """Return the messages of one read, up to the one that says that they are complete.
+
+    Of those that are not from a node of this fleet there are the numbers alone.
+    """
     messages: list[StoredMessage] = []
     while True:
         reply = await replies.next_msg(timeout=ANSWER_SECONDS)
@@ -309,7 +320,9 @@ async def _collected(replies: Subscription) -> list[StoredMessage]:
         if status is not None:
             reason = headers.get("Description", "")
             raise FleetError(f"the NATS server cannot read the stream ({status} {reason})".rstrip())
-        messages.append(StoredMessage(int(headers[SEQUENCE]), headers, reply.data))
+        sequence = int(headers[SEQUENCE])
+        is_ours = is_signed(key, headers.get(SUBJECT, ""), headers, reply.data)
+        messages.append(StoredMessage(sequence, *((headers, reply.data) if is_ours else ({}, b""))))
 
 
 def _headers_in(block: bytes) -> Mapping[str, str]:
