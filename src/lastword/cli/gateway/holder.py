@@ -31,6 +31,7 @@ from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
+from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.posix.identity import run_id
 from lastword.posix.process import ensure_standard_streams, without_our_locale, write_message
@@ -261,6 +262,7 @@ def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     names = ("run_folder", "log_folder", "record_folder", "state_folder", "root")
     folders = {name: os.path.abspath(path) for name in names if (path := getattr(settings, name))}
     settings = msgspec.structs.replace(settings, **folders)
+    os.environ.pop(VARIABLE, None)  # it may have a password, which is not for agents
     if settings.root:  # where the agent starts
         os.chdir(settings.root)
     options = _run_options(settings)

@@ -19,6 +19,9 @@ FLEET = "a fleet of gateways on several machines"
 
 DEFAULT_PORT = 4222
 
+VARIABLE = "LASTWORD_FLEET"
+"""The environment variable for the servers' URLs, which is not on a command line that all read."""
+
 
 class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a fleet's node.
@@ -36,7 +39,7 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
             "form a fleet with the other gateways that use these NATS servers",
             group=FLEET,
             note="none",
-            variable="LASTWORD_FLEET",
+            variable=VARIABLE,
         ),
     ] = []
     key_file: Annotated[
