@@ -67,6 +67,16 @@ def test_a_command_without_its_extra_says_one_line(module: str, command: list[st
     assert len(said.splitlines()) == 1
 
 
+def test_a_fleet_without_its_extra_says_one_line() -> None:
+    said = said_without(
+        "nats", "from lastword.cli import main; sys.exit(main(['gateway', 'status', '--fleet']))"
+    )
+    assert said == (
+        "lastword: lastword gateway with --fleet needs the module nats, which the extra fleet "
+        f"brings: {command_for('fleet')}"
+    )
+
+
 def test_the_extras_are_those_that_the_package_has() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     table = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]

@@ -253,6 +253,7 @@ complete -c lastword -n '__lastword_is gateway token' -l link -x -d 'print a lin
 complete -c lastword -n '__lastword_is gateway token' -l fleet-key-file -r -F -d 'for all gateways of the fleet with this secret'
 complete -c lastword -n '__lastword_is gateway token' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword gateway --record DIR` was given one'
 complete -c lastword -n '__lastword_is gateway status' -s h -l help -d 'show this help and exit'
+complete -c lastword -n '__lastword_is gateway status' -l fleet -d 'show the nodes and the sessions of the gateway\'s fleet too'
 complete -c lastword -n '__lastword_is gateway status' -l json -d 'print the same as JSON, for programs'
 complete -c lastword -n '__lastword_is gateway status' -l port -x -d 'the port that the gateway listens on'
 complete -c lastword -n '__lastword_is gateway status' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword gateway --record DIR` was given one'

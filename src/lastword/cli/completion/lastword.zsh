@@ -83,7 +83,7 @@ _lastword_command() {
       argument='' runs_agent=''
       ;;
     'gateway status')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--json:print the same as JSON, for programs' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--fleet:show the nodes and the sessions of the gateway'\''s fleet too' '--json:print the same as JSON, for programs' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
       argument='' runs_agent=''
       ;;
     'gateway reload')

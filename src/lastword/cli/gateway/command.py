@@ -67,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     except ImportError as error:
         missing = missing_extra("lastword gateway", "gateway", error)
         if missing is error:
+            missing = missing_extra("lastword gateway with --fleet", "fleet", error)
+        if missing is error:
             raise
         return _complain(str(missing))
     except (ConfigError, UsageError, LastwordError) as error:
@@ -253,9 +255,10 @@ def _status(arguments: Sequence[str]) -> int:
     agents = _agents(folder)
     front = pid_of(folder)
     others = _other_ports(options)
+    lines, members = _fleet(folder) if options.fleet else ([], {})
     if options.json:
         holders = [_holder(each) for each in agents]
-        envelope.write({"front_pid": front, "holders": holders, "other_ports": others})
+        envelope.write({"front_pid": front, "holders": holders, "other_ports": others, **members})
         return 0 if front is not None else 1
     page = Page()
     if front is None:
@@ -280,8 +283,18 @@ def _status(arguments: Sequence[str]) -> int:
             questions = session.get("questions", 0)
             waits = f", {counted(questions, 'question')} open" if questions else ""
             page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
+    for line in lines:
+        page.line(line)
     sys.stdout.write(page.drain())
     return 0 if front is not None else 1
+
+
+def _fleet(run_folder: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines, and the members of the JSON, about a gateway's fleet."""
+    from lastword.cli.gateway import fleet_status  # noqa: PLC0415
+
+    fleet = fleet_status.fleet_of(run_folder)
+    return list(fleet_status.lines_of(fleet)), {"fleet": fleet_status.members_of(fleet)}
 
 
 _ACTIVITIES = {

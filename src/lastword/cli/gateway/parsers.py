@@ -116,7 +116,13 @@ def status_parser() -> CommandParser:
         "gateway status",
         usage="[options]",
         about="Shows the agents and sessions of a gateway that runs on this machine.",
-        ends="exit status: 0 if a gateway is running on the port, 1 if not.",
+        ends="exit status: 0 if a gateway is running on the port, 1 if not, 2 if its fleet cannot "
+        "be reached.",
+    )
+    made.add_argument(
+        "--fleet",
+        action="store_true",
+        help="show the nodes and the sessions of the gateway's fleet too",
     )
     made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
     return _at_port(made)

@@ -57,6 +57,12 @@ LASTING = (SESSIONS, PAGE_LINKS, SUBSCRIPTIONS, FLEET)
 AGAIN_SECONDS = 0.2
 WAKE = "lwh.check"
 
+ALL_STREAMS = (
+    *(f"LW{number}" for number in range(STREAMS)),
+    *map(stream_of, (*LEASED, *LASTING)),
+)
+"""The names of all streams, those of buckets included."""
+
 NO_LEADER = 10008
 NO_STREAM = 10059
 NAME_IN_USE = 10058
@@ -228,7 +234,7 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
     if error.code in NO_ROOM:
         return (
             f"the NATS account or its servers have no room for the stream {name} ({error}): a "
-            f"fleet needs {STREAMS + len(LEASED) + len(LASTING)} streams of {replicas} copies; "
+            f"fleet needs {len(ALL_STREAMS)} streams of {replicas} copies; "
             "raise the limits"
         )
     return f"the stream {name} cannot be made ({error})"

@@ -1,0 +1,140 @@
+"""What `lastword gateway status --fleet` shows of a fleet.
+
+Owns its lines and its JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure.durations import counted
+from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.status import report, settings_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord
+    from lastword.gateway.fleet.status import FleetReport, FleetStream
+
+
+def fleet_of(run_folder: str) -> FleetReport:
+    """Return the fleet of the gateway that has a run folder.
+
+    Raises:
+        FleetError: It is in no fleet, or the fleet cannot be reached.
+    """
+    settings = settings_in(run_folder)
+    if settings is None:
+        raise FleetError("the gateway on this port is in no fleet; start it with --fleet")
+    return asyncio.run(report(settings))
+
+
+def lines_of(fleet: FleetReport) -> Iterator[str]:
+    """Return the lines about a fleet."""
+    yield (
+        f"fleet: {counted(len(fleet.nodes), 'node')}, {counted(len(fleet.owners), 'session')}, "
+        f"by the NATS server {fleet.server}"
+    )
+    by_node = defaultdict(list)
+    for owner in fleet.owners:
+        by_node[owner.node].append(owner)
+    for node in fleet.nodes:
+        yield f"node {node.node}: {_node(node)}"
+        for owner in by_node.pop(node.node, []):
+            yield f"  {owner.session}: {_owner(owner)}"
+    for name, owners in by_node.items():
+        yield f"node {name}: gone; its sessions can be taken over within seconds"
+        for owner in owners:
+            yield f"  {owner.session}: {_owner(owner)}"
+    for session in fleet.ownerless:
+        yield f"  {session.session}: without an owner; term {session.term}, last of {session.node}"
+    yield from _streams(fleet.streams)
+    if fleet.invalid:
+        yield f"records that no node of this fleet wrote: {fleet.invalid}"
+
+
+def _node(node: NodeRecord) -> str:
+    agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
+    if node.address is None:
+        return f"no front; {agents}"
+    return f"{node.address.host}:{node.address.port}, {agents}"
+
+
+def _owner(owner: OwnerRecord) -> str:
+    state = owner.view.state.value.replace("_", " ")
+    viewers = owner.view.viewers.controllers + owner.view.viewers.observers
+    behind = owner.not_replicated
+    rest = f", {counted(behind, 'entry')} not replicated" if behind else ""
+    return f"{state}, term {owner.term}, {counted(viewers, 'viewer')}{rest}"
+
+
+def _streams(streams: list[FleetStream]) -> Iterator[str]:
+    whole = [each for each in streams if each.is_whole]
+    copies = min((each.copies for each in whole), default=0)
+    kept = f", {counted(copies, 'copy')} of each" if whole else ""
+    yield f"streams: {len(whole)} of {len(streams)} are whole{kept}"
+    for each in streams:
+        if not each.leader:
+            yield f"  {each.name}: no leader, so nothing of it can be read or written"
+        elif each.behind:
+            yield (
+                f"  {each.name}: {each.copies} of {each.replicas} copies, led by {each.leader}; "
+                f"behind: {', '.join(each.behind)}"
+            )
+
+
+def members_of(fleet: FleetReport) -> dict[str, Any]:
+    """Return a fleet as JSON values."""
+    return {
+        "server": fleet.server,
+        "nodes": [
+            {
+                "node": each.node,
+                "address": f"{each.address.host}:{each.address.port}" if each.address else None,
+                "agents": each.used,
+                "slots": each.slots,
+                "roots": each.roots,
+                "workspace": each.workspace or None,
+                "version": each.version,
+                "started_epoch_ms": each.started_epoch_ms,
+            }
+            for each in fleet.nodes
+        ],
+        "sessions": [
+            {
+                "session_id": each.session,
+                "node": each.node,
+                "term": each.term,
+                "state": each.view.state.value,
+                "cwd": each.cwd,
+                "not_replicated": each.not_replicated,
+            }
+            for each in fleet.owners
+        ]
+        + [
+            {
+                "session_id": each.session,
+                "node": None,
+                "term": each.term,
+                "state": "lost",
+                "cwd": each.cwd,
+                "not_replicated": None,
+            }
+            for each in fleet.ownerless
+        ],
+        "ended": fleet.ended,
+        "streams": [
+            {
+                "name": each.name,
+                "leader": each.leader or None,
+                "copies": each.copies,
+                "replicas": each.replicas,
+                "behind": each.behind,
+            }
+            for each in fleet.streams
+        ],
+        "invalid": fleet.invalid,
+    }

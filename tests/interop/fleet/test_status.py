@@ -1,0 +1,176 @@
+"""What `lastword gateway status --fleet` reports, read from real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
+from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.records import (
+    NODES,
+    OWNERS,
+    SESSIONS,
+    NodeAddress,
+    NodeRecord,
+    OwnerRecord,
+    Records,
+    SessionRecord,
+)
+from lastword.gateway.fleet.status import NAME, store_settings
+from lastword.gateway.front.folders import run_folder_of
+from lastword.gateway.settings.fleet import FleetSettings
+from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
+from tests.kit.fleet.servers import PASSWORD
+from tests.kit.gateway.serving import until
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.kit.fleet.servers import Cluster
+
+PORT = 7790
+VIEW = SessionView(
+    id="held",
+    state=SessionState.WAITING_FOR_ANSWER,
+    since_epoch_ms=1,
+    agent=None,
+    viewers=ViewerCount(controllers=1, observers=1),
+    questions=1,
+    epoch="e",
+    head=9,
+    first=1,
+    last_failure=None,
+)
+ADDRESS = NodeAddress(host="10.0.0.1", port=7000, fingerprint="ab")
+
+
+async def fill(urls: list[str]) -> None:
+    """Make a fleet of a node, the sessions of two, and one that nobody has."""
+    async with connected(urls, replicas=3) as broker:
+        records = Records(KEY)
+        nodes = Bucket(broker, NODES, NodeRecord, records)
+        await nodes.put("one", msgspec.structs.replace(node("one", 1), address=ADDRESS))
+        owners = Bucket(broker, OWNERS, OwnerRecord, records)
+        held = OwnerRecord(
+            session="held",
+            node="one",
+            term=3,
+            address=ADDRESS,
+            cwd="/srv/held",
+            workspace="",
+            view=VIEW,
+            not_replicated=1,
+        )
+        await owners.put("a", held)
+        await owners.put(
+            "b",
+            msgspec.structs.replace(held, session="left", node="two", not_replicated=0),
+        )
+        sessions = Bucket(broker, SESSIONS, SessionRecord, records)
+        alone = SessionRecord(session="alone", node="two", term=2, cwd="/srv", workspace="")
+        await sessions.put("c", alone)
+        await sessions.put("d", msgspec.structs.replace(alone, session="over", ended=VIEW))
+
+
+def status(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lastword", "gateway", "status", "--port", str(PORT), *options],
+        env=_environment(folder) | {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "LASTWORD_STATE_DIR": str(folder / "state"),
+        "LASTWORD_NO_CONFIG": "1",
+        "XDG_RUNTIME_DIR": str(folder / "run"),
+    }
+
+
+def joined(folder: Path, cluster: Cluster, monkeypatch: Any) -> str:
+    """Leave what a node leaves in its run folder; return the path of its settings."""
+    for name, value in _environment(folder).items():
+        monkeypatch.setenv(name, value)
+    run_folder = run_folder_of(str(folder / "state"), PORT)
+    os.makedirs(run_folder)
+    key = folder / "fleet.key"
+    key.touch(0o600)
+    key.write_bytes(KEY_BYTES)
+    store_settings(run_folder, FleetSettings(urls=cluster.urls, key_file=str(key), node="one"))
+    return os.path.join(run_folder, NAME)
+
+
+def test_nodes_owners_and_streams_are_reported(
+    cluster: Cluster, tmp_path: Path, monkeypatch: Any
+) -> None:
+    path = joined(tmp_path, cluster, monkeypatch)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    asyncio.run(fill(cluster.urls))
+    told = status(tmp_path, "--fleet")
+    assert (told.returncode, told.stderr) == (1, "")  # no front is running here
+    first, *lines = told.stdout.splitlines()
+    assert first.startswith("gateway: not running")
+    assert lines[0].startswith("fleet: 1 node, 2 sessions, by the NATS server 127.0.0.1:")
+    assert lines[1:7] == [
+        "node one: 10.0.0.1:7000, 1 of 4 agents, lastword 0",
+        "  held: waiting for answer, term 3, 2 viewers, 1 entry not replicated",
+        "node two: gone; its sessions can be taken over within seconds",
+        "  left: waiting for answer, term 3, 2 viewers",
+        "  alone: without an owner; term 2, last of two",
+        "streams: 23 of 23 are whole, 3 copies of each",
+    ]
+    document = json.loads(status(tmp_path, "--fleet", "--json").stdout)
+    fleet = document["fleet"]
+    assert [each["node"] for each in fleet["nodes"]] == ["one"]
+    assert {each["session_id"]: (each["node"], each["term"]) for each in fleet["sessions"]} == {
+        "held": ("one", 3),
+        "left": ("two", 3),
+        "alone": (None, 2),
+    }
+    assert fleet["ended"] == 1
+    assert {each["replicas"] for each in fleet["streams"]} == {3}
+    assert PASSWORD not in told.stdout
+
+
+def test_a_server_that_is_away_is_named_with_each_stream_that_lacks_its_copy(
+    cluster: Cluster, tmp_path: Path, monkeypatch: Any
+) -> None:
+    joined(tmp_path, cluster, monkeypatch)
+    asyncio.run(fill(cluster.urls))
+    away = cluster.servers[0]
+    away.kill()
+    behind = f"; behind: {away.name}"
+    shown = until(
+        "it is missed",
+        lambda: (said := status(tmp_path, "--fleet").stdout).count(behind) == 23 and said,
+    )
+    assert "  LW0: 2 of 3 copies, led by " in shown
+    assert "streams: 0 of 23 are whole" in shown
+
+
+def test_servers_that_do_not_answer_are_named_and_a_gateway_without_a_fleet_says_so(
+    cluster: Cluster, tmp_path: Path, monkeypatch: Any
+) -> None:
+    alone = status(tmp_path, "--fleet")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "is in no fleet; start it with --fleet" in alone.stderr
+    joined(tmp_path, cluster, monkeypatch)
+    for server in cluster.servers:
+        server.kill()
+    told = status(tmp_path, "--fleet")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "no NATS server of the fleet answers" in told.stderr
+    assert PASSWORD not in told.stderr
