@@ -30,6 +30,7 @@ from lastword.gateway.settings.fleet import FleetSettings
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.serving import until
+from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def test_nodes_owners_and_streams_are_reported(
     path = joined(tmp_path, cluster, monkeypatch)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     asyncio.run(fill(cluster.urls))
-    told = status(tmp_path, "--fleet")
+
+    def whole() -> subprocess.CompletedProcess[str] | None:
+        told = status(tmp_path, "--fleet")
+        return told if "23 of 23 are whole" in told.stdout else None
+
+    told = until("new streams have their copies", whole)
     assert (told.returncode, told.stderr) == (1, "")  # no front is running here
     first, *lines = told.stdout.splitlines()
     assert first.startswith("gateway: not running")
@@ -133,6 +139,7 @@ def test_nodes_owners_and_streams_are_reported(
         "streams: 23 of 23 are whole, 3 copies of each",
     ]
     document = json.loads(status(tmp_path, "--fleet", "--json").stdout)
+    assert problems_in(document, "status") == []
     fleet = document["fleet"]
     assert [each["node"] for each in fleet["nodes"]] == ["one"]
     assert {each["session_id"]: (each["node"], each["term"]) for each in fleet["sessions"]} == {
@@ -140,7 +147,7 @@ def test_nodes_owners_and_streams_are_reported(
         "left": ("two", 3),
         "alone": (None, 2),
     }
-    assert fleet["ended"] == 1
+    assert fleet["ended_sessions"] == 1
     assert {each["replicas"] for each in fleet["streams"]} == {3}
     assert PASSWORD not in told.stdout
 

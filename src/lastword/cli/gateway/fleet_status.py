@@ -74,8 +74,8 @@ def _owner(owner: OwnerRecord) -> str:
 def _streams(streams: list[FleetStream]) -> Iterator[str]:
     whole = [each for each in streams if each.is_whole]
     copies = min((each.copies for each in whole), default=0)
-    kept = f", {counted(copies, 'copy')} of each" if whole else ""
-    yield f"streams: {len(whole)} of {len(streams)} are whole{kept}"
+    each_has = f", {counted(copies, 'copy')} of each" if whole else ""
+    yield f"streams: {len(whole)} of {len(streams)} are whole{each_has}"
     for each in streams:
         if not each.leader:
             yield f"  {each.name}: no leader, so nothing of it can be read or written"
@@ -94,11 +94,11 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
             {
                 "node": each.node,
                 "address": f"{each.address.host}:{each.address.port}" if each.address else None,
-                "agents": each.used,
+                "used": each.used,
                 "slots": each.slots,
                 "roots": each.roots,
                 "workspace": each.workspace or None,
-                "version": each.version,
+                "lastword_version": each.version,
                 "started_epoch_ms": each.started_epoch_ms,
             }
             for each in fleet.nodes
@@ -125,7 +125,7 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
             }
             for each in fleet.ownerless
         ],
-        "ended": fleet.ended,
+        "ended_sessions": fleet.ended,
         "streams": [
             {
                 "name": each.name,
@@ -136,5 +136,5 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
             }
             for each in fleet.streams
         ],
-        "invalid": fleet.invalid,
+        "invalid_records": fleet.invalid,
     }

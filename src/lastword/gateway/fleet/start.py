@@ -103,10 +103,14 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
     """
     try:
         await _check_account(broker)
-        moments = await asyncio.gather(
-            *(_stream(broker, config, replicas) for config in _configs(replicas))
+        made = await asyncio.gather(
+            *(_stream(broker, config, replicas) for config in _configs(replicas)),
+            return_exceptions=True,
         )
-        _check_clock(moments[-1])
+        for each in made:
+            if isinstance(each, BaseException):
+                raise each
+            _check_clock(each)
         await _check_publishing(broker)
         return await _format(broker, records)
     except RefusedError as error:

@@ -39,6 +39,7 @@ from lastword.gateway.fleet.records import (
     SessionRecord,
 )
 from lastword.gateway.fleet.start import prepare
+from lastword.gateway.fleet.status import store_settings
 from lastword.gateway.front.fleet_links import FleetLinks
 from lastword.gateway.front.fleet_openings import FleetOpenings
 from lastword.gateway.front.tokens import Keeper
@@ -89,6 +90,7 @@ class FleetNode:
             host=fleet.listen[0] or _own_address(fleet.urls),
         )
         key = FleetKey.at(fleet.key_file)
+        store_settings(run_folder, self.settings)
         self.keeper: Keeper = Keeper(key.derived(TOKENS))
         self.dialer: NodeDialer = NodeDialer(key.derived(LINKS))
         self._workspace = fleet.workspace
