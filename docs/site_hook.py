@@ -31,6 +31,7 @@ PAGES = {
     "benchmarks/README.md": "project/benchmarks.md",
     "tests/interop/README.md": "project/faults.md",
     "examples/gateway/README.md": "project/gateway-example.md",
+    "examples/fleet/README.md": "project/fleet-example.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
     "CHANGELOG.md": "project/changelog.md",
@@ -38,7 +39,9 @@ PAGES = {
 """Files of the repository that are pages, and where they stand on the site."""
 
 ORIGINS = {page: path for path, page in PAGES.items()}
-OFF_THE_NAVIGATION = {"project/faults.md", "project/gateway-example.md"}
+OFF_THE_NAVIGATION = {
+    *("project/faults.md", "project/gateway-example.md", "project/fleet-example.md"),
+}
 COPIES = "files"
 """The folder of the site with the files that a page links to and that are not pages."""
 

@@ -204,7 +204,7 @@ def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothi
 
 @pytest.mark.parametrize("transport", ["ws", "http"])
 def test_an_official_client_has_a_turn_through_nginx(
-    gateways: list[ExampleGateway], proxy: Proxy, folder: Path, transport: str
+    gateways: list[ExampleGateway], proxy: Proxy, transport: str
 ) -> None:
     one, _ = gateways
     url = f"{ {'ws': 'wss', 'http': 'https'}[transport] }://localhost:{proxy.port}/acp"
@@ -224,12 +224,11 @@ def test_an_official_client_has_a_turn_through_nginx(
 
 
 def test_a_link_of_one_gateway_opens_the_page_through_nginx_once(
-    gateways: list[ExampleGateway], proxy: Proxy, folder: Path
+    gateways: list[ExampleGateway], proxy: Proxy
 ) -> None:
     one, _ = gateways
-    key = str(folder / "secrets" / "fleet.key")
     page = f"https://localhost:{proxy.port}"
-    link = one.link(page, "--fleet-key-file", key)
+    link = one.link(page)
     assert link.startswith(f"{page}/")
     browser = build_opener(ProxyHandler({}), HTTPSHandler(), HTTPCookieProcessor())
     for path in (link, f"{page}/", f"{page}/v1/sessions"):
