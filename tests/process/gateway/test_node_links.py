@@ -385,6 +385,12 @@ def test_a_listener_takes_the_first_free_port_of_its_range() -> None:
     play(story)
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "0"])
+def test_an_address_that_nobody_can_connect_to_is_refused(host: str) -> None:
+    with pytest.raises(FleetError, match=f"connect to {host}: .*--fleet-listen"):
+        NodeListener(KEY, host)
+
+
 @pytest.mark.parametrize("host", ["10.0.0.7", "box.example", "fe80::1"])
 def test_an_address_is_read_back_from_its_place(host: str) -> None:
     address = NodeAddress(host=host, port=7791, fingerprint="a" * 64)

@@ -64,6 +64,9 @@ ACCEPT_AGAIN_SECONDS = 1.0
 
 BACKLOG = 1024
 
+UNSPECIFIED = frozenset({"0.0.0.0", "::"})  # noqa: S104 - these are refused
+"""What stands for all addresses of a machine."""
+
 READ_BYTES = 32 * 1024
 """What asyncio sets aside for reading of each TLS connection. Its own 256 KiB would be most of what
 an idle viewer costs at another node's front, at both ends, and nothing is faster for them."""
@@ -164,12 +167,18 @@ class NodeListener:
             ports: The TCP ports to choose from; 0 is any.
 
         Raises:
-            FleetError: None of them can be listened on.
+            FleetError: None of them can be listened on, or the address is none to connect to.
         """
         self._key = key
         self._context, fingerprint = listening_context()
         self._socket = _listening(host, ports)
-        port = self._socket.getsockname()[1]
+        bound, port, *_ = self._socket.getsockname()
+        if bound in UNSPECIFIED:
+            self._socket.close()
+            raise FleetError(
+                f"other nodes cannot connect to {host}: name an address of this machine in "
+                "--fleet-listen"
+            )
         self.address: NodeAddress = NodeAddress(host=host, port=port, fingerprint=fingerprint)
         self._accepting: asyncio.Task[None] | None = None
         self._unproven: dict[asyncio.Task[None], None] = {}
