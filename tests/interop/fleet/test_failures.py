@@ -295,6 +295,24 @@ def test_a_holder_that_hangs_for_longer_than_its_lease_is_replaced_though_its_fr
             until(f"the old {name} has ended", lambda name=name: not is_running(holder[name]))
 
 
+def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    with Partition(cluster) as way:
+        one = fleet.start("p1", servers=way.option)
+        with ViewerClient(one) as viewer:
+            way.cut()
+            opening = {"cwd": str(one.root), "mcpServers": []}
+            answer = viewer.answer(viewer.request("session/new", opening))
+            assert failure_in(answer) == ("network", "fleet_away")
+            way.heal()
+
+            def opened() -> bool:
+                return "result" in viewer.answer(viewer.request("session/new", opening))
+
+            until("a session is opened", opened)
+
+
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
     fleet: Fleet, cluster: Cluster
 ) -> None:

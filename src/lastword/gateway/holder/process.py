@@ -422,7 +422,8 @@ class Holder:
         try:
             await fleet.opened(session)
         except LastwordError as error:
-            opening.link.send(jsonrpc.error(opening.request_id, self._no_log(error)))
+            sys.stderr.write(f"lastword: {error}\n")
+            opening.link.send(jsonrpc.error(opening.request_id, refusals.fleet_away()))
             self.close_session(session, "stopped")
         else:
             opening.link.has_opened(session, opening.request_id, answer)
