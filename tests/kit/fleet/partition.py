@@ -42,6 +42,7 @@ class Partition:
     def __exit__(self, *_: object) -> None:
         for proxy in self._proxies:
             self._run(proxy.__aexit__())
+        self._run(_closed())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(FUSE_SECONDS)
         self._loop.close()
@@ -82,3 +83,9 @@ class Partition:
         self._plan = Plan()
         for proxy in self._proxies:
             proxy.cut()
+
+
+async def _closed() -> None:
+    """Let what was closed be closed: a transport says so some rounds of the loop later."""
+    for _ in range(5):
+        await asyncio.sleep(0)
