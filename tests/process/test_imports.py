@@ -47,6 +47,18 @@ def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> No
     assert not {"asyncio", "socket", "ssl", "json", "logging"} & loaded
 
 
+def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet() -> None:
+    code = "import sys, lastword.cli.gateway.holder, lastword.gateway.front.process; "
+    code += "print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(done.stdout.split())
+    assert "lastword.gateway.holder.process" in loaded
+    assert {name for name in loaded if "fleet" in name} <= {"lastword.gateway.settings.fleet"}
+    assert not {"nats", "nkeys", "cryptography"} & loaded
+
+
 _HEALTHY_TURN = """
 import sys
 sys.argv = ["lastword"]

@@ -161,6 +161,10 @@ class Leases:
                 with contextlib.suppress(FleetError):
                     await self._store.delete(name, lease.revision)
 
+    async def release_all(self) -> None:
+        """Give all leases up."""
+        await asyncio.gather(*map(self.release, list(self._leases)))
+
     def forget(self, name: str) -> None:
         """Renew a lease no more, which another node may have."""
         lease = self._leases.pop(name, None)

@@ -178,11 +178,15 @@ class Services(Protocol):
 class _Owned:
     """One session of this holder's."""
 
-    def __init__(self, log: ReplicatedLog, replicator: Replicator, home: str) -> None:
+    def __init__(
+        self, log: ReplicatedLog, replicator: Replicator, home: str, workspace: str
+    ) -> None:
         self.log = log
         self.replicator = replicator
         self.home = home
         """The node that has its files."""
+        self.workspace = workspace
+        """What that node calls them."""
         self.session: OwnedSession | None = None
 
     @property
@@ -245,8 +249,12 @@ class Ownership:
             raise LogOwnedError(LogOwner())
         inherited = await self._services.replicas.last(session_id)
         is_moved = inherited.node not in {"", self._node}
-        has_files = bool(self._workspace) and self._workspace == getattr(before, "workspace", "")
-        home = before.node if before is not None and is_moved and not has_files else self._node
+        has_files = before is None or before.node == self._node
+        if before is not None and self._workspace:
+            has_files = has_files or before.workspace == self._workspace
+        home, workspace = self._node, self._workspace
+        if before is not None and not has_files:
+            home, workspace = before.node, before.workspace
         try:
             async with asyncio.timeout(CLAIM_SECONDS):
                 await self._acquire(session_id, before, lease, inherited)
@@ -261,7 +269,8 @@ class Ownership:
         except (FleetError, TimeoutError) as error:
             await self._leases.release(name)
             raise FleetError("the session cannot be taken over now") from error
-        self._owned[session_id] = _Owned(claimed_log.log, self._replicas.of(session_id), home)
+        replicator = self._replicas.of(session_id)
+        self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
         return Takeover(has_files) if is_moved else None
 
     async def _acquire(
@@ -302,7 +311,8 @@ class Ownership:
         owned = self._owned.get(session_id)
         if owned is None:
             log = self._replicas.open_new(session_id, path)
-            owned = _Owned(log, self._replicas.of(session_id), self._node)
+            replicator = self._replicas.of(session_id)
+            owned = _Owned(log, replicator, self._node, self._workspace)
             self._owned[session_id] = owned
         return owned.log
 
@@ -348,6 +358,9 @@ class Ownership:
             await asyncio.wait(self._ending)
         if self._renewing is not None:
             self._renewing.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECORD_SECONDS):
+                await self._leases.release_all()
         await self._services.close()
 
     def _record(self, session: OwnedSession, owned: _Owned) -> OwnerRecord:
@@ -372,7 +385,7 @@ class Ownership:
             node=owned.home,
             term=owned.term,
             cwd=session.view().cwd or "",
-            workspace=self._workspace,
+            workspace=owned.workspace,
             ended=ended,
         )
 

@@ -483,7 +483,7 @@ class Holder:
         self.sessions.clear()  # the end of the agent is not logged: it is what another one says
         self._end_at_once()
         for session in sessions:
-            self._abandon(session, "node cut off")
+            self._abandon(session, "left to another node")
 
     def _end_at_once(self) -> None:
         """End the agent, whose files another one may have now, before anything else."""

@@ -63,6 +63,7 @@ async def bring_back(
     holder.add(session)
     if holder.fleet is not None:
         await holder.fleet.opened(session)
+    session.is_only_read = takeover is not None and not takeover.has_files
     session.suppressed = True
     history = "none"
     try:

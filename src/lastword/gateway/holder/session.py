@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from lastword.gateway.viewing.attachment import Attachment, Viewer
     from lastword.gateway.viewing.reader import Reset
 
+ONLY_READ_SECONDS = 60.0
+"""How long a session whose files are on another machine is kept once nobody is there: that machine
+may be back."""
+
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
 
@@ -94,6 +98,8 @@ class HeldSession:
         """It has told some of that."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
+        self.is_only_read = False
+        """Its files are on a machine that is lost."""
         self._holder = holder
         self.hub: Hub = Hub(
             self.log,
@@ -445,6 +451,8 @@ class HeldSession:
             self._holder.close_session(self, "left")
         elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
             self._holder.close_session(self, "idle")
+        elif self.is_only_read and alone > ONLY_READ_SECONDS:
+            self._holder.leave_all()
 
     def next_tick(self) -> float:
         """Return when `tick` is due if nothing happens until then."""
@@ -458,6 +466,8 @@ class HeldSession:
                 next_due = min(next_due, self._alone_since + settings.detach_grace_seconds)
             if self.hub.turn_of is None:
                 next_due = min(next_due, self._alone_since + settings.idle_close_seconds)
+            if self.is_only_read:
+                next_due = min(next_due, self._alone_since + ONLY_READ_SECONDS)
         return next_due
 
     def _look_at_lag(self) -> None:

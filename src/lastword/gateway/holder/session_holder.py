@@ -83,6 +83,10 @@ class SessionHolder(Protocol):
         """End a session."""
         ...
 
+    def leave_all(self) -> None:
+        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        ...
+
     def stir(self) -> None:
         """Note that something has happened, which may have begun or ended a timeout."""
         ...

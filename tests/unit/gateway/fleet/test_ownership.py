@@ -130,6 +130,29 @@ def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(tmp_path:
     played(play)
 
 
+def test_a_node_that_is_back_goes_on_with_a_session_that_another_only_showed(
+    tmp_path: Path,
+) -> None:
+    async def play() -> None:
+        fleet = MemoryFleet()
+        session = await begun(OwningNode(fleet, tmp_path, "one"))
+        session.log.close()
+        fleet.leases.expire(NAME)
+        two = OwningNode(fleet, tmp_path, "two")
+        assert await two.ownership.start("s") == Takeover(has_files=False)
+        shown = two.open("s")
+        await two.ownership.opened(shown)
+        shown.say("three")
+        await replicated(shown)
+        await two.ownership.close()
+        assert NAME not in fleet.leases.stored
+        one = OwningNode(fleet, tmp_path, "one")
+        assert await one.ownership.start("s") == Takeover(has_files=True)
+        assert one.open("s").said() == ["one", "two", "three"]
+
+    played(play)
+
+
 def test_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
     async def play() -> None:
         fleet = MemoryFleet()
