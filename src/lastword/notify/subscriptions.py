@@ -139,6 +139,18 @@ class Subscriptions:
             message = f"{self._key_path} does not contain a key; delete it to get a new one"
             raise StoreError(message) from error
 
+    def use_key(self, private_pem: bytes) -> None:
+        """Use a key that other gateways have, too.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        try:
+            with self._locked():
+                _replace(self._key_path, private_pem)
+        except OSError as error:
+            raise _unusable(self._key_path, error) from error
+
     def public_key(self) -> str:
         """Return the public key as browsers take it, in base64url.
 

@@ -24,7 +24,7 @@ from lastword.cli.run.start import (
     settings_of,
 )
 from lastword.errors import LastwordError
-from lastword.gateway.front.folders import folder_of
+from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
 from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
@@ -194,7 +194,8 @@ class HolderNotices:
         self._options = options
         self._names: dict[str, str] = {}
         self._run = run_id()
-        self._push_file = os.path.join(folder_of(settings.state_folder), SUBSCRIPTIONS)
+        folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
+        self._push_file = os.path.join(folder, SUBSCRIPTIONS)
         self._sink = LateSink(self._is_needed, self._start)
         self.notices: SessionNotices = SessionNotices(self._run, self._names, self._sink)
 

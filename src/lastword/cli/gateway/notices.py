@@ -16,7 +16,7 @@ from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.gateway.front.answers import PATH
-from lastword.gateway.front.folders import folder_of
+from lastword.gateway.front.folders import folder_of, push_folder_of
 from lastword.gateway.front.links import NOTIFIED_SECONDS, Links, address
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.holder.notices import KIND
@@ -139,7 +139,7 @@ def notifier_of(
             actions_of=lambda row: links.actions_of(row, around.name_of(row.session_id or "")),
             local_time=local_time,
         )
-    folder = folder_of(settings.state_folder)
+    folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
     return Notifier(
         msgspec.structs.replace(notify, push_folder=folder),
         settings.state_folder,

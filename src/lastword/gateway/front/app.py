@@ -31,7 +31,6 @@ from lastword.gateway.front.doorkeeper import (
     too_many,
 )
 from lastword.gateway.front.events_api import EventsApi
-from lastword.gateway.front.folders import folder_of
 from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.limits import Slots, socket_shares
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from lastword.gateway.settings.gateway import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
-NODE_COOKIE = "lastword_node=local"
+NODE_COOKIE = "lastword_node"
 """For a proxy in front of several gateways, which keeps a viewer at one of them."""
 
 
@@ -74,7 +73,7 @@ class Front:
         self._path = settings.path
         self._page = WebPage(doorkeeper)
         self._answers = answers.AnswerDesk(services.source, doorkeeper)
-        self._cookie = f"{NODE_COOKIE}; Path=/; HttpOnly; SameSite=Lax"
+        self._cookie = f"{NODE_COOKIE}={services.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
             doorkeeper,
@@ -85,7 +84,7 @@ class Front:
         self._slots = Slots(socket_shares(settings.holder.viewers))
         record = settings.holder.record_folder and store_path(settings.holder.record_folder)
         self._events = EventsApi(services.source, doorkeeper, self.quality.measured, record)
-        self._push = PushApi(folder_of(settings.holder.state_folder))
+        self._push = PushApi(services.push_folder, services.shared_subscriptions)
         self._open = {
             "health": self._health,
             "ready": self.quality.ready,

@@ -7,6 +7,8 @@ whose root has its folder. Other nodes' holders are reached as those here, over 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import random
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,8 @@ RESTORE_SECONDS = 30.0
 
 MAX_PLACES = 4
 """How many holders of other nodes are asked for what an agent says of itself."""
+
+MAX_UNREACHABLE = 1024
 
 MAX_NODES = 3
 """How many nodes are asked for one new session."""
@@ -95,8 +99,8 @@ class FleetDirectory:
         if home is None or home.node == self._node.name:
             return await self._own.of_session(session_id, client, has_record=home is not None)
         node = self._node.nodes.get(home.node)
-        if node is None and place is not None:
-            raise StartError(refusals.node_silent())  # its lease has not ended yet
+        if node is None and (place is not None or not self._node.is_settled):
+            raise StartError(refusals.node_silent())  # its lease has not ended, or it comes back
         if node is None:
             node = self._heir_of(home)
         if node.node == self._node.name:
@@ -142,18 +146,25 @@ class FleetDirectory:
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the place of an agent without a session: here, or elsewhere if there is no room.
 
+        Where none can be had, as while no server answers, it is that of an agent with a session,
+        which can greet as well.
+
         Raises:
             StartError: There is none.
         """
-        try:
-            return await self._own.spare(client)
-        except StartError as full:
+        failure = StartError(refusals.fleet_away())
+        if self._node.is_connected:
+            try:
+                return await self._own.spare(client)
+            except StartError as error:
+                failure = error
             for node in self._by_room(lambda node: node.node != self._node.name):
-                try:
+                with contextlib.suppress(StartError):
                     return await self._request_spare(node, client)
-                except StartError:
-                    continue
-            raise full from None
+        for place in self.places():
+            if await self.answers(place):
+                return place
+        raise failure
 
     async def _request_spare(self, node: NodeRecord, client: Mapping[str, Any]) -> str:
         place = await self._request(node, wire.SPARE, {"client": client}, PLACEMENT_SECONDS)
@@ -198,9 +209,14 @@ class FleetDirectory:
         Raises:
             StartError: No node has the folder.
         """
-        if not any(_has_folder(node, cwd) for node in self._node.nodes.values()):
+        real = os.path.realpath(cwd)  # links lead elsewhere on other nodes
+
+        def has_folder(node: NodeRecord) -> bool:
+            return _has_folder(node, real if node.node == self._node.name else cwd)
+
+        if not any(map(has_folder, self._node.nodes.values())):
             raise StartError(refusals.outside_root("cwd", ""))
-        return self._by_room(lambda node: _has_folder(node, cwd))
+        return self._by_room(has_folder)
 
     def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:
         """Return the nodes with room: of two at random the freer one, this node if equal."""
@@ -259,11 +275,22 @@ class FleetDirectory:
         return await self._answer(self._restore_here(session_id, client))
 
     async def _opener_here(self, facts: dict[str, Any]) -> dict[str, Any]:
-        opening = msgspec.convert(facts, OpeningRequest)
-        is_new = facts.get("new") is True
-        return await self._answer(
-            self._own.opener(opening.key, opening.client, cwd=opening.cwd, is_new=is_new)
-        )
+        opening, is_new = msgspec.convert(facts, OpeningRequest), facts.get("new") is True
+        return await self._answer(self._open_here(opening, is_new=is_new))
+
+    async def _open_here(self, opening: OpeningRequest, *, is_new: bool) -> str:
+        """Return the holder for a request of another front, unless that waits no more.
+
+        Raises:
+            StartError: There is none in time.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PLACEMENT_SECONDS
+        if is_new:
+            await self._own.spare(opening.client)  # once it is there, it is given away at once
+        if loop.time() > until:
+            raise StartError(refusals.node_silent())
+        return await self._own.opener(opening.key, opening.client, cwd=opening.cwd, is_new=is_new)
 
     async def _spare_here(self, facts: dict[str, Any]) -> dict[str, Any]:
         return await self._answer(self._own.spare(object_of(facts.get("client"))))
@@ -325,6 +352,8 @@ class FleetDirectory:
         try:
             streams = await self._node.dialer.connect(elsewhere, limit)
         except OSError:
+            if len(self._unreachable) >= MAX_UNREACHABLE:
+                self._unreachable.clear()  # those of processes that ended long ago
             self._unreachable.add(place)
             raise
         self._unreachable.discard(place)

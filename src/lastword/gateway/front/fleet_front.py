@@ -5,6 +5,7 @@ Owns their start and their end.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from lastword.gateway.front.fleet_directory import FleetDirectory
@@ -14,6 +15,8 @@ from lastword.gateway.front.fleet_takeovers import Takeovers
 if TYPE_CHECKING:
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
+
+FORGET_EVERY_SECONDS = 3600.0
 
 
 class FleetFront:
@@ -25,8 +28,15 @@ class FleetFront:
         source: reads them and their logs.
     """
 
-    def __init__(self, node: FleetNode, own: Holders) -> None:
-        """Put it together with this machine's holders."""
+    def __init__(self, node: FleetNode, own: Holders, log_age_seconds: float) -> None:
+        """Put it together.
+
+        Args:
+            node: The node.
+            own: This machine's holders.
+            log_age_seconds: How long a session's log is kept after its end.
+        """
+        self._log_age = log_age_seconds
         self.node: FleetNode = node
         self.directory: FleetDirectory = FleetDirectory(own, node)
         self.source: FleetSource = FleetSource(self.directory, node)
@@ -42,8 +52,15 @@ class FleetFront:
         """
         handlers = self.directory.handlers()
         await self.node.start(handlers, self._own.count_busy, waits=waits)
+        self._forgetting = asyncio.create_task(self._forget_old())
+
+    async def _forget_old(self) -> None:
+        while True:
+            await self.node.forget_old(self._log_age)
+            await asyncio.sleep(FORGET_EVERY_SECONDS)
 
     async def close(self) -> None:
         """Leave the fleet."""
+        self._forgetting.cancel()
         self._takeovers.close()
         await self.node.close()

@@ -25,7 +25,7 @@ from lastword.gateway.fleet import records
 from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.key import LINKS, TOKENS, FleetKey
+from lastword.gateway.fleet.key import LINKS, REPLICAS, TOKENS, FleetKey
 from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.node_link import NodeDialer, NodeListener
 from lastword.gateway.fleet.node_requests import NodeRequests, send_request
@@ -38,10 +38,15 @@ from lastword.gateway.fleet.records import (
     Records,
     SessionRecord,
 )
+from lastword.gateway.fleet.retention import forget_old
 from lastword.gateway.fleet.start import prepare
 from lastword.gateway.fleet.status import store_settings
+from lastword.gateway.fleet.streams import Streams
+from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.front.fleet_links import FleetLinks
 from lastword.gateway.front.fleet_openings import FleetOpenings
+from lastword.gateway.front.fleet_push import FleetPush
+from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.tokens import Keeper
 from lastword.gateway.quality import table
 from lastword.gateway.settings.fleet import DEFAULT_PORT
@@ -59,6 +64,9 @@ START_SECONDS = 10.0
 NAME_LOOKS = 20
 """How often, a second apart, it is looked whether the record of a node of this name ends."""
 
+SETTLE_SECONDS = 2 * RENEW_SECONDS
+"""How long after a connection is made no other node's sessions are taken over."""
+
 INSTANCE = "fleet-instance"
 """The file in the run folder with what tells this node from another one of its name."""
 
@@ -74,6 +82,8 @@ class FleetNode:
         dialer: connects to other nodes.
         links: the links to the page.
         openings: which node has which request for a new session.
+        push: browsers' subscriptions to notifications.
+        replicas: the copies of sessions' logs.
     """
 
     def __init__(self, settings: GatewaySettings, run_folder: str) -> None:
@@ -93,7 +103,7 @@ class FleetNode:
         store_settings(run_folder, self.settings)
         self.keeper: Keeper = Keeper(key.derived(TOKENS))
         self.dialer: NodeDialer = NodeDialer(key.derived(LINKS))
-        self._workspace = fleet.workspace
+        self._workspace = workspace_of(fleet.workspace, settings.holder.root)
         self._limit = settings.sessions
         self._root = settings.holder.root
         self._links_key = key.derived(LINKS)
@@ -106,6 +116,13 @@ class FleetNode:
             self._broker, records.OWNERS, OwnerRecord, self._records, LEASE_SECONDS
         )
         self._session_records = Bucket(self._broker, records.SESSIONS, SessionRecord, self._records)
+        self.push: FleetPush = FleetPush(
+            push_folder_of(settings.holder.state_folder, in_fleet=True),
+            key.derived("push"),
+            self._broker,
+            self._records,
+        )
+        self.replicas: Streams = Streams(self._broker, key.derived(REPLICAS))
         self.links: FleetLinks = FleetLinks(self.keeper, self.name, self._broker, self._records)
         self.openings: FleetOpenings = FleetOpenings(self._broker, self._records)
         self._nodes = Mirror(self._broker, self._node_records)
@@ -115,6 +132,9 @@ class FleetNode:
         self._tasks: list[asyncio.Task[None]] = []
         self._address: NodeAddress | None = None
         self._revision = 0
+        self._connected_at = 0.0
+        self._stirred = asyncio.Event()
+        """Set when there is a connection again, after which the record may have ended."""
 
     @property
     def name(self) -> str:
@@ -153,6 +173,8 @@ class FleetNode:
 
     async def _join(self) -> None:
         await self._broker.open()
+        self._note_connection(is_connected=True)
+        self._broker.listen(self._note_connection)
         await prepare(self._broker, self._records, self.settings.replicas)
         mirrors = (self._nodes, self._owners, self._sessions)
         self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
@@ -162,6 +184,7 @@ class FleetNode:
         except TimeoutError:
             raise FleetError("the NATS servers do not send the fleet's records") from None
         await self._register()
+        self._tasks.append(asyncio.create_task(self.push.run()))
 
     async def _join_later(self) -> None:
         while True:
@@ -234,7 +257,10 @@ class FleetNode:
         """Renew the record, for as long as the front runs."""
         quiet_until = 0.0
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            self._stirred.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._stirred.wait()
             try:
                 self._revision = await self._node_records.renew(
                     self.name, self.record, self._revision
@@ -250,6 +276,24 @@ class FleetNode:
                 continue  # the connection comes back by itself
 
     # The others.
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether the others have had time to come back since there is a connection.
+
+        After an outage of all servers, every record has ended though its node is well.
+        """
+        return self.is_connected and time.monotonic() - self._connected_at > SETTLE_SECONDS
+
+    def _note_connection(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
+        if is_connected:
+            self._connected_at = time.monotonic()
+            self._stirred.set()
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether a server of the fleet answers."""
+        return self._broker.is_connected
 
     @property
     def nodes(self) -> Mapping[str, NodeRecord]:
@@ -290,6 +334,24 @@ class FleetNode:
         if node.address is None:
             return None
         return await send_request(self.dialer, node.address, word, facts, seconds)
+
+    async def forget_old(self, age_seconds: float) -> None:
+        """Drop what the fleet keeps of sessions of this node, or of none, that ended long ago.
+
+        Args:
+            age_seconds: How long it is kept.
+        """
+        looked_after = {
+            name: record
+            for name, record in self.sessions.items()
+            if record.node == self.name or record.node not in self.nodes
+        }
+        await self.push.forget_ended()
+        before = time.time() - age_seconds
+        with contextlib.suppress(FleetError):
+            await forget_old(
+                self.replicas, self._session_records, looked_after, self.owners, before
+            )
 
     def gauges(self) -> dict[str, float]:
         """Return the fleet's gauges."""

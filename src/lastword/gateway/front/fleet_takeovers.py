@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front.holders import StartError
-from lastword.gateway.log.stored import reading
 from lastword.posix.identity import roll
 
 if TYPE_CHECKING:
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
 OPEN = frozenset({SessionState.RUNNING, SessionState.WAITING_FOR_ANSWER})
 
-TRIES = 12
+TRIES = 30
 OWN_TRIES = 4
 """The first of them are left to the session's own node, whose holder may hang."""
 
-SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 2.0
+SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 1.0
 """How long another node's front waits before each try: so that not all begin at once, up to this
 much longer, at random."""
 
@@ -65,20 +64,23 @@ class Takeovers:
             record = await self._node.session(last.session)
             if name in self._node.owners or (record is not None and record.ended is not None):
                 return
-            is_elsewhere = last.node != self._node.name and last.node in self._node.nodes
-            if is_elsewhere and tries < OWN_TRIES:
+            is_elsewhere = last.node != self._node.name
+            if is_elsewhere and not self._node.is_settled:
+                continue  # it comes back
+            if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
                 continue  # it does so itself, or its record ends soon
             with contextlib.suppress(StartError, OSError):
-                await self._directory.of_session(last.session, self._client_of(last))
+                client = await self._client_of(last)
+                await self._directory.of_session(last.session, client)
                 return
             await asyncio.sleep(SHORTEST_SECONDS)
 
-    def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
-        """Return the client for which a session was opened, as far as that is known here."""
-        with contextlib.suppress(FileNotFoundError, StoreError):
-            path = self._directory.log_path(owner.session)
-            text = reading(path, lambda log: log.remembered("client"))
-            return object_of(jsonrpc.loads(text.encode()))
+    async def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
+        """Return the client for which a session was opened, as far as that is known."""
+        with contextlib.suppress(FleetError):
+            state = await self._node.replicas.state(owner.session)
+            if state is not None:
+                return object_of(jsonrpc.loads(state.facts.get("client", "").encode()))
         return {}
 
     def close(self) -> None:

@@ -59,6 +59,11 @@ def noted_fleet_key(folder: str) -> str:
     return ""
 
 
+def push_folder_of(state_folder: str, *, in_fleet: bool) -> str:
+    """Return the folder of browsers' subscriptions, and of the key that push services know."""
+    return os.path.join(folder_of(state_folder), "fleet") if in_fleet else folder_of(state_folder)
+
+
 def run_folder_of(state_folder: str, port: int) -> str:
     """Return the socket folder of the gateway on a port; a socket's path has to be short.
 

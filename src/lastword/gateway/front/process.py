@@ -135,7 +135,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         of_fleet=None if node is None else node.links,
     )
     holders = Holders(holder, limit=settings.sessions)
-    fleet = None if node is None else _fleet_front(node, holders)
+    fleet = None if node is None else _fleet_front(node, holders, settings.log_age_seconds)
     services = FrontServices(holders, keeper, settings, fleet)
     front = Front(services, doorkeeper, settings)
     public = settings.public_url or page
@@ -254,11 +254,11 @@ def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNo
         raise ServingError(str(error)) from error
 
 
-def _fleet_front(node: FleetNode, holders: Holders) -> FleetFront:
+def _fleet_front(node: FleetNode, holders: Holders, log_age_seconds: float) -> FleetFront:
     # Loaded for a fleet alone.
     from lastword.gateway.front.fleet_front import FleetFront  # noqa: PLC0415
 
-    return FleetFront(node, holders)
+    return FleetFront(node, holders, log_age_seconds)
 
 
 async def _join(fleet: FleetFront, *, goes_on: bool) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from lastword.errors import StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.gateway.api import requests
 from lastword.gateway.api.client_errors import MAX_BODY_BYTES
 from lastword.gateway.api.requests import JSON_TYPE, ProblemError
@@ -25,7 +25,7 @@ from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of
 from lastword.notify.web_push import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -36,12 +36,25 @@ if TYPE_CHECKING:
 NO_ADDRESS = "The endpoint of a push service is an https address"
 
 
+class SharedSubscriptions(Protocol):
+    """Subscriptions that other gateways have, too. Both functions may raise `LastwordError`."""
+
+    async def put(self, subscription: PushSubscription) -> None:
+        """Add a subscription, or renew the one of its id."""
+        ...
+
+    async def remove(self, subscription_id: str) -> None:
+        """Remove a subscription, if it is there."""
+        ...
+
+
 class PushApi:
     """Everything below `/v1/push`."""
 
-    def __init__(self, folder: str) -> None:
-        """Keep subscriptions in the gateway's state folder."""
+    def __init__(self, folder: str, shared: SharedSubscriptions | None = None) -> None:
+        """Keep subscriptions in a folder, and where other gateways have them too, if anywhere."""
         self._subscriptions = Subscriptions(folder)
+        self._shared = shared
 
     async def push(self, request: Request, grant: Grant) -> Response:
         """`GET /v1/push`."""
@@ -71,6 +84,8 @@ class PushApi:
             origin=request.headers.get("origin", ""),
             expires=grant.expires,
         )
+        if self._shared is not None:
+            await _shared(self._shared.put(made))
         await _stored(lambda: self._subscriptions.put(made, time.time()), grant)
         return await self._view(grant, made.subscription_id, status=201)
 
@@ -82,6 +97,8 @@ class PushApi:
         if all(each.id != ended for each in self._rows(grant)):
             message = "There is no such subscription. It may have ended already."
             raise ProblemError(404, "not_found", message)
+        if self._shared is not None:
+            await _shared(self._shared.remove(ended))
         await _stored(lambda: self._subscriptions.remove(ended), grant)
         return await self._view(grant)
 
@@ -108,6 +125,19 @@ class PushApi:
         rows = self._rows(grant)
         view = PushView(version=VERSION, key=key, id=made, subscriptions=rows)
         return requests.answer(view, status)
+
+
+async def _shared(change: Awaitable[None]) -> None:
+    """Change what other gateways have.
+
+    Raises:
+        ProblemError: It cannot be changed now.
+    """
+    try:
+        await change
+    except LastwordError:
+        message = "The fleet's servers do not answer. Try again."
+        raise ProblemError(500, "internal", message) from None
 
 
 async def _stored(change: Callable[[], None], grant: Grant) -> None:

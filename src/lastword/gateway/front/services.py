@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.greetings import Greetings
 from lastword.gateway.front.limits import socket_shares
 from lastword.gateway.front.quality import Quality
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.fleet_front import FleetFront
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.push_api import SharedSubscriptions
     from lastword.gateway.front.tokens import Grant, Keeper
     from lastword.gateway.settings.gateway import GatewaySettings
 
@@ -30,9 +32,12 @@ class FrontServices:
 
     Attributes:
         holders: finds and starts the holders of this machine.
+        node: the node's name in its fleet; `local` without one.
         directory: finds sessions, and holders for new ones.
         source: reads sessions and their logs.
         keeper: makes and reads viewers' secrets.
+        push_folder: where browsers' subscriptions to notifications are.
+        shared_subscriptions: where other nodes of the fleet have them too.
         root: sessions work in this folder or below it.
         checks_paths: whether paths are looked at here, and not only by the holder that has them.
         greetings: the agents' answers to `initialize`.
@@ -50,9 +55,16 @@ class FrontServices:
     ) -> None:
         """Serve the sessions of this machine's holders, or those of a fleet."""
         self.holders: Holders = holders
+        self.node: str = "local" if fleet is None else fleet.node.name
         self.directory: Directory = holders if fleet is None else fleet.directory
         self.source: SessionSource = SessionSource(holders) if fleet is None else fleet.source
         self.keeper: Keeper = keeper
+        self.push_folder: str = push_folder_of(
+            settings.holder.state_folder, in_fleet=fleet is not None
+        )
+        self.shared_subscriptions: SharedSubscriptions | None = (
+            None if fleet is None else fleet.node.push
+        )
         self.root: str = settings.holder.root
         self.checks_paths: bool = fleet is None
         self.greetings: Greetings = Greetings(self.directory)

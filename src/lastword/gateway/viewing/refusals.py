@@ -150,12 +150,11 @@ fleet_away: Refusal = partial(
     _failed,
     ErrorType.NETWORK,
     "fleet_away",
-    "The fleet's servers do not answer, so it is not known whether this was done. Send it again "
-    "in a moment.",
+    "The fleet's servers do not answer. Send it again in a moment.",
     Action.RETRY,
     retry_after_seconds=5,
 )
-"""Refuse a request that was sent again while it cannot be known where it went at first."""
+"""Refuse what cannot be done, or not known to be done, while no server of the fleet answers."""
 
 
 def too_many_open(limit: int) -> dict[str, Any]:

@@ -162,6 +162,7 @@ class SessionPage {
     const agent = session.agent ? `${session.agent.name} ${session.agent.version ?? ""}`.trim() : "";
     this.about.replaceChildren();
     add(this.about, line(agent, 80), agent && session.cwd ? " in " : "", line(session.cwd ?? "", 200));
+    if (session.node) add(this.about, " on ", line(session.node, 63));
     this.form.hidden = !this.#controls;
     if (!this.#controls) add(this.about, " You watch this session.");
     return session;

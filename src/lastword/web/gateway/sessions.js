@@ -86,6 +86,7 @@ function sessionItem(session) {
   const failure = session.last_failure;
   const about = h("p", { class: "quiet" }, "Since ", when(session.since_epoch_ms));
   if (agent) add(about, " · ", line(agent, 80));
+  if (session.node) add(about, " · on ", line(session.node, 63));
   add(about, ` · ${viewers === 1 ? "1 viewer" : `${viewers} viewers`} · `, h("a", { href: `${place}/log` }, "Log"));
   return h(
     "li",

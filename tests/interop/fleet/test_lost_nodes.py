@@ -1,0 +1,119 @@
+"""What becomes of a fleet's sessions when a node or the servers have gone."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.fleet.records import LEASE_SECONDS
+from tests.interop.fleet.playing import (
+    answer_question,
+    ended,
+    is_question,
+    listed,
+    refusal,
+    says,
+)
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from tests.kit.fleet.nodes import Fleet
+
+NOTICED_SECONDS = 30.0
+"""Within 20 s where another process starts in one; a busy machine takes longer."""
+
+
+def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) -> None:
+    one, two, three = fleet.start("one"), fleet.start("two"), fleet.start("three")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+        until("it is replicated", lambda: len(ApiClient(two).events(session)) > 2)
+        one.kill()
+        began = time.monotonic()
+    until("the turn has ended", lambda: ended(two, session))
+    assert time.monotonic() - began < NOTICED_SECONDS
+    (error,) = ApiClient(two).events(session, kinds="error")
+    assert (error["facts"]["type"], error["facts"]["reason"]) == ("agent_crash", "machine_lost")
+    held = [each for node in (two, three) for each in node.holders() if each["sessions"]]
+    assert len(held) == 1
+    assert ApiClient(three).events(session) == ApiClient(two).events(session)
+    assert listed(two, session)["last_failure"]["reason"] == "context_lost"
+    with ViewerClient(two, capabilities=TYPED, replay=True) as other:
+        other.load(session, one.root)
+        other.find(says("Hi."))
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+        assert refusal(other, "session/prompt", params)["reason"] == "context_lost"
+
+
+def test_where_nodes_share_their_files_the_session_goes_on_at_another_one(fleet: Fleet) -> None:
+    one = fleet.start("one", "--workspace-id", "shared")
+    two = fleet.start("two", "--workspace-id", "shared", root=one.root)
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+        one.kill()
+    until("the turn has ended", lambda: ended(two, session))
+    with ViewerClient(two, capabilities=TYPED) as other:
+        other.load(session, one.root)
+        prompt = other.prompt(session)
+        answer_question(other)
+        assert other.answer(prompt)["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize("on_loss", ["hold", "local"])
+def test_sessions_that_are_known_go_on_while_no_server_answers(fleet: Fleet, on_loss: str) -> None:
+    one, two = fleet.start("one", "--fleet-on-loss", on_loss), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session)
+        viewer.find(says("Hi."))
+        for server in fleet.cluster.servers:
+            server.stop()
+        try:
+            with ViewerClient(two, capabilities=TYPED) as other:
+                other.load(session, one.root)
+                other.find(says("Hi."))
+                answer_question(other)
+                if on_loss == "local":
+                    viewer.find(says("Done."))
+                    assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        finally:
+            for server in fleet.cluster.servers:
+                server.resume()
+        viewer.find(says("Done."))
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+
+
+def test_an_outage_that_is_longer_than_a_lease_costs_no_session(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session)
+        viewer.find(is_question)
+        (before,) = [each["pid"] for each in one.holders() if each["sessions"]]
+        for server in fleet.cluster.servers:
+            server.stop()
+        time.sleep(LEASE_SECONDS + 3)  # the servers end leases by their clock
+        for server in fleet.cluster.servers:
+            server.resume()
+        answer_question(viewer)
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        until("its owner is known again", lambda: listed(two, session).get("state") == "idle")
+        until(
+            "both nodes are",
+            lambda: "fleet_nodes 2" in ApiClient(two).ask("/metrics").body.decode(),
+        )
+    assert [each["pid"] for each in one.holders() if each["sessions"]] == [before]
+
+
+def test_a_second_node_of_a_name_is_refused_while_the_first_one_lives(fleet: Fleet) -> None:
+    one = fleet.start("one")
+    with pytest.raises(AssertionError, match="give this one another name with --fleet-node"):
+        fleet.start("two", "--fleet-node", one.name)

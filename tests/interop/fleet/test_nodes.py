@@ -1,0 +1,205 @@
+"""Sessions of a fleet at any of its fronts: nodes with folders of their own, and real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+from lastword.gateway.viewing.attachment import Role
+from tests.interop.fleet.playing import answer_question, is_question, listed, refusal, says
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.editor import connected
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.push_service import PushBrowser, PushService
+
+if TYPE_CHECKING:
+    from tests.kit.fleet.nodes import Fleet
+
+COMES_BACK_SECONDS = 2.0
+
+
+def test_a_session_goes_on_at_every_front_and_its_viewer_comes_back_by_cursor(fleet: Fleet) -> None:
+    one, two, three = fleet.start("one"), fleet.start("two"), fleet.start("three")
+    first = ViewerClient(one, capabilities=TYPED, replay=True)
+    session = first.new(one.root)
+    with ViewerClient(three, capabilities=TYPED, replay=True):
+        pass  # the agent that greets is running there
+    token = one.tell("token", "--fleet-key-file", str(fleet.key)).stdout.strip()
+    with ViewerClient(two, capabilities=TYPED, token=token) as second:
+        second.load(session, one.root)
+        prompt = second.prompt(session)
+        first.find(says("Hi."))
+        first.find(is_question)
+        answer_question(second)
+        assert second.answer(prompt)["result"]["stopReason"] == "end_turn"
+        first.find(says("Done."))
+        last = max(first.seqs())
+        opened = next(frame for frame in first.frames if "epoch" in str(frame.get("result")))
+        epoch = opened["result"]["_meta"]["lastword"]["epoch"]
+        one.kill_front()
+        assert first.closed()[0] == 1006
+        began = time.monotonic()
+        with ViewerClient(three, capabilities=TYPED, replay=True, known=first.known) as back:
+            after = {"epoch": epoch, "seq": last}
+            back.load(session, one.root, _meta={"lastword": {"after": after}})
+            assert time.monotonic() - began < COMES_BACK_SECONDS
+            prompt = back.prompt(session)
+            second.find(says("Again."))
+            assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
+            assert min(back.seqs()) == last + 1
+
+
+def test_a_new_session_goes_to_the_node_that_has_its_folder(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(two.root)
+        assert [each["sessionId"] for held in two.holders() for each in held["sessions"]] == [
+            session
+        ]
+        listed = viewer.result("session/list", {})["sessions"]
+        assert {"sessionId": session, "cwd": str(two.root)} in listed
+        outside = {"cwd": str(fleet.folder), "mcpServers": []}
+        assert refusal(viewer, "session/new", outside)["reason"] == "outside_root"
+        inside = {"cwd": str(two.root), "mcpServers": [], "additionalDirectories": ["/etc"]}
+        assert refusal(viewer, "session/new", inside)["reason"] == "outside_root"
+
+
+def test_a_request_that_is_sent_again_at_another_front_opens_no_second_session(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    params = {"cwd": str(two.root), "mcpServers": []}
+    with ViewerClient(one, replay=True) as first:
+        session = first.answer(first.request("session/new", params, id_=77))["result"]["sessionId"]
+    with ViewerClient(two, replay=True, known=first.known) as again:
+        sent = again.request("session/new", params, id_=77)
+        assert again.answer(sent)["result"]["sessionId"] == session
+
+
+def test_without_room_anywhere_a_new_session_is_refused_with_a_time_to_wait(fleet: Fleet) -> None:
+    one = fleet.start("one", "--sessions", "1")
+    two = fleet.start("two", "--sessions", "1", root=one.root)
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        sessions = {viewer.new(one.root), viewer.new(one.root)}
+        assert len(sessions) == len({each["pid"] for each in one.holders() + two.holders()})
+        failure = refusal(viewer, "session/new", {"cwd": str(one.root), "mcpServers": []})
+        assert (failure["type"], failure["reason"]) == ("rate_limit", "no_free_node")
+        assert failure["retry_after_seconds"] > 0
+
+
+def test_a_holder_whose_front_has_died_serves_the_other_fronts(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as first:
+        session = first.new(one.root)
+    one.kill_front()
+    with ViewerClient(two, capabilities=TYPED) as second:
+        second.load(session, one.root)
+        second.prompt(session)
+        answer_question(second)
+        second.find(says("Done."))
+
+
+def test_a_holder_that_has_died_is_started_again_on_its_own_node(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as first:
+        session = first.new(one.root)
+    (holder,) = [each for each in one.holders() if each["sessions"]]
+    os.kill(holder["pid"], 9)
+    with ViewerClient(two, capabilities=TYPED) as second:
+        second.load(session, one.root)
+        second.prompt(session)
+        second.find(says("Hi."))
+    assert [each["sessionId"] for held in one.holders() for each in held["sessions"]] == [session]
+
+
+def test_an_observer_elsewhere_sees_a_session_and_starts_nothing(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    token = fleet.nodes[0].token(role=Role.OBSERVER)
+    with ViewerClient(one, capabilities=TYPED) as first:
+        session = first.new(one.root)
+        with ViewerClient(two, token=token) as observer:
+            observer.load(session, one.root)
+            first.prompt(session)
+            observer.find(says("Hi."))
+            params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+            assert refusal(observer, "session/prompt", params)["reason"] == "observer"
+    (holder,) = [each for each in one.holders() if each["sessions"]]
+    os.kill(holder["pid"], 9)
+    with ViewerClient(two, token=token) as observer:
+        params = {"sessionId": session, "cwd": "/", "mcpServers": []}
+        assert refusal(observer, "session/load", params)["reason"] == "observer"
+    assert not two.holders()
+
+
+def test_the_api_of_every_front_has_all_sessions(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(is_question)
+        until(
+            "the other front knows what it waits for",
+            lambda: listed(two, session).get("state") == "waiting_for_answer",
+        )
+        assert listed(two, session)["node"] == one.name
+        assert listed(one, session)["node"] == one.name
+        guest = two.token(role=Role.OBSERVER, session=session)
+        assert "node" not in ApiClient(two, guest).json(f"/v1/sessions/{session}")["session"]
+        here = ApiClient(one).json(f"/v1/sessions/{session}/events")
+        there = ApiClient(two).json(f"/v1/sessions/{session}/events")
+        assert there == here
+        with ApiClient(two).stream(session, f"after={there['next']}") as stream:
+            answer_question(viewer)
+            stream.until(lambda _, event: event.get("kind") == "answer")
+
+
+def test_a_link_to_the_page_works_once_at_whichever_front_and_its_cookie_at_all(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    link = one.link("", "--fleet-key-file", str(fleet.key))
+    path = link.partition(f":{one.port}")[2]
+    followed = ApiClient(two, "").ask(path)
+    assert followed.status == 303
+    assert ApiClient(one, "").ask(path).status == 401
+    cookie = followed.headers["set-cookie"].partition(";")[0]
+    for front in (one, two):
+        assert ApiClient(front, "").ask("/v1/sessions", Cookie=cookie).status == 200
+
+
+def test_an_editor_goes_on_at_another_front_with_the_session_of_the_first(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+
+    async def play() -> None:
+        async with connected(one.url, one.token()) as editor:
+            session = await editor.begin(one.root, TYPED)
+        async with connected(two.url, two.token(), "--session", session) as editor:
+            assert await editor.begin(one.root, TYPED) == session
+            editor.answer_questions = True
+            done = await editor.answer(editor.prompt(session, "go"))
+            assert done["result"]["stopReason"] == "end_turn"
+
+    asyncio.run(play())
+
+
+def test_a_browser_that_subscribes_at_one_front_is_known_at_the_others(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with PushService() as service:
+        browser = json.dumps(PushBrowser(service, "one").request).encode()
+        there = ApiClient(one).ask(
+            "/v1/push", method="POST", body=browser, content_type="application/json"
+        )
+        assert there.status == 201
+        until("the other has it", lambda: ApiClient(two).json("/v1/push")["subscriptions"])
+        view = ApiClient(two).json("/v1/push")
+        assert (view["key"], view["subscriptions"]) == (
+            there.json["key"],
+            there.json["subscriptions"],
+        )
+        ended = ApiClient(two).ask(f"/v1/push/{there.json['id']}", method="DELETE")
+        assert ended.json["subscriptions"] == []
+        until("it has ended there", lambda: not ApiClient(one).json("/v1/push")["subscriptions"])
