@@ -96,8 +96,10 @@ class FleetDirectory:
         if place is not None and place not in self._unreachable:
             return place
         home = await self._home_of(session_id)
-        if home is None or home.node == self._node.name:
-            return await self._own.of_session(session_id, client, has_record=home is not None)
+        if home is None:
+            return await self._own.of_session(session_id, client)
+        if home.node == self._node.name:
+            return await self._restore_here(session_id, client)
         node = self._node.nodes.get(home.node)
         if node is None and (place is not None or not self._node.is_settled):
             raise StartError(refusals.node_silent())  # its lease has not ended, or it comes back

@@ -45,6 +45,11 @@ class LinkHolder(Protocol):
     """What a front's connection needs of its holder."""
 
     @property
+    def abandoned(self) -> set[str]:
+        """Sessions that other nodes have now."""
+        ...
+
+    @property
     def settings(self) -> HolderSettings:
         """The holder's settings."""
         ...
@@ -368,16 +373,22 @@ class FrontLink:
         here = self._attached.get(message.session_id)
         if here is None:
             if request_id is not None:
-                error = refusals.unknown_session(message.session_id)
-                self.send(jsonrpc.error(request_id, error))
+                self._refuse(request_id, message.session_id)
             return
         here.session.receive(here, frame)
+
+    def _refuse(self, request_id: bytes, session_id: str) -> None:
+        """Answer for a session that is not here; its viewers come back to where it is now."""
+        if session_id in self._holder.abandoned:
+            self.shut(1012, "session on another node")
+        else:
+            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
 
     def _fork(self, frame: Frame, request_id: bytes) -> None:
         session_id = frame.message.session_id or ""
         session = self._holder.sessions.get(session_id)
         if session is None:
-            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+            self._refuse(request_id, session_id)
         elif session.failed is not None:
             self.send(jsonrpc.error(request_id, session.failed))
         else:
@@ -395,7 +406,7 @@ class FrontLink:
         session_id = frame.message.session_id or ""
         session = self._holder.sessions.get(session_id)
         if session is None:
-            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+            self._refuse(request_id, session_id)
             return
         params = jsonrpc.params_of(frame)
         try:

@@ -116,6 +116,8 @@ class Holder:
         self._initialize_failed: dict[str, Any] | None = None
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
+        self.abandoned: set[str] = set()
+        """Sessions that other nodes have now."""
         self._stirred = asyncio.Event()
         """Set when a timeout may have begun or ended; an idle holder sleeps until then."""
         self._early: dict[str, list[Frame]] = {}
@@ -492,6 +494,7 @@ class Holder:
 
     def _abandon(self, session: HeldSession, reason: str, aside: str = "") -> None:
         self._by_agents_id.pop(session.agents_id, None)
+        self.abandoned.add(session.id)
         session.abandon(reason, aside)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._link_of(session))

@@ -1,0 +1,388 @@
+"""A fleet whose parts are killed in mid-turn, over and over, with editors before it.
+
+    python -m tests.long.kill_fleet --kills 100 --seed 1 [--sessions 4] [--kinds front,owner,…]
+
+Three NATS servers and three nodes with the same files run on loopback, and each session has an
+editor before `lastword connect` at one of the nodes. In each turn one part dies or stands still:
+`front`, which the editor is connected to; `owner`, the session's holder, with its agent; `server`,
+one of the NATS servers; `stop`, the holder and its agent, which stand still with all of their node
+for longer than their lease, and wake up when another node has the session. There are as many kills
+of each kind. A turn that lost its front or a server ends as ever, with every word once; one that
+lost its owner ends typed, with a part of the words that has no hole, and the next turn of the
+session works.
+
+At the end an editor at another node reads each session: it is shown all that the first one was, in
+the same order. The sessions' streams are read, too: terms ascend, and no number is written twice.
+
+The last line counts: `front=… owner=… server=… stop=… lost=0 double=0 unanswered=0 untyped=0
+mixed=0 left=0`, where the first four are kills. Status 1 where any of the others is not 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lastword.gateway.fleet.records import LEASE_SECONDS
+from lastword.gateway.fleet.streams import Streams
+from tests.kit.fleet.connected import connected as fleet_connection
+from tests.kit.fleet.nodes import Fleet
+from tests.kit.fleet.servers import Cluster
+from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.serving import is_running
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+from tests.long.kill_gateway import NO_LOOP, WORDS, answers, expected, questions, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.kit.fleet.nodes import Node
+
+KINDS = ("front", "server", "owner", "stop")
+PAUSE_MS = 8
+QUESTIONS_OPEN = 0.4
+"""In how many turns the question is open when something dies."""
+
+SILENT = ("timeout", "holder_silent")
+"""A front that has waited for a holder for too long ends the turn before another node does."""
+
+FAILURES = {
+    "owner": {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")},
+    "stop": {("agent_crash", "machine_lost"), ("agent_crash", "holder_died"), SILENT},
+}
+"""With what turns end, by the kind of kill: their types and reasons."""
+
+
+STOP_SECONDS = LEASE_SECONDS + 8.0
+LOOK_SECONDS = 0.1
+WRONG = ("lost", "double", "unanswered", "untyped", "mixed", "left")
+
+
+class Owner(NamedTuple):
+    """A session's holder."""
+
+    node: Node
+    pid: int
+    agent_pid: int
+
+
+class Score:
+    """What came of all turns."""
+
+    def __init__(self) -> None:
+        self.kills: Counter[str] = Counter()
+        self.wrong: Counter[str] = Counter()
+        self.replaced = 0
+        """Owners that had ended soon after they went on, since another node had the session."""
+        self.seconds: dict[str, float] = {}
+        """The longest turn that each kind of kill befell."""
+
+    def add(self, what: str, *facts: object) -> None:
+        """Count something that is wrong, and print what is known of it."""
+        self.wrong[what] += 1
+        print(what, *facts, flush=True)
+
+    def __str__(self) -> str:
+        counts = [f"{kind}={self.kills[kind]}" for kind in KINDS]
+        return " ".join([*counts, *(f"{word}={self.wrong[word]}" for word in WRONG)])
+
+
+class Player:
+    """One editor with its session."""
+
+    def __init__(self, editor: Editor, session: str, node: Node, name: str) -> None:
+        self.editor = editor
+        self.session = session
+        self.node = node
+        """Whose front the editor is connected to."""
+        self.name = name
+        self.turns = 0
+
+    def next_turn(self) -> str:
+        """Return the name of the next turn."""
+        self.turns += 1
+        return f"{self.name}t{self.turns}"
+
+
+class Turn(NamedTuple):
+    """A turn that is half done."""
+
+    kind: str
+    editor: Editor
+    name: str
+    prompt: int
+    began: float
+
+
+class Killing:
+    """One fleet, its editors, and what is killed."""
+
+    def __init__(self, cluster: Cluster, nodes: Sequence[Node], seed: int, prompts: Path) -> None:
+        self.score = Score()
+        self._cluster = cluster
+        self._nodes = nodes
+        self._dice = random.Random(seed)
+        self._prompts = prompts
+
+    async def run(self, kinds: Sequence[str], kills: int, sessions: int) -> None:
+        """Kill so often of each kind."""
+        async with contextlib.AsyncExitStack() as stack:
+            players = []
+            for number in range(sessions):
+                node = self._nodes[number % len(self._nodes)]
+                editor = await stack.enter_async_context(
+                    connected(node.url, node.token(), hasty=True)
+                )
+                session = await editor.begin(node.root)
+                players.append(Player(editor, session, node, f"s{number}"))
+            for kind in kinds:
+                await self._kill_all(kind, kills, players)
+            for player in players:
+                await self._look_at(player)
+            await self._look_at_all(players)
+
+    async def _kill_all(self, kind: str, kills: int, players: list[Player]) -> None:
+        """Kill owners at the same time in all sessions, what they share in one after the other."""
+        if kind == "stop":
+            while self.score.kills[kind] < kills:
+                await self._stop_node(players)
+        elif kind == "owner":
+            shares = [len(range(number, kills, len(players))) for number in range(len(players))]
+            await asyncio.gather(*map(partial(self._kill, kind), shares, players))
+        else:
+            for number in range(kills):
+                await self._kill(kind, 1, players[number % len(players)])
+
+    async def _kill(self, kind: str, kills: int, player: Player) -> None:
+        for _ in range(kills):
+            owner = await self._owner(player.session)
+            turn = await self._begin(kind, player)
+            if turn is not None:
+                strike = asyncio.create_task(self._strike(kind, player, owner))
+                try:
+                    await self._end(turn)
+                finally:
+                    await strike
+
+    async def _stop_node(self, players: list[Player]) -> None:
+        """Stop a node with all its owners, in mid-turn, until others have its sessions."""
+        owners = await asyncio.gather(*(self._owner(player.session) for player in players))
+        node, _ = Counter(owner.node for owner in owners).most_common(1)[0]
+        there = {p: o for p, o in zip(players, owners, strict=True) if o.node is node}
+        turns = await asyncio.gather(*(self._begin("stop", player) for player in there))
+        held = {pid for owner in there.values() for pid in (owner.pid, owner.agent_pid)}
+        await _stop([node.front.pid, *held])
+        await asyncio.gather(*(self._end(turn) for turn in turns if turn is not None))
+        for _ in range(int(FUSE_SECONDS / LOOK_SECONDS)):
+            if not any(map(is_running, held)):
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        self.score.replaced += sum(not is_running(owner.pid) for owner in there.values())
+
+    async def _owner(self, session: str) -> Owner:
+        """Find a session's holder, on whatever node it is."""
+        async with asyncio.timeout(FUSE_SECONDS):
+            while True:
+                for owner in await asyncio.gather(
+                    *(asyncio.to_thread(_owner_on, node, session) for node in self._nodes)
+                ):
+                    if owner is not None:
+                        return owner
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def _begin(self, kind: str, player: Player) -> Turn | None:
+        """Begin a turn, and wait until it is half done; `None` if it has ended before."""
+        editor, name = player.editor, player.next_turn()
+        in_question = self._dice.random() < QUESTIONS_OPEN
+        at = self._dice.randrange(WORDS // 2)
+        editor.answer_questions = not in_question
+        asked_before = len(questions(editor))
+        began = time.monotonic()
+        prompt = editor.prompt(player.session, f"{WORDS} {PAUSE_MS} ask as={name}")
+
+        def is_there(_: Editor) -> bool:
+            asked = in_question and len(questions(editor)) > asked_before
+            said = not in_question and len(words_of(editor, name)) > at
+            return asked or said or bool(editor.answers(prompt))
+
+        try:
+            await editor.wait_for(is_there)
+        except TimeoutError:
+            self.score.add("unanswered", name, "before", kind)
+            return None
+        if editor.answers(prompt):
+            self.score.add("lost", name, "before", kind, editor.answers(prompt))
+            return None
+        self.score.kills[kind] += 1
+        if in_question and kind not in FAILURES:
+            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+            editor.send({"id": questions(editor)[-1]["id"], "result": chosen})
+        return Turn(kind, editor, name, prompt, began)
+
+    async def _end(self, turn: Turn) -> None:
+        """Wait for the end of a turn, and look at it."""
+        try:
+            answer = await turn.editor.answer(turn.prompt)
+        except TimeoutError:
+            self.score.add("unanswered", turn.name, turn.kind)
+            return
+        lasted = time.monotonic() - turn.began
+        self.score.seconds[turn.kind] = max(lasted, self.score.seconds.get(turn.kind, 0.0))
+        self._look_at_turn(turn.editor, turn.name, turn.kind, answer)
+
+    async def _strike(self, kind: str, player: Player, owner: Owner) -> None:
+        if kind == "front":
+            await asyncio.to_thread(player.node.kill_front)
+            await asyncio.to_thread(player.node.start)
+        elif kind == "server":
+            server = self._dice.choice(self._cluster.servers)
+            await asyncio.to_thread(server.kill)
+            await asyncio.sleep(self._dice.random())
+            await asyncio.to_thread(self._cluster.start, server)
+            await asyncio.to_thread(self._cluster.wait_until_ready)
+        else:
+            os.kill(owner.pid, signal.SIGKILL)
+
+    def _look_at_turn(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
+        words, whole = words_of(editor, name), expected(name)
+        if answer.get("result") == {"stopReason": "end_turn"}:
+            if words != whole:
+                self.score.add("lost", name, kind, words)
+            return
+        payload = answer.get("error", {}).get("data", {}).get("agent_error", {})
+        if (payload.get("type"), payload.get("reason")) not in FAILURES.get(kind, ()):
+            self.score.add("untyped", name, kind, answer)
+        if words != whole[: len(words)]:
+            self.score.add("lost", name, kind, words)
+
+    # At the end.
+
+    async def _look_at(self, player: Player) -> None:
+        """Read a session from another node, and its stream."""
+        other = next(node for node in self._nodes if node is not player.node)
+        shown = [word for word in player.editor.words() if _is_counted(word)]
+        async with connected(other.url, other.token(), hasty=True) as reader:
+            await reader.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+            folder = {"cwd": str(other.root), "mcpServers": []}
+            await reader.call("session/load", {"sessionId": player.session} | folder)
+            with contextlib.suppress(TimeoutError):
+                await reader.wait_for(
+                    lambda reader: len([*filter(_is_counted, reader.words())]) >= len(shown)
+                )
+            kept = [word for word in reader.words() if _is_counted(word)]
+        rest = iter(kept)
+        if not all(word in rest for word in shown) or len({*kept}) < len(kept):
+            missing = Counter(shown) - Counter(kept)
+            self.score.add("lost", player.name, "at the end", [*missing], len(kept), len(shown))
+        await self._read_stream(player)
+
+    async def _read_stream(self, player: Player) -> None:
+        term, last = 0, 0
+        async with fleet_connection(self._cluster.urls) as broker:
+            streams = Streams(broker)
+            while batches := await streams.read(player.session, last):
+                for batch in batches:
+                    if batch.end.term < term or batch.first != last + 1:
+                        self.score.add("mixed", player.name, batch.end, batch.first, last)
+                    term, last = batch.end.term, batch.end.last
+
+    async def _look_at_all(self, players: Sequence[Player]) -> None:
+        for player in players:
+            asked = Counter(str(each["id"]) for each in questions(player.editor))
+            for what in (answers(player.editor), asked):
+                for key, count in what.items():
+                    if count > 1:
+                        self.score.add("double", player.name, key, count)
+        sent = Counter(self._prompts.read_text(encoding="utf-8").splitlines())
+        for line, count in sent.items():
+            if count > 1:
+                self.score.add("double", "sent", line)
+        for player in players:
+            there = [
+                owner
+                for owner in (_owner_on(node, player.session) for node in self._nodes)
+                if owner is not None
+            ]
+            if len(there) > 1:
+                self.score.add("left", player.name, there)
+
+
+def _is_counted(word: str) -> bool:
+    """Return whether a word is one of the agent's: `s0t1.5`."""
+    turn, _, number = word.partition(".")
+    return turn[:1] == "s" and "t" in turn and bool(number)
+
+
+def _owner_on(node: Node, session: str) -> Owner | None:
+    for holder in node.holders():
+        if session in [each["sessionId"] for each in holder["sessions"]]:
+            return Owner(node, holder["pid"], holder["agent_pid"])
+    return None
+
+
+async def _stop(pids: Sequence[int]) -> None:
+    """Stop processes for longer than a lease."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    try:
+        await asyncio.sleep(STOP_SECONDS)
+    finally:
+        for pid in reversed(pids):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
+    """Three servers and three nodes with the same files."""
+    prompts, site, root = folder / "prompts", folder / "site", folder / "root"
+    for made in (site, root):
+        made.mkdir()
+    (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(ROOT)))
+    with (
+        Cluster(folder / "servers") as cluster,
+        Fleet(folder, cluster, counting(str(prompts))) as fleet,
+    ):
+        for name in "abc":
+            fleet.start(name, "--workspace-id", "kills", root=root)
+        yield cluster, fleet.nodes, prompts
+
+
+def main() -> int:
+    """Kill; return the exit status."""
+    parser = argparse.ArgumentParser(description="Kills a fleet's parts in mid-turn.")
+    parser.add_argument("--kills", type=int, default=100, help="of each kind")
+    parser.add_argument("--sessions", type=int, default=4)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="lastword-") as folder,
+        played(Path(folder)) as (cluster, nodes, prompts),
+    ):
+        killing = Killing(cluster, nodes, options.seed, prompts)
+        asyncio.run(killing.run(options.kinds.split(","), options.kills, options.sessions))
+    score = killing.score
+    print(f"replaced while they stood still: {score.replaced}")
+    for kind, seconds in score.seconds.items():
+        print(f"longest turn with {kind}: {seconds:.1f} s")
+    print(score)
+    return 1 if score.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

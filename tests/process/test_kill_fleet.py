@@ -1,0 +1,30 @@
+"""A short run of `tests.long.kill_fleet`; the long one is a command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from tests.kit.fleet.servers import require_server
+from tests.kit.places import ROOT
+
+LAST = (
+    r"front=1 server=1 owner=1 stop=0"
+    r" lost=0 double=0 unanswered=0 untyped=0 mixed=0 left=0"
+)
+
+
+def test_a_fleet_loses_nothing_of_what_it_has_shown_whatever_is_killed() -> None:
+    require_server()
+    kills = ("--kills", "1", "--sessions", "2", "--kinds", "front,server,owner", "--seed", "3")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.long.kill_fleet", *kills],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(LAST, done.stdout.splitlines()[-1])
