@@ -34,6 +34,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lastword.gateway.fleet.key import REPLICAS
 from lastword.gateway.fleet.records import LEASE_SECONDS
 from lastword.gateway.fleet.streams import Streams
 from tests.kit.fleet.connected import connected as fleet_connection
@@ -149,6 +150,7 @@ class Killing:
                 players.append(Player(editor, session, node, f"s{number}"))
             for kind in kinds:
                 await self._kill_all(kind, kills, players)
+                print(self.score, file=sys.stderr, flush=True)
             for player in players:
                 await self._look_at(player)
             await self._look_at_all(players)
@@ -291,7 +293,7 @@ class Killing:
     async def _read_stream(self, player: Player) -> None:
         term, last = 0, 0
         async with fleet_connection(self._cluster.urls) as broker:
-            streams = Streams(broker)
+            streams = Streams(broker, self._nodes[0].fleet_key.derived(REPLICAS))
             while batches := await streams.read(player.session, last):
                 for batch in batches:
                     if batch.end.term < term or batch.first != last + 1:

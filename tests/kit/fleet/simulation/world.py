@@ -254,7 +254,7 @@ class FleetWorld:
             and (each.end.term < own[0] or (each.end.term, each.end.node) == own)
             for each in batches
         ):
-            self.broker.diverged.add(effect.end.epoch)
+            self.broker.diverged |= {effect.end.epoch, fenced.log.epoch}
             for owner in self.owners():
                 owner.does(owner.looks_at_divergence)
 
@@ -568,7 +568,11 @@ class FleetWorld:
         for seat in self.seats:
             while self._pull_of(seat) or seat.wire:
                 self._deliver(seat, len(seat.wire))
-        is_whole = owner.replication is not None and not owner.replication.behind
+        assert owner.replication is not None
+        if owner.replication.end.sequence != self.broker.end.sequence:
+            owner.do(owner.replication.connected())  # an idle owner knows of no loss
+            return False
+        is_whole = not owner.replication.behind
         are_there = all(seat.owner is owner and not seat.unanswered for seat in self.seats)
         return is_whole and are_there and not owner.agent_open and not owner.is_over
 
