@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from lastword.gateway.fleet.errors import (
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
 from lastword.gateway.fleet.replica_pages import ReplicaLog
 from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.log import sqlite
 from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
 from tests.kit.fleet.replica_rules import batch, entries_of
@@ -273,6 +275,55 @@ def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_the_res
         assert [seq for seq, _ in after.pins_of("ask:")] == [1]
         assert after.head == log.head
         after.append([out()])
+
+    played(story, tmp_path)
+
+
+def test_a_replica_keeps_the_entries_that_its_state_does_not_stand_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replication, "STATE_ENTRIES", 10**9)
+
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        await node.settle()
+        log.append([ask(1)])
+        for _ in range(2 * BUCKET_ENTRIES // 512):
+            log.append([out()] * 512)
+            await node.settle()
+        assert log.trim(limit_bytes=1) > BUCKET_ENTRIES
+        await asyncio.sleep(0)
+        assert len(await replica_of(store)) == log.head
+
+    played(story, tmp_path)
+
+
+def test_a_session_whose_disk_was_full_is_followed_by_what_its_stream_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
+
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        log = node.begin()
+        log.append([out(text="1")])
+        await node.settle()
+        first = log.epoch
+        with sqlite3.connect(node.path) as disk:  # as a disk that takes no more: it is locked
+            disk.execute("BEGIN IMMEDIATE")
+            log.append([out(text="2"), ask(1)])
+            disk.rollback()
+        await node.settle()
+        second = log.epoch
+        assert (log.head, second == first) == (3, False)
+        log.close()
+        after, aside = await node.take_over()
+        assert (aside, after.epoch, after.head) == ("", second, 3)
+        assert [seq for seq, _ in after.pins_of("ask:")] == [3]
+        after.append([told(1)])
+        await node.settle()
+        assert len(await replica_of(store)) == 4
 
     played(story, tmp_path)
 
