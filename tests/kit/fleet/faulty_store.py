@@ -26,7 +26,7 @@ class FaultyStore(MemoryReplicaStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.faults: deque[FleetError | None] = deque()
+        self.faults: deque[Exception | None] = deque()
         self.loses_answers = 0
         self.unreadable = 0
         self.batches: list[ReplicaBatch] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet.claiming import PAUSE_SECONDS, claim, stream_end
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
 from lastword.gateway.fleet.replication import (
@@ -138,15 +138,20 @@ class Replicator:
             self._spawn(self._claim())
 
     async def _claim(self) -> None:
-        try:
-            claimed = await claim(self._store, self._session_id, EMPTY, self._node)
-        except FencedError:
-            end = await self._store.last(self._session_id)
-            self._is_over = True
-            self._settled.set()
-            self._listener.fenced(self._session_id, Fenced(end, 0))
-        else:
-            self._start(EMPTY, claimed)
+        while True:
+            try:
+                claimed = await claim(self._store, self._session_id, EMPTY, self._node)
+            except FencedError:
+                self._is_over = True
+                self._settled.set()
+                end = await stream_end(self._store, self._session_id)
+                self._listener.fenced(self._session_id, Fenced(end, 0))
+                return
+            except Exception:  # noqa: BLE001 - nothing would ever be published
+                await asyncio.sleep(PAUSE_SECONDS)
+            else:
+                self._start(EMPTY, claimed)
+                return
 
     def _start(self, inherited: StreamEnd, claimed: StreamEnd) -> None:
         if self._log is None:
@@ -229,7 +234,7 @@ class Replicator:
         machine, log = self._machine, self._log
         if self._is_over or machine is None or log is None:
             return
-        for effect in effects:
+        for effect in effects:  # begun later, whatever the observers of an entry do
             match effect:
                 case Publish():
                     self._spawn(self._write(machine, partial(self._publish, effect, log)))
@@ -238,6 +243,13 @@ class Replicator:
                     self._spawn(self._write(machine, claim))
                 case ReadEnd():
                     self._spawn(self._read_end(machine))
+        self._report(effects, log)
+        if not self._is_over:
+            self._arm(machine)
+
+    def _report(self, effects: list[Effect], log: PublishedLog) -> None:
+        for effect in effects:
+            match effect:
                 case Visible(last=last):
                     log.replicated(last)
                 case NewEpoch():
@@ -250,8 +262,6 @@ class Replicator:
                     self._is_over = True
                     self._settled.set()
                     self._listener.fenced(self._session_id, effect)
-        if not self._is_over:
-            self._arm(machine)
 
     def _arm(self, machine: Replication) -> None:
         """Have the machine called when its time has come; a call that is too early does no harm."""
@@ -285,7 +295,7 @@ class Replicator:
             effects = machine.refused(self._now)
         except NotStoredError as error:
             effects = machine.refused(self._now, str(error))
-        except FleetError:
+        except Exception:  # noqa: BLE001 - without an outcome nothing would ever be published again
             effects = machine.unknown(self._now)
         else:
             effects = machine.stored(end, self._now)
@@ -294,7 +304,7 @@ class Replicator:
     async def _read_end(self, machine: Replication) -> None:
         try:
             end = await self._store.last(self._session_id)
-        except FleetError:
+        except Exception:  # noqa: BLE001 - as above
             effects = machine.read_failed(self._now)
         else:
             effects = machine.end_read(end, self._now)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from lastword.gateway.fleet import claiming, local_copy, replication
+from lastword.gateway.fleet import claiming, local_copy, replication, replicator
 from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import (
     FencedError,
@@ -41,6 +41,7 @@ SESSION = "s1"
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are short."""
     monkeypatch.setattr(claiming, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(replicator, "PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "FIRST_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "LONGEST_PAUSE_SECONDS", 0.002)
     monkeypatch.setattr(local_copy, "LOOK_SECONDS", 0.001)
@@ -111,10 +112,15 @@ def test_a_new_session_is_claimed_and_replicated_in_batches(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "fault",
-    [OutcomeUnknownError("lost"), NotStoredError("maximum bytes exceeded"), FencedError("busy")],
-    ids=["no answer", "refused", "another under way"],
+    [
+        OutcomeUnknownError("lost"),
+        NotStoredError("maximum bytes exceeded"),
+        FencedError("busy"),
+        AttributeError("of the client's library"),
+    ],
+    ids=["no answer", "refused", "another under way", "unforeseen"],
 )
-def test_each_entry_is_replicated_once_whatever_fails(tmp_path: Path, fault: FleetError) -> None:
+def test_each_entry_is_replicated_once_whatever_fails(tmp_path: Path, fault: Exception) -> None:
     async def story(store: FaultyStore, folder: Path) -> None:
         node = Node(store, folder)
         store.faults += [fault, None, fault, fault, None, None, fault]
@@ -127,6 +133,23 @@ def test_each_entry_is_replicated_once_whatever_fails(tmp_path: Path, fault: Fle
             assert log.head == count
         assert await replica_of(store) == [out(text=str(count)) for count in range(1, 20)]
         assert not node.listening.fences
+
+    played(story, tmp_path)
+
+
+def test_an_observer_that_fails_keeps_no_entry_back(tmp_path: Path) -> None:
+    async def story(store: FaultyStore, folder: Path) -> None:
+        node = Node(store, folder)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        log = node.begin()
+        await node.settle()
+        log.observers.append(lambda _: 1 // 0)
+        for _ in range(3):
+            assert await store.wait(SESSION, log.append([out()]) - 1, FUSE_SECONDS)
+        log.observers.clear()
+        log.append([out()])
+        await node.settle()
+        assert log.head == 4
 
     played(story, tmp_path)
 
