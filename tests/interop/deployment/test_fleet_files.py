@@ -301,7 +301,7 @@ def test_both_files_have_one_version_of_the_server_that_is_also_the_tests() -> N
 
 def test_every_command_of_the_page_can_be_typed() -> None:
     inside = re.findall(r"(?:exec -T ([\w-]+)|-c (gateway) --) lastword gateway ([^`\n]+)", README)
-    assert len(inside) >= 3
+    assert len(inside) >= 4
     for service, container, words in inside:
         assert service in SERVICES or container
         name, *options = shlex.split(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -46,10 +47,6 @@ class Terminal:
             "XDG_RUNTIME_DIR": str(folder / "run"),
             "PYTHONPATH": str(SOURCE),
         }
-
-    def ports(self, *ports: str) -> list[str]:
-        """The ports here that take the place of the page's."""
-        return [self._ports[port] for port in ports]
 
     def line(self, begins: str) -> str:
         """The page's line that begins like this, for this run."""
@@ -114,12 +111,11 @@ def test_the_commands_of_the_page_make_a_fleet_of_two_on_one_machine(tmp_path: P
             link = terminal.run("lastword gateway token").strip()
             with browser.open(link, timeout=FUSE_SECONDS) as page:
                 assert "<!doctype html>" in page.read().decode().lower()
-            for port in terminal.ports("7781", "7782"):
 
-                def knows_both(port: str = port) -> bool:
-                    with browser.open(
-                        f"http://127.0.0.1:{port}/metrics", timeout=FUSE_SECONDS
-                    ) as found:
-                        return "lastword_gateway_fleet_nodes 2" in found.read().decode()
+            def both() -> bool:
+                printed = terminal.run("lastword gateway status")
+                return all(
+                    re.search(rf"^.*\b{name}\b", printed, re.MULTILINE) for name in ("one", "two")
+                )
 
-                until("it knows both nodes", knows_both)
+            until("the status shows both nodes", both)

@@ -48,6 +48,7 @@ PARSED_ONLY = {
 """What is read by its parser alone, and why; where it is run."""
 
 STATUS = {
+    "lastword gateway status --fleet": 2,  # no gateway of a fleet is there
     "lastword gateway status": 1,  # no gateway is there
     "lastword gateway reload": 1,
     "lastword gateway stop": 1,
