@@ -8,8 +8,9 @@ cannot be used, which it says; else the link to the agent is in the holder's own
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from lastword.gateway import wire
 
@@ -190,3 +191,13 @@ def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the command that runs an agent behind `lastword run`."""
     # -P: a module in the project's folder is not to be taken for one of ours.
     return [sys.executable, "-P", "-m", "lastword", "run", *options, "--", *command]
+
+
+def exit_facts(status: int) -> dict[str, Any]:
+    """Return how a process ended, as the record has it."""
+    if status >= 0:
+        return {"exit_code": status}
+    try:
+        return {"exit_signal": signal.Signals(-status).name}
+    except ValueError:
+        return {"exit_signal": f"signal {-status}"}

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import math
 import os
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
+from lastword.gateway.holder.agent_process import exit_facts
 from lastword.gateway.holder.connection import FrontLink
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
@@ -517,7 +517,7 @@ class Holder:
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
             session.carry_out(session.hub.lost_agent(lambda _: error, now_ms()))
             session.failed = error  # what comes now reaches nobody
-            session.note(Kind.SUPERVISOR_EXITED, status=status, **_exit(status), **left)
+            session.note(Kind.SUPERVISOR_EXITED, status=status, **exit_facts(status), **left)
         for opening in self._openings.pop_all():
             opening.link.send(jsonrpc.error(opening.request_id, error))
         self._initialize_failed = self._initialize_failed or error
@@ -589,13 +589,3 @@ class Holder:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
-
-
-def _exit(status: int) -> dict[str, Any]:
-    """Return how a process ended, as the record has it."""
-    if status >= 0:
-        return {"exit_code": status}
-    try:
-        return {"exit_signal": signal.Signals(-status).name}
-    except ValueError:
-        return {"exit_signal": f"signal {-status}"}

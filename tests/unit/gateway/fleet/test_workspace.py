@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -38,11 +37,11 @@ def test_folders_of_two_machines_differ_although_their_ids_do_not(tmp_path: Path
     assert workspace_of("other", str(tmp_path / "one")) != first
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(FleetError, match=FILE):
-        workspace_of("team", str(tmp_path))
+def test_a_root_that_is_a_file_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "file"
+    root.touch()
+    with pytest.raises(FleetError, match=rf"{FILE}, which fails: not a directory"):
+        workspace_of("team", str(root))
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
