@@ -193,7 +193,8 @@ def test_a_node_that_dies_is_reported_in_time_and_its_conversation_stays_readabl
         viewer.find(is_word("1.9"))
         one.kill()
         died = time.monotonic()
-        with Viewing(two, session) as other:
+        with ViewerClient(two, replay=True) as other:
+            other.load(session, two.root)  # which waits, rather than being refused
             assert failure_in(other.find(is_end)) == LOST
             assert time.monotonic() - died < NODE_LOST_SECONDS
             numbers = counted(other.frames, 1)

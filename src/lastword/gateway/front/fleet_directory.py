@@ -37,6 +37,12 @@ PLACEMENT_SECONDS = 5.0
 RESTORE_SECONDS = 30.0
 """How long a node may take to start the holder of a session again."""
 
+SETTLE_SECONDS = 25.0
+"""How long a request waits for a session whose node does not answer: its lease ends within 15 s,
+and some node takes it over then."""
+
+LOOK_SECONDS = 0.25
+
 MAX_PLACES = 4
 """How many holders of other nodes are asked for what an agent says of itself."""
 
@@ -44,6 +50,13 @@ MAX_UNREACHABLE = 1024
 
 MAX_NODES = 3
 """How many nodes are asked for one new session."""
+
+
+class NodeSilentError(StartError):
+    """The node with a session does not answer, which ends when it does or its lease ends."""
+
+    def __init__(self) -> None:
+        super().__init__(refusals.node_silent())
 
 
 class FleetDirectory:
@@ -89,8 +102,28 @@ class FleetDirectory:
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder; have one started where it died.
 
+        If its node does not answer, this waits until it does or another node has the session: who
+        is refused meanwhile would not learn how the turn has ended.
+
         Raises:
-            StartError: It could not be started, or its node does not answer.
+            StartError: It could not be started, or its node does not answer in time.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SETTLE_SECONDS
+        while True:
+            try:
+                return await self._find(session_id, client)
+            except NodeSilentError:
+                if loop.time() > until:
+                    raise
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _find(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+        """Return the place of a session's holder, as the fleet is now.
+
+        Raises:
+            NodeSilentError: Its node does not answer.
+            StartError: It could not be started.
         """
         place = self._elsewhere(session_id)
         if place is not None and place not in self._unreachable:
@@ -102,7 +135,7 @@ class FleetDirectory:
             return await self._restore_here(session_id, client)
         node = self._node.nodes.get(home.node)
         if node is None and (place is not None or not self._node.is_settled):
-            raise StartError(refusals.node_silent())  # its lease has not ended, or it comes back
+            raise NodeSilentError  # its lease has not ended, or it comes back
         if node is None:
             node = self._heir_of(home)
         if node.node == self._node.name:
@@ -171,7 +204,7 @@ class FleetDirectory:
     async def _request_spare(self, node: NodeRecord, client: Mapping[str, Any]) -> str:
         place = await self._request(node, wire.SPARE, {"client": client}, PLACEMENT_SECONDS)
         if place is None:
-            raise StartError(refusals.node_silent())
+            raise NodeSilentError
         return place
 
     async def opener(self, key: str, client: Mapping[str, Any], *, cwd: str, is_new: bool) -> str:
@@ -240,7 +273,7 @@ class FleetDirectory:
         facts = msgspec.to_builtins(opening) | {"new": is_new}
         place = await self._request(node, wire.OPENER, facts, PLACEMENT_SECONDS)
         if place is None:
-            raise StartError(refusals.node_silent())
+            raise NodeSilentError
         return place
 
     async def _request(
@@ -253,7 +286,7 @@ class FleetDirectory:
         """
         answer = await self._node.request(node, word, facts, seconds)
         if answer is None:
-            raise StartError(refusals.node_silent())
+            raise NodeSilentError
         if isinstance(answer.get("error"), dict):
             raise StartError(answer["error"], is_silent=answer.get("silent") is True)
         place = answer.get(wire.PLACE)
@@ -291,7 +324,7 @@ class FleetDirectory:
         if is_new:
             await self._own.spare(opening.client)  # once it is there, it is given away at once
         if loop.time() > until:
-            raise StartError(refusals.node_silent())
+            raise NodeSilentError
         return await self._own.opener(opening.key, opening.client, cwd=opening.cwd, is_new=is_new)
 
     async def _spare_here(self, facts: dict[str, Any]) -> dict[str, Any]:
