@@ -66,13 +66,17 @@ class ReplicaLog:
         except FleetError as error:
             raise LogUnavailableError(str(error)) from error
 
-    @cached_property
+    @property
     def first(self) -> int:
         """The oldest entry's number.
 
         Raises:
             LogUnavailableError: The stream cannot be read.
         """
+        return self._first
+
+    @cached_property
+    def _first(self) -> int:
         batches = self._result_of(self._store.read(self._session_id, 0, max_bytes=1))
         return batches[0].first if batches else self.head + 1
 
