@@ -125,6 +125,13 @@ class Turn(NamedTuple):
     name: str
     prompt: int
     began: float
+    in_question: bool
+
+    def answer(self) -> None:
+        """Answer the question, if one is open."""
+        if self.in_question:
+            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+            self.editor.send({"id": questions(self.editor)[-1]["id"], "result": chosen})
 
 
 class Killing:
@@ -186,7 +193,10 @@ class Killing:
         turns = await asyncio.gather(*(self._begin("stop", player) for player in there))
         held = {pid for owner in there.values() for pid in (owner.pid, owner.agent_pid)}
         await _stop([node.front.pid, *held])
-        await asyncio.gather(*(self._end(turn) for turn in turns if turn is not None))
+        running = [turn for turn in turns if turn is not None]
+        for turn in running:
+            turn.answer()  # of an owner that nobody has replaced
+        await asyncio.gather(*map(self._end, running))
         for _ in range(int(FUSE_SECONDS / LOOK_SECONDS)):
             if not any(map(is_running, held)):
                 break
@@ -228,10 +238,10 @@ class Killing:
             self.score.add("lost", name, "before", kind, editor.answers(prompt))
             return None
         self.score.kills[kind] += 1
-        if in_question and kind not in FAILURES:
-            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
-            editor.send({"id": questions(editor)[-1]["id"], "result": chosen})
-        return Turn(kind, editor, name, prompt, began)
+        turn = Turn(kind, editor, name, prompt, began, in_question)
+        if kind not in FAILURES:
+            turn.answer()
+        return turn
 
     async def _end(self, turn: Turn) -> None:
         """Wait for the end of a turn, and look at it."""

@@ -94,7 +94,7 @@ class Fenced(msgspec.Struct, frozen=True):
     Attributes:
         end: the last message of the other's.
         visible: the last number that was visible here. If the stream has another writer's entry
-            there, or none, the broker has lost messages, and the other's log has `diverged`.
+            there, or none, the broker has lost messages that it had acknowledged.
     """
 
     end: StreamEnd
@@ -192,12 +192,6 @@ class Replication:
         """Take in that a remembered fact has changed."""
         self._is_state_due, self._sends_state = True, False
         return self._go_on(now)
-
-    def diverged(self, now: float) -> list[Effect]:
-        """Take in that a former owner has shown other entries under numbers of this log."""
-        if self.is_fenced:
-            return []
-        return [self._in_new_epoch(self._inherited.last), *self._go_on(now)]
 
     # The broker's answers.
 

@@ -52,8 +52,6 @@ class Broker:
         self._dice = dice
         self._referee = referee
         self._lease: Lease | None = None
-        self.diverged: set[str] = set()
-        """Epochs whose numbers a former owner has shown with other entries."""
         self.published: list[Callable[[ReplicaBatch], None]] = []
         """Plain subscribers of the stream's subjects, which are sent refused messages too."""
 

@@ -177,7 +177,6 @@ class Owner:
         self.log = ReplicatedLog(file, self, head, pins)
         self.log.observers.append(self._has_committed)
         self.do(self.replication.begin(self.world.clock.now))
-        self.looks_at_divergence()
         self._renew()
 
     def _continues(self, file: LocalFile, inherited: StreamEnd) -> bool:
@@ -320,12 +319,6 @@ class Owner:
         self.world.referee.counts["fenced"] += 1
         self.node.file = None  # set aside
         self.die()
-
-    def looks_at_divergence(self) -> None:
-        """Take in whether a former owner has recorded that its log had other entries."""
-        log, replication = self.log, self.replication
-        if log is not None and replication is not None and log.epoch in self.broker.diverged:
-            self.do(replication.diverged(self.world.clock.now))
 
     # The record.
 

@@ -141,13 +141,15 @@ def tail_is_lost(world: FleetWorld) -> None:
 
 
 def tail_is_anothers(world: FleetWorld) -> None:
-    """What was shown and lost is shown again by nobody under the same epoch."""
+    """An owner whose acknowledged messages are lost gives way to one that has not seen them."""
     owner = _begin(world)
     world.clock.run(1.0)
     owner.suspend(35.0)
     world.broker.lose_tail(2)
     _other(world, owner, 25.0)
     world.clock.run(30.0)
+    if not owner.is_over:
+        world.referee.broken("terms", "the owner that was stopped goes on")
     _end(world)
 
 

@@ -242,11 +242,10 @@ class FleetWorld:
                 self._cut(seat)
 
     def note_divergence(self, fenced: Owner, effect: Fenced) -> None:
-        """A former owner looks whether the stream has its last visible entry, and records if not.
+        """Look whether the stream has a former owner's last visible entry, and note if not.
 
-        The record outlives the owners, who see it when they begin and when it changes.
+        The broker has lost it, then, and no later owner can know of it.
         """
-        assert fenced.log is not None
         batches = self.broker.replicas.read(SESSION, effect.visible - 1, ALL)
         own = (fenced.term, fenced.node.name)
         if effect.visible and not any(
@@ -254,9 +253,7 @@ class FleetWorld:
             and (each.end.term < own[0] or (each.end.term, each.end.node) == own)
             for each in batches
         ):
-            self.broker.diverged |= {effect.end.epoch, fenced.log.epoch}
-            for owner in self.owners():
-                owner.does(owner.looks_at_divergence)
+            self.referee.is_excused = True
 
     # Agents.
 

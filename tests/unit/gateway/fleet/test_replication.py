@@ -153,7 +153,6 @@ def test_a_newer_term_fences() -> None:
     assert replication.end_read(CLAIMED, 1.3) == []
     assert replication.unknown(1.3) == []
     assert replication.handle_timeout(99.0) == []
-    assert replication.diverged(1.3) == []
     assert replication.next_timeout() is None
 
 
@@ -228,11 +227,6 @@ def test_an_own_claim_whose_outcome_was_unknown_does_not_fence(term: int) -> Non
     end = replace(CLAIMED, sequence=9, term=term)
     assert replication.end_read(end, 9.1) == []
     assert replication.committed(11, 9.2) == [Publish(10, 11, end, with_state=False)]
-
-
-def test_numbers_under_which_a_former_owner_has_shown_other_entries_get_a_new_epoch() -> None:
-    effects = idle().diverged(1.0)
-    assert effects == [NewEpoch(10), Publish(10, 10, CLAIMED, with_state=True)]
 
 
 def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> None:
