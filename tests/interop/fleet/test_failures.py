@@ -359,7 +359,6 @@ def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_sam
 def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_says_so(
     fleet: Fleet, cluster: Cluster
 ) -> None:
-    two = fleet.start("l2")
     with Partition(cluster) as way:
         one = fleet.start("l1", "--fleet-on-loss", "local", servers=way.option)
         with ViewerClient(one, replay=True) as viewer:
@@ -373,6 +372,7 @@ def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_sa
             assert reset["params"]["facts"]["reason"] == "fleet"
             way.heal()
             viewer.answer(viewer.prompt(session, "2 1"))
+            two = fleet.start("l2")  # which would have taken the session over
             with Viewing(two, session) as other:
                 assert counted(other.frames, 1) == [*range(400)]
 
