@@ -122,11 +122,13 @@ class Broker:
     # The connection.
 
     async def open(self, seconds: float = START_SECONDS) -> None:
-        """Connect, and stay connected until `close`.
+        """Connect, and stay connected until `close`; a second call does nothing.
 
         Raises:
             FleetError: No server answers in time, or none accepts this user.
         """
+        if self._keeping is not None:
+            return
         wait = RETRY_SECONDS[0]
         until = asyncio.get_running_loop().time() + seconds
         while True:

@@ -53,6 +53,9 @@ OPEN_SECONDS = 5.0
 CLAIM_SECONDS = 30.0
 """How long a takeover may take, which reads the session's log."""
 
+NOT_STORED = (
+    "The fleet's servers do not store this session ({}). What the agent says is shown once they do."
+)
 UNREACHABLE = (
     "This machine cannot reach the other ones of its fleet. What the agent says is shown once it"
     " can."
@@ -331,8 +334,11 @@ class Ownership:
                 if not self._leases.show(name, record):
                     await self._leases.acquire(name, record)
                 await self._services.sessions.put(name, self._session_record(session, owned))
+                is_stored = await owned.replicator.settled()  # a viewer is answered behind that
         except TimeoutError:
-            raise FleetError("the fleet does not answer") from None
+            raise FleetError("the fleet does not answer, or has no room") from None
+        if not is_stored:
+            raise FencedError("another node has a session of this id")
 
     def ended(self, session: OwnedSession) -> None:
         """Give up a session that has ended; it is finished once the fleet has all of its log."""
@@ -401,11 +407,11 @@ class Ownership:
         """Show in its lease that a new session is this node's."""
         self._leases.changed(wire.name_of(session_id))
 
-    def stalled(self, session_id: str, reason: str) -> None:  # noqa: ARG002 - as it is called
+    def stalled(self, session_id: str, reason: str) -> None:
         """Inform a session's viewers that nothing of it is replicated."""
         owned = self._owned.get(session_id)
         if owned is not None and owned.session is not None:
-            owned.session.show_notice(UNREACHABLE)
+            owned.session.show_notice(NOT_STORED.format(reason) if reason else UNREACHABLE)
 
     def resumed(self, session_id: str, seconds: float) -> None:  # noqa: ARG002 - as it is called
         """Show in its lease that a session is replicated again."""

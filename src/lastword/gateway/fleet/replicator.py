@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from lastword.gateway.fleet.claiming import PAUSE_SECONDS, claim, stream_end
-from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
+from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError, RefusedError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
 from lastword.gateway.fleet.replication import (
     Claim,
@@ -294,7 +294,8 @@ class Replicator:
         except FencedError:
             effects = machine.refused(self._now)
         except NotStoredError as error:
-            effects = machine.refused(self._now, str(error))
+            reason = str(error) if isinstance(error, RefusedError) else ""
+            effects = machine.refused(self._now, reason)
         except Exception:  # noqa: BLE001 - without an outcome nothing would ever be published again
             effects = machine.unknown(self._now)
         else:
