@@ -147,9 +147,10 @@ class Broker:
 
     async def close(self) -> None:
         """End the connection."""
-        if self._keeping is not None:
+        # Until it has ended: `wait_for`, as nats-py connects, can lose a cancellation before 3.12.
+        while self._keeping is not None and not self._keeping.done():
             self._keeping.cancel()
-            await asyncio.wait((self._keeping,))
+            await asyncio.wait((self._keeping,), timeout=CLOSE_SECONDS)
         if self._connection is not None:
             await self._connection.close()
 
