@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.interop.fleet.playing import (
     says,
 )
 from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
@@ -49,6 +51,53 @@ def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) ->
         other.find(says("Hi."))
         params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
         assert refusal(other, "session/prompt", params)["reason"] == "context_lost"
+
+
+def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+
+    async def play() -> None:
+        async with connected(two.url, two.token(), "--session", session) as editor:
+            editor.answer_questions = False
+            await editor.begin(one.root, TYPED)
+            prompted = editor.prompt(session, "go")
+            await editor.wait_for(
+                lambda each: [e for e in each.frames if e.get("id") and "method" in e]
+            )
+            one.kill()
+            answer = await editor.answer(prompted)
+            assert reason_of(answer) == ("agent_crash", "machine_lost")
+            answer = await editor.answer(editor.prompt(session, "again"))
+            assert reason_of(answer) == ("agent_crash", "context_lost")
+
+    asyncio.run(play())
+
+
+def test_an_editor_that_only_watched_finds_its_session_at_the_next_node(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+
+        async def play() -> None:
+            async with connected(two.url, two.token(), "--session", session) as editor:
+                editor.answer_questions = False
+                await editor.begin(one.root, TYPED)
+                one.kill()
+                await asyncio.to_thread(until, "the turn has ended", lambda: ended(two, session))
+                answer = await editor.answer(editor.prompt(session, "again"))
+                assert reason_of(answer) == ("agent_crash", "context_lost")
+
+        asyncio.run(play())
+
+
+def reason_of(answer: dict[str, Any]) -> tuple[str, str]:
+    """The type and the reason of a failed turn."""
+    payload = answer["error"]["data"]["agent_error"]
+    return payload["type"], payload["reason"]
 
 
 def test_where_nodes_share_their_files_the_session_goes_on_at_another_one(fleet: Fleet) -> None:

@@ -113,7 +113,8 @@ class Hub:
         self._questions: dict[int, OpenQuestion] = {}
         self._last_question = 0
         self._left_alone_since: float | None = 0.0
-        self._is_closed = False
+        self.is_closed: bool = False
+        """Whether the agent has ended the session at a viewer's request."""
         self._waits = WaitLines()
         self._presence = PresenceBounds()
         self._activity = Activity()
@@ -164,10 +165,10 @@ class Hub:
         """Return whether a request with this number is waiting for the agent's answer."""
         return number in self._open
 
-    @property
-    def is_closed(self) -> bool:
-        """Return whether the agent has ended the session at a viewer's request."""
-        return self._is_closed
+    def has_ended(self, attachment: Attachment, request_id: bytes) -> bool:
+        """Return whether a request is one that has ended, sent again."""
+        ended = self._ended.get((attachment.viewer.id, request_id))
+        return ended is not None and not self._is_another(attachment, ended)
 
     # Viewers come and go.
 
@@ -292,9 +293,8 @@ class Hub:
         key = (viewer.id, request_id)
         if key in self._by_key:
             return []  # sent again: it is under way, and its end will come in its place
-        ended = self._ended.get(key)
-        if ended is not None and not self._is_another(attachment, ended):
-            return self._again(attachment, ended)
+        if self.has_ended(attachment, request_id):
+            return self._again(attachment, self._ended[key])
         refusal = self._refusal(viewer, method)
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
@@ -441,7 +441,7 @@ class Hub:
         if end.entry.about.method in acp.ENDS_SESSION:
             frame = jsonrpc.decode(end.entry.frame)
             has_failed = isinstance(frame, jsonrpc.Frame) and frame.message.error is not UNSET
-            self._is_closed = self._is_closed or not has_failed
+            self.is_closed = self.is_closed or not has_failed
         if end.entry.about.method == acp.PROMPT and self.turn_of is None:
             self._waits.end()
             self._activity.end_turn()

@@ -342,7 +342,9 @@ class HeldSession:
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
         refused = refusals.unknown_session(self.id) if self.is_over else self.failed
-        if refused is not None and (self.is_over or not closes):
+        # How a request has ended is known, whatever has become of the agent since.
+        is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
+        if refused is not None and (self.is_over or not (closes or is_again)):
             if request_id is not None and method is not None:
                 attached.send(jsonrpc.error(request_id, refused))
             return
