@@ -210,6 +210,8 @@ class Connector:
     def _bring_back(self, item: Item) -> list[ConnectEffect]:
         """Take in the editor's own load or resume of a session."""
         session_id = item.session_id or ""
+        if session_id == self._chosen_session:
+            self._chosen_session = ""  # the editor has it by its id
         position = self._positions.setdefault(session_id, Position(session_id))
         if position.attaching and position.attaching != item.number:
             return []  # one after the other

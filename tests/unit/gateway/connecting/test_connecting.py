@@ -445,6 +445,24 @@ def test_a_session_that_the_editor_loads_is_told_once_though_the_link_is_cut(see
     link.rests()
 
 
+def test_a_session_that_was_chosen_and_is_loaded_by_its_id_is_attached_over_each_link() -> None:
+    elder = begun()
+    elder.cut()
+    link = PlayedLink()
+    link.connector = core.Connector(session=SESSION)
+    link.front, link.said = elder.front, elder.said
+    link.introduce()
+    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link.settle()
+    link.cut()
+    link.settle()
+    prompt = link.prompt()
+    link.settle()
+    link.end_turn()
+    link.settle()
+    assert "result" in link.answers(prompt)[0]
+
+
 def test_an_unknown_session_is_refused_in_the_gateways_words() -> None:
     link = PlayedLink()
     link.connector = core.Connector(session="s9")
