@@ -62,7 +62,8 @@ START_SECONDS = 10.0
 """How long a start waits for the records of the others."""
 
 NAME_LOOKS = 20
-"""How often, a second apart, it is looked whether the record of a node of this name ends."""
+NAME_LOOK_SECONDS = 1.0
+"""How often, and how far apart, it is looked whether the record of a node of this name ends."""
 
 SETTLE_SECONDS = 2 * RENEW_SECONDS
 """How long after a connection is made no other node's sessions are taken over."""
@@ -239,7 +240,8 @@ class FleetNode:
                 self._revision = await self._node_records.create(self.name, self.record)
                 return
             stored = await self._node_records.read(self.name)
-            if stored is None:
+            if stored is None:  # it has just ended; or another key wrote it, and it ends soon
+                await asyncio.sleep(NAME_LOOK_SECONDS)
                 continue
             is_own = stored.record.instance == self.settings.instance
             if is_own or stored.record.address is None:
@@ -250,7 +252,7 @@ class FleetNode:
             if revision not in {None, stored.revision}:  # it lives, since it renews its record
                 raise FleetError(_same_name(stored.record))
             revision = stored.revision
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(NAME_LOOK_SECONDS)
         raise FleetError(f"the record of the node {self.name} cannot be made")
 
     async def _renew(self) -> None:
