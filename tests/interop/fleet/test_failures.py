@@ -265,7 +265,7 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
         for name in ("pid", "agent_pid"):
             until(f"the old {name} has ended", lambda name=name: not is_running(holder[name]))
         code, reason = viewer.closed()
-        assert (code, reason) == (1012, "session on another node")
+        assert (code, reason) == (1012, "agent_lost")
         last = died["params"]["_meta"]["lastword"]["seq"]
         assert max(viewer.seqs()) < last
     with Viewing(two, session) as other:

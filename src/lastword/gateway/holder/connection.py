@@ -380,7 +380,7 @@ class FrontLink:
     def _refuse(self, request_id: bytes, session_id: str) -> None:
         """Answer for a session that is not here; its viewers come back to where it is now."""
         if session_id in self._holder.abandoned:
-            self.shut(1012, "session on another node")
+            self.shut(1012, "agent_lost")
         else:
             self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
 

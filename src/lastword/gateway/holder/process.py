@@ -477,7 +477,7 @@ class Holder:
         self._end_at_once()
         if session is not None:
             self.record.fenced(session.agents_id, term, entries)
-            self._abandon(session, "session on another node", f"fenced-{term}")
+            self._abandon(session, "agent_lost", f"fenced-{term}")
 
     def leave_all(self) -> None:
         """Leave every session as it is to whoever takes it over, and end with the agent."""

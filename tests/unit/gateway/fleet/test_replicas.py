@@ -17,6 +17,7 @@ from lastword.gateway.fleet.errors import (
     FleetError,
     NotStoredError,
     OutcomeUnknownError,
+    RefusedError,
 )
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
 from lastword.gateway.fleet.replica_pages import ReplicaLog
@@ -157,14 +158,17 @@ def test_an_observer_that_fails_keeps_no_entry_back(tmp_path: Path) -> None:
 def test_a_stall_is_reported_with_its_reason_and_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replication, "STALL_SECONDS", 0.01)
+    monkeypatch.setattr(replication, "STALL_SECONDS", 0.5)
 
     async def story(store: FaultyStore, folder: Path) -> None:
         node = Node(store, folder)
         log = node.begin()
         await node.settle()
-        store.faults += [NotStoredError("maximum bytes exceeded")] * 30
+        store.faults += [RefusedError(10077, "maximum bytes exceeded")] * 100_000
         log.append([out()])
+        while not node.listening.stalls:  # noqa: ASYNC110 - it is a list
+            await asyncio.sleep(0.001)
+        store.faults.clear()
         await node.settle()
         assert node.listening.stalls == ["maximum bytes exceeded"]
         assert len(node.listening.resumptions) == 1
