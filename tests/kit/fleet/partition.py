@@ -87,5 +87,5 @@ class Partition:
 
 async def _closed() -> None:
     """Let what was closed be closed: a transport says so some rounds of the loop later."""
-    for _ in range(5):
-        await asyncio.sleep(0)
+    for _ in range(10):
+        await asyncio.sleep(0.01)

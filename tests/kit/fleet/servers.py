@@ -152,6 +152,7 @@ class Server:
         """Let it do nothing any more, with its connections open."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # its threads stop one by one
 
     def resume(self) -> None:
         """Let it go on."""

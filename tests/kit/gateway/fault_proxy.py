@@ -81,7 +81,9 @@ class FaultProxy:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._open:
+        for _ in range(3):  # who was just let in is known once it is served
+            await asyncio.sleep(0)
+        for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
@@ -115,7 +117,7 @@ class FaultProxy:
         self.connections += 1
         try:
             there, onward = await asyncio.open_connection("127.0.0.1", self._to)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             writer.transport.abort()
             self._open.discard(task)
             return
@@ -126,10 +128,12 @@ class FaultProxy:
         finally:
             up.cancel()
             self._ends.discard(onward)
+            # At the proxy's own end, what is not sent yet may never be.
+            is_cut = plan.fault is Fault.RESET or task.cancelling() > 0
             for end in (writer, onward):
                 if plan.fault is Fault.RESET:
                     _reset(end)
-                end.transport.abort() if plan.fault is Fault.RESET else end.close()
+                end.transport.abort() if is_cut else end.close()
             self._open.discard(task)
 
     async def _up(
