@@ -2,7 +2,7 @@
 
 Owns that there is one, to whichever server answers, and the requests over it. What is sent while
 there is none fails at once, and what was not answered when it is lost fails then: nothing is sent
-late. Subscriptions end with their connection; whoever needs one listens to its changes.
+late. A subscription ends with its connection; its user listens for the next connection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fleet's key: the secret that the nodes of a fleet share.
 
-Owns its file's checks, and the keys that are derived from it, one for each purpose. Whoever has the
-key is a node: it can sign tokens, write records and connect to the other nodes.
+Owns its file's checks, and the keys that are derived from it, one for each purpose. A process
+that has the key is a node: it can sign tokens, write records and connect to the other nodes.
 """
 
 from __future__ import annotations
