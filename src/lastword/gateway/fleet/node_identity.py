@@ -3,8 +3,9 @@
 Owns what both ends of a connection between nodes check. A process makes its certificate as it
 starts, and its record, which only a node can write, has the certificate's fingerprint: so a
 process knows what it connects to, and nothing can stand between the two. Then each end shows, by a
-code over the other's random bytes, that it has the fleet's key. The code is also over the fingerprint, and names the end:
-it is of no use in another connection, nor at another process, nor sent back.
+code over the other's random bytes, that it has the fleet's key. The code is also over the
+fingerprint, and names the end: it is of no use in another connection, nor at another process, nor
+sent back.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Owns the listener of a front or holder, the dialer of a front, the form of a place on another node,
 and how soon a connection to a machine that has died ends. Both ends prove who they are
-(`node_identity`) before a line is read. Connections that have not done so are bounded in number, and
-each lasts a few seconds and takes a few bytes.
+(`node_identity`) before a line is read. Connections that have not done so are bounded in number,
+and each lasts a few seconds and takes a few bytes.
 
 A dialer notices within `SILENT_SECONDS` that the other machine has gone, whether it waits for data
 or sends some, on Linux. On macOS that is so while it sends nothing, and elsewhere the system's own
