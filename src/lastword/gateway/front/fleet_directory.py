@@ -195,14 +195,19 @@ class FleetDirectory:
                 failure = error
             for node in self._by_room(lambda node: node.node != self._node.name):
                 with contextlib.suppress(StartError):
-                    return await self._request_spare(node, client)
+                    return await self._request_place(node, wire.SPARE, {"client": client})
         for place in self.places():
             if await self.answers(place):
                 return place
         raise failure
 
-    async def _request_spare(self, node: NodeRecord, client: Mapping[str, Any]) -> str:
-        place = await self._request(node, wire.SPARE, {"client": client}, PLACEMENT_SECONDS)
+    async def _request_place(self, node: NodeRecord, word: str, facts: dict[str, Any]) -> str:
+        """Return the place of a holder for a new session on another node.
+
+        Raises:
+            StartError: It has none, or does not answer.
+        """
+        place = await self._request(node, word, facts, PLACEMENT_SECONDS)
         if place is None:
             raise NodeSilentError
         return place
@@ -271,10 +276,7 @@ class FleetDirectory:
                 opening.key, opening.client, cwd=opening.cwd, is_new=is_new
             )
         facts = msgspec.to_builtins(opening) | {"new": is_new}
-        place = await self._request(node, wire.OPENER, facts, PLACEMENT_SECONDS)
-        if place is None:
-            raise NodeSilentError
-        return place
+        return await self._request_place(node, wire.OPENER, facts)
 
     async def _request(
         self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float

@@ -131,6 +131,8 @@ class FleetNode:
         self._sessions = Mirror(self._broker, self._session_records)
         self._started_ms = time.time_ns() // 1_000_000
         self._tasks: list[asyncio.Task[None]] = []
+        self._follows = False
+        """The mirrors are running."""
         self._address: NodeAddress | None = None
         self._revision = 0
         self._connected_at = 0.0
@@ -178,7 +180,9 @@ class FleetNode:
         self._broker.listen(self._note_connection)
         await prepare(self._broker, self._records, self.settings.replicas)
         mirrors = (self._nodes, self._owners, self._sessions)
-        self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
+        if not self._follows:  # an earlier try to join has failed behind this
+            self._follows = True
+            self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
         try:
             async with asyncio.timeout(START_SECONDS):
                 await asyncio.gather(*(each.complete() for each in mirrors))
