@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.server import Provider, ProviderScenario
-from lastword.posix.tcp_sockets import read_tcp_sockets
+from lastword.platform.tcp_sockets import read_tcp_sockets
 from tests.interop import real_agents
 from tests.interop.runs import CLIENTS, Client, Event, Run, run
 from tests.kit.patience import FUSE_SECONDS, grown

@@ -29,7 +29,7 @@ from lastword.kit.peer import MARK, StrictClient
 from lastword.kit.provider.dialects import TEXT
 from lastword.kit.provider.server import Call, Provider, ProviderScenario
 from lastword.kit.provider.target import Target
-from lastword.posix.process_tree import read_tree
+from lastword.platform.process_tree import read_tree
 from tests.interop.agents_registry import AGENTS
 from tests.kit.patience import FUSE_SECONDS
 

@@ -23,7 +23,7 @@ with atheris.instrument_imports(include=["lastword"]):
     from lastword.core.link.effects import Answer, Send
     from lastword.core.link.failopen import FailOpen
     from lastword.core.protocol import glued, jsonrpc
-    from lastword.posix.framing import LineReader
+    from lastword.platform.framing import LineReader
 
 LIMIT_BYTES = 200
 VECTORS = PROTOCOL / "vectors"

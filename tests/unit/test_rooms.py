@@ -55,22 +55,22 @@ ROOMS = {
     "errors": {"_installation"},
     "quirks": set(),
     "core": {"quirks"},
-    "posix": {"_version"},
+    "platform": {"_version"},
     "web": set(),
-    "record": {"_version", "core", "errors", "posix"},
+    "record": {"_version", "core", "errors", "platform"},
     "otel": {"_version", "core", "record"},
-    "outbox": {"_version", "core", "errors", "posix", "record"},
+    "outbox": {"_version", "core", "errors", "platform", "record"},
     "notify": {"core", "errors", "outbox", "record"},
-    "gateway": {"_version", "client", "core", "errors", "notify", "otel", "outbox", "posix"}
+    "gateway": {"_version", "client", "core", "errors", "notify", "otel", "outbox", "platform"}
     | {"record", "web"},
     "client": {"core", "errors", "quirks"},
-    "sidecar": {"core", "posix", "quirks"},
-    "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
-    "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
-    "kit": {"_installation", "_version", "client", "core", "posix", "quirks"},
+    "sidecar": {"core", "platform", "quirks"},
+    "inprocess": {"core", "errors", "otel", "outbox", "platform", "quirks"} | {"record"},
+    "testing": {"_version", "client", "core", "errors", "inprocess", "platform"},
+    "kit": {"_installation", "_version", "client", "core", "platform", "quirks"},
     "conformance": {"core", "kit"},
     "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
-    | {"notify", "outbox", "posix", "quirks", "record", "sidecar", "web"},
+    | {"notify", "outbox", "platform", "quirks", "record", "sidecar", "web"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

@@ -29,8 +29,8 @@ from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
 from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
-from lastword.posix.listeners import free_port
-from lastword.posix.tcp_sockets import read_tcp_sockets
+from lastword.platform.listeners import free_port
+from lastword.platform.tcp_sockets import read_tcp_sockets
 from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli.page import COLOURS
 from lastword.core.redact.printable import printable
-from lastword.posix.process import ensure_standard_streams
+from lastword.platform.process import ensure_standard_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

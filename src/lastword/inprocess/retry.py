@@ -42,7 +42,7 @@ from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 from lastword.inprocess.streams import SpentStreamError
-from lastword.posix.identity import local_time
+from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable

@@ -15,7 +15,7 @@ from lastword.core.link.options import LinkOptions
 from lastword.core.link.user_options import Options
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.errors import MisuseError
-from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id, zone_of
+from lastword.platform.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id, zone_of
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:

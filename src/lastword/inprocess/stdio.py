@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from lastword.inprocess import warnings
-from lastword.posix.framing import READ_BYTES
+from lastword.platform.framing import READ_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

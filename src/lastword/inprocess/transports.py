@@ -16,7 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from lastword.core.protocol import jsonrpc
-from lastword.posix.framing import LINE_LIMIT_BYTES, READ_BYTES, LineReader, whole_lines
+from lastword.platform.framing import LINE_LIMIT_BYTES, READ_BYTES, LineReader, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.outbox.report import own_report
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options_in
-from lastword.posix.identity import run_id
+from lastword.platform.identity import run_id
 from lastword.record.run import this_run
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 Owns what is added for an agent that is recognised by its command: a port for `opencode acp`, which
 otherwise serves its events at 4096 or, if that is in use, at any port (1.18.33). It imports as
-little as `posix.process`, since it is loaded before the agent starts.
+little as `platform.process`, since it is loaded before the agent starts.
 """
 
 from __future__ import annotations
 
-from lastword.posix.process import Agent, spawn
+from lastword.platform.process import Agent, spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class AgentStart:
         """Start it.
 
         Raises:
-            OSError: as `posix.process.spawn`.
+            OSError: as `platform.process.spawn`.
         """
         agent = spawn(self._with_port())
         self.group = agent.pid
@@ -55,7 +55,7 @@ class AgentStart:
         self.port = None
         if self.may_have_port:
             # Loaded for this one agent, whose own start takes a hundred times as long.
-            from lastword.posix.listeners import free_port  # noqa: PLC0415
+            from lastword.platform.listeners import free_port  # noqa: PLC0415
 
             self.port = free_port()
         return self.command if self.port is None else (*self.command, "--port", str(self.port))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.posix.process import close, unread_bytes
+from lastword.platform.process import close, unread_bytes
 from lastword.sidecar.stop import StopSequence
 
 if TYPE_CHECKING:
-    from lastword.posix.process import Agent, Exit, Guardian
+    from lastword.platform.process import Agent, Exit, Guardian
 
 
 class Child:

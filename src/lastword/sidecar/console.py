@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
-from lastword.posix.framing import StderrWriter
+from lastword.platform.framing import StderrWriter
 
 if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.posix.framing import FrameWriter
-from lastword.posix.process import write_message
-from lastword.posix.spawned_guardian import spawned_guardian_of
+from lastword.platform.framing import FrameWriter
+from lastword.platform.process import write_message
+from lastword.platform.spawned_guardian import spawned_guardian_of
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.session import Sidecar
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.options import LinkOptions
     from lastword.core.timeline.entry import Entry
-    from lastword.posix.process import Agent, Guardian
+    from lastword.platform.process import Agent, Guardian
     from lastword.record.recorder import Recorder
     from lastword.sidecar.session import Settings
 

@@ -19,7 +19,7 @@ import msgspec
 
 from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import Hint, HintSource
-from lastword.posix.listeners import LOOPBACK
+from lastword.platform.listeners import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

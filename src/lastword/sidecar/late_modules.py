@@ -29,7 +29,7 @@ JOURNALS = (
     "lastword.sidecar.folder_index",
     "lastword.sidecar.journal_files",
     "lastword.sidecar.journals",
-    "lastword.posix.open_files",
+    "lastword.platform.open_files",
     "lastword.sidecar.attributions",
 )
 """What has to be there at the first prompt: a thread would take longer."""

@@ -15,7 +15,7 @@ import msgspec
 
 from lastword.core.link.effects import Side
 from lastword.core.protocol import glued, jsonrpc
-from lastword.posix.framing import READ_BYTES, FrameWriter, LineReader
+from lastword.platform.framing import READ_BYTES, FrameWriter, LineReader
 from lastword.sidecar.relay import Relay
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
-    from lastword.posix.framing import StderrWriter
+    from lastword.platform.framing import StderrWriter
     from lastword.sidecar.console import Console
     from lastword.sidecar.sources import Sources
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.core.link.effects import AGENT, CLIENT
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.protocol import glued, jsonrpc
-from lastword.posix.framing import whole_lines
+from lastword.platform.framing import whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastword.core.link.ends import Order
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
-    from lastword.posix.framing import FrameWriter
+    from lastword.platform.framing import FrameWriter
 
 MAX_NOISE_BYTES = 1024 * 1024
 

@@ -18,7 +18,7 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
-from lastword.posix.process import Exit, guardian_of, widen
+from lastword.platform.process import Exit, guardian_of, widen
 from lastword.sidecar.child import Child
 from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
@@ -29,7 +29,7 @@ from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import LinkOptions
-    from lastword.posix.process import Agent, Guardian
+    from lastword.platform.process import Agent, Guardian
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.agent_start import AgentStart

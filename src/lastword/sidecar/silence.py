@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from lastword.posix.process_tree import read_tree, sockets_of
-from lastword.posix.tcp_sockets import TcpSocket, read_tcp_sockets
+from lastword.platform.process_tree import read_tree, sockets_of
+from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
 from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.retries.hints import SilentTurn
     from lastword.core.link.silence import SilenceCause
-    from lastword.posix.process_tree import Process
+    from lastword.platform.process_tree import Process
 
 LOOK_SECONDS = 2.0
 LOOK_SHARE = 500

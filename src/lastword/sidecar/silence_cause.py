@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.silence import Cause, SilenceCause
-from lastword.posix.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket
+from lastword.platform.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket
 from lastword.sidecar.program_names import is_server, program_of, starts_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lastword.core.link.retries.hints import SilentTurn
-    from lastword.posix.process_tree import Process
+    from lastword.platform.process_tree import Process
 
 REQUEST_BYTES = 4096
 """The least size of a request to a model, which has the agent's instructions and its tools."""

@@ -317,7 +317,7 @@ class Sources:
             return
         self._connections = {port: count + 1}
         # Loaded for an agent that serves events.
-        from lastword.posix.listeners import listens  # noqa: PLC0415
+        from lastword.platform.listeners import listens  # noqa: PLC0415
         from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
 
         if not listens(port, self._start.group):

@@ -10,7 +10,7 @@ import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lastword.posix.process import Agent
+    from lastword.platform.process import Agent
 
 CLOSED_GRACE_SECONDS = 2.0
 """From the client's end to SIGTERM: an agent that reads its end of input leaves by itself."""

@@ -28,7 +28,7 @@ from lastword.core.link.user_options import Options
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess import handling, journal, waits
-from lastword.posix.identity import run_id
+from lastword.platform.identity import run_id
 from lastword.testing.client import ClientOfTest, permission_answer
 from lastword.testing.doors import door_of
 from lastword.testing.turn_result import TurnResult

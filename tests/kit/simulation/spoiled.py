@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.posix.framing import LineReader
+from lastword.platform.framing import LineReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

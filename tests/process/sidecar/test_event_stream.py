@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.posix import listeners
+from lastword.platform import listeners
 from lastword.sidecar import event_stream
 from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EmptyAnswers, EventLines
 from tests.kit.canaries import CANARIES, PLAIN

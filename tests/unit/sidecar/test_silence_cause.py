@@ -8,8 +8,8 @@ import pytest
 
 from lastword.core.link.retries.hints import SilentTurn
 from lastword.core.link.silence import Cause
-from lastword.posix.process_tree import Process
-from lastword.posix.tcp_sockets import SYN_SENT, TcpSocket
+from lastword.platform.process_tree import Process
+from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
 from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
 
 TURN = SilentTurn("s", 100.0, 100.0)

@@ -6,8 +6,8 @@ import pytest
 
 from lastword.core.link.retries.hints import SilentTurn
 from lastword.core.link.silence import Cause
-from lastword.posix.process_tree import Process
-from lastword.posix.tcp_sockets import TcpSocket
+from lastword.platform.process_tree import Process
+from lastword.platform.tcp_sockets import TcpSocket
 from lastword.sidecar import silence
 from lastword.sidecar.silence import LOOK_SECONDS, SilenceLooks
 

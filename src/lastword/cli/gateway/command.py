@@ -42,7 +42,7 @@ from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.attachment import Role
-from lastword.posix.identity import local_time
+from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     import argparse

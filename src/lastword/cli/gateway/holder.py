@@ -33,8 +33,8 @@ from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.posix.identity import run_id
-from lastword.posix.process import ensure_standard_streams, without_our_locale, write_message
+from lastword.platform.identity import run_id
+from lastword.platform.process import ensure_standard_streams, without_our_locale, write_message
 from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder

@@ -25,7 +25,7 @@ from lastword.gateway.viewing.attachment import Role
 from lastword.notify.notification import NotificationAction
 from lastword.notify.notifier import Notifier
 from lastword.notify.writer import Surroundings
-from lastword.posix.identity import local_time
+from lastword.platform.identity import local_time
 from lastword.record.run import this_run
 from lastword.record.scrub import Scrub
 

@@ -17,7 +17,7 @@ from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
 from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
-from lastword.posix.process import close
+from lastword.platform.process import close
 from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.words import words

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
-from lastword.posix.process import (
+from lastword.platform.process import (
     Agent,
     Guardian,
     ensure_standard_streams,

@@ -11,8 +11,8 @@ from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_of
-from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
-from lastword.posix.process import write_message
+from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
+from lastword.platform.process import write_message
 from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lastword.cli.run.options import RunOptions
     from lastword.notify.settings import NotifySettings
     from lastword.outbox.target import ReportTarget
-    from lastword.posix.process import Agent, Guardian
+    from lastword.platform.process import Agent, Guardian
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
     from lastword.sidecar.agent_start import AgentStart

@@ -30,7 +30,7 @@ from lastword.gateway.fleet.errors import (
     RefusedError,
 )
 from lastword.gateway.settings.fleet import servers_of
-from lastword.posix.identity import roll
+from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

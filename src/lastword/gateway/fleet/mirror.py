@@ -16,7 +16,7 @@ import nats.errors
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.expiring import is_record
 from lastword.gateway.fleet.records import InvalidRecordError, RecordT
-from lastword.posix.identity import roll, run_id
+from lastword.platform.identity import roll, run_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -32,7 +32,7 @@ from lastword.gateway.fleet.records import (
     SUBSCRIPTIONS,
     FormatRecord,
 )
-from lastword.posix.identity import run_id
+from lastword.platform.identity import run_id
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker

@@ -17,7 +17,7 @@ from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front.holders import StartError
-from lastword.posix.identity import roll
+from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.records import OwnerRecord

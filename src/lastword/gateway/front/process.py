@@ -41,7 +41,7 @@ from lastword.gateway.run_folder import (
 )
 from lastword.gateway.viewing.attachment import Role
 from lastword.notify.subscriptions import Subscriptions
-from lastword.posix.folder_watch import FolderWatch
+from lastword.platform.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -38,7 +38,7 @@ from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own_reports import OwnReports
-from lastword.posix.folder_watch import FolderWatch
+from lastword.platform.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

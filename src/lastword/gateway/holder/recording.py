@@ -20,7 +20,7 @@ from lastword.gateway.holder.recorder_process import SpawnedRecorder
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
 from lastword.otel.enabled import is_requested
-from lastword.posix.identity import run_id
+from lastword.platform.identity import run_id
 from lastword.record.bounds import HourlyBounds
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder

@@ -18,7 +18,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
-from lastword.posix.identity import local_time
+from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame

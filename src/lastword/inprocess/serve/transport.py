@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from lastword.inprocess.transports import LAST_FRAMES_SECONDS, line_blocks
-from lastword.posix.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
+from lastword.platform.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

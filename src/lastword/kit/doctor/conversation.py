@@ -15,7 +15,7 @@ import msgspec
 from lastword._version import __version__
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.kit.peer import Frame, StrictClient, refused
-from lastword.posix.process import Exit, guardian_of
+from lastword.platform.process import Exit, guardian_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

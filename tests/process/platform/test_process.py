@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.posix.process import GUARDIAN_GRACE_SECONDS, Agent, Exit, spawn
+from lastword.platform.process import GUARDIAN_GRACE_SECONDS, Agent, Exit, spawn
 from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
 from tests.kit.patience import FUSE_SECONDS, patient
 
@@ -159,7 +159,7 @@ def test_a_child_whose_status_the_kernel_threw_away_has_ended_all_the_same() -> 
     script = (
         "import os, signal, time\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        "from lastword.posix.process import spawn\n"
+        "from lastword.platform.process import spawn\n"
         "agent = spawn(['sh', '-c', 'exit 4'])\n"
         "while agent.poll() is None: time.sleep(0.005)\n"
         "agent.reap()\n"
@@ -216,7 +216,7 @@ def test_a_program_of_another_machine_is_none_here(tmp_path: Path) -> None:
 def test_without_standard_streams_the_pipes_are_still_the_childs_own() -> None:
     script = (
         "import os\n"
-        "from lastword.posix.process import spawn\n"
+        "from lastword.platform.process import spawn\n"
         "out = os.dup(1)\n"
         "for fd in (0, 1, 2): os.close(fd)\n"
         "agent = spawn(['sh', '-c', 'read x; echo \"got $x\"; echo oops >&2'])\n"
@@ -231,7 +231,7 @@ def test_without_standard_streams_the_pipes_are_still_the_childs_own() -> None:
 
 ORPHANS = """\
 import os, sys
-from lastword.posix.process import Guardian, spawn
+from lastword.platform.process import Guardian, spawn
 agent = spawn(["sh", "-c", sys.argv[1]])
 guardian = Guardian(agent.pid)
 os.set_blocking(agent.stdout, True)

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from lastword.posix.process_tree import read_tree
-from lastword.posix.tcp_sockets import read_tcp_sockets
+from lastword.platform.process_tree import read_tree
+from lastword.platform.tcp_sockets import read_tcp_sockets
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Linux has it")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from lastword.posix import process_tree, tcp_sockets
-from lastword.posix.process_tree import read_tree, sockets_of
-from lastword.posix.tcp_sockets import TcpSocket, read_tcp_sockets
+from lastword.platform import process_tree, tcp_sockets
+from lastword.platform.process_tree import read_tree, sockets_of
+from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lastword.posix.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
+from lastword.platform.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
 
 if TYPE_CHECKING:
-    from lastword.posix.process import Agent
+    from lastword.platform.process import Agent
 
 _PAUSE_SECONDS = 0.05
 

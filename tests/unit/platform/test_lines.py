@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lastword.posix.framing import (
+from lastword.platform.framing import (
     HEAD_BYTES,
     HIGH_WATER_BYTES,
     PIPE_BUF_BYTES,

@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.posix.process import close
+from lastword.platform.process import close
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
