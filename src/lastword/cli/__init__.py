@@ -90,7 +90,10 @@ def _has_used_file(command: str) -> bool:
 def _cannot_write(error: OSError) -> int:
     """Return the status after output to a closed pipe or a full disk."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if isinstance(error, BrokenPipeError):
+    # Not needed by `run`.
+    from lastword.platform.terminal import has_no_reader  # noqa: PLC0415
+
+    if has_no_reader(error):
         return 0  # the reader has closed our output (`| head`)
     sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
     return 2
@@ -201,6 +204,9 @@ def _run_gateway_end(command: str, rest: list[str]) -> int:
         from lastword.cli.connect import main as connect  # noqa: PLC0415
 
         return connect(rest)
-    from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
+    if sys.platform != "win32":
+        from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
 
-    return gateway(rest)
+        return gateway(rest)
+    sys.stderr.write("lastword: the gateway needs Linux or macOS; `lastword connect` works here\n")
+    return 2

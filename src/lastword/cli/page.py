@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.wrapping import shortened, text_width, wrapped
 from lastword.core.redact.printable import one_line
+from lastword.platform.terminal import understands_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def has_colours() -> bool:
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM", "dumb") != "dumb"
+        and understands_escapes(sys.stdout.fileno())
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from lastword.cli.wrapping import shortened
 from lastword.core.redact.printable import one_line
+from lastword.platform.terminal import understands_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +148,7 @@ class Progress:
 
 def _can_replace(fd: int) -> bool:
     try:
-        return os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
+        return os.isatty(fd) and understands_escapes(fd)
     except OSError:
         return False
 

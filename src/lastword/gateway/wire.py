@@ -176,6 +176,8 @@ def name_of(session_id: str) -> str:
 
 def peer_user(connection: socket.socket) -> int | None:
     """Return the user at the other end of a Unix socket; `None` if the system does not say."""
+    if sys.platform == "darwin":
+        return _macos_peer_user(connection)
     if sys.platform != "linux":
         return None
     credentials = connection.getsockopt(
@@ -183,3 +185,13 @@ def peer_user(connection: socket.socket) -> int | None:
     )
     user: int = struct.unpack("3i", credentials)[1]
     return user
+
+
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
+"""macOS' sys/un.h and sys/ucred.h: a version, the user, and the user's groups."""
+
+
+def _macos_peer_user(connection: socket.socket) -> int | None:
+    credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+    version, user = struct.unpack_from("=II", credentials)
+    return int(user) if version == 0 else None

@@ -4,7 +4,8 @@ Owns where an editor keeps its settings and the form of an agent's entry there. 
 and writes them.
 
 A place may begin with `~`, or with a variable in braces. If `{XDG_CONFIG_HOME}` is not set, it
-stands for `~/.config`; a place with any other unset variable is ignored.
+stands for `~/.config`; a place with any other unset variable is ignored. On Windows `~` is the
+user's profile.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
         section: the key of the object that holds agents, in a JSON settings file.
         places: where that file is, the likeliest first; for a program, where it goes, in words.
         places_on_macos: the same on macOS, if they differ.
+        places_on_windows: the same on Windows, if they differ.
         whole_paths: it accepts programs only by their full paths.
         next_step: what the user does next, with `NAME` for the agent's name.
     """
@@ -36,6 +38,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
     section: str = ""
     places: tuple[str, ...]
     places_on_macos: tuple[str, ...] = ()
+    places_on_windows: tuple[str, ...] = ()
     whole_paths: bool = False
     next_step: str
 
@@ -53,6 +56,10 @@ _CODE_ON_MACOS = tuple(
     f"~/Library/Application Support/{product}/User/settings.json"
     for product in ("Code", "Code - Insiders", "VSCodium")
 )
+_CODE_ON_WINDOWS = tuple(
+    "{APPDATA}" + f"/{product}/User/settings.json"
+    for product in ("Code", "Code - Insiders", "VSCodium")
+)
 
 ROWS = (
     Editor(
@@ -67,6 +74,7 @@ ROWS = (
             "~/.var/app/dev.zed.Zed/config/zed/settings.json",
         ),
         places_on_macos=("~/.config/zed/settings.json",),
+        places_on_windows=("{APPDATA}/Zed/settings.json",),
         next_step="In Zed's agent panel, press + and choose NAME.",
         evidence=(
             "zed-industries/zed: `CustomAgentServerSettings` in "
@@ -170,6 +178,7 @@ ROWS = (
         section="acp.agents",
         places=_CODE,
         places_on_macos=_CODE_ON_MACOS,
+        places_on_windows=_CODE_ON_WINDOWS,
         next_step="Open the ACP Client view, connect to NAME and start a conversation.",
         evidence=(
             "formulahendry/vscode-acp at e7371659e3ac: `acp.agents` in package.json, and "
@@ -184,6 +193,7 @@ ROWS = (
         section="agent_servers",
         places=_CODE,
         places_on_macos=_CODE_ON_MACOS,
+        places_on_windows=_CODE_ON_WINDOWS,
         next_step="Reload the window, open the ACP chat and choose NAME.",
         evidence=(
             "strato-space/acp-plugin: README.md at 15ba8851a06a reads `agent_servers` in Zed's "
@@ -206,11 +216,12 @@ INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "vim": ("no plugin of Vim takes agents, as far as is known; two of Neovim do", _PLUGINS),
     "cursor": (
         "Cursor takes VS Code's extensions, and has a settings file of its own",
-        ("vscode AGENT --file ~/.config/Cursor/User/settings.json",),
+        ("vscode AGENT --file {CONFIG}/Cursor/User/settings.json",),
     ),
     "windsurf": (
         "Windsurf takes VS Code's extensions, and has a settings file of its own",
-        ("vscode AGENT --file ~/.config/Windsurf/User/settings.json",),
+        ("vscode AGENT --file {CONFIG}/Windsurf/User/settings.json",),
     ),
 }
-"""Editors that have no entry of their own: the reason, and what to give `lastword setup`."""
+"""Editors that have no entry of their own: the reason, and what to give `lastword setup`.
+`{CONFIG}` stands for the folder in which such editors keep their settings."""

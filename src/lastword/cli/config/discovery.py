@@ -1,12 +1,13 @@
 """The search for configuration files: the user's own, and a project's.
 
 Owns where they may be. It reads no file, and is loaded before every start of an agent, so it
-imports nothing but `os`.
+imports nothing but `os` and `sys`.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def find(words: Sequence[str], environment: Mapping[str, str], *, project: bool 
 def user_path(environment: Mapping[str, str]) -> str:
     """Return the default path of the user's file; empty if there is no home folder."""
     folder = environment.get("XDG_CONFIG_HOME", "")
+    if sys.platform == "win32" and not os.path.isabs(folder):
+        folder = environment.get("APPDATA", "")
     if not os.path.isabs(folder):
         # The XDG specification requires a relative path to be ignored.
         folder = os.path.join(os.path.expanduser("~"), ".config")
@@ -80,14 +83,16 @@ def project_path() -> str:
     except OSError:  # it is gone
         return ""
     home = os.path.realpath(os.path.expanduser("~"))
-    above = f"{home.rstrip(os.sep)}{os.sep}"
-    while not above.startswith(f"{folder.rstrip(os.sep)}{os.sep}"):
+    above = os.path.normcase(f"{home.rstrip(os.sep)}{os.sep}")
+    while not above.startswith(os.path.normcase(f"{folder.rstrip(os.sep)}{os.sep}")):
         path = os.path.join(folder, PROJECT_NAME)
         if os.path.lexists(path):
             return path
         if any(os.path.lexists(os.path.join(folder, name)) for name in _REPOSITORY):
             return ""
-        folder = os.path.dirname(folder)
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:  # another drive than the home folder's
+            return ""
     return ""
 
 

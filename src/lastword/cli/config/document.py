@@ -11,14 +11,14 @@ import stat
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from lastword.platform.settings_files import belongs_to_user, open_settings
+
 if TYPE_CHECKING:
     from lastword.cli.config.lines import Path
 
 MAX_BYTES = 64 * 1024
 MAX_PROJECT_BYTES = 4 * 1024
 """A key of many parts takes `tomllib` quadratic time: 0.1 s for 4 KiB, 18 s for 64 KiB."""
-
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 class DocumentError(Exception):
@@ -82,7 +82,7 @@ def _text(path: str, *, of_project: bool) -> str:
     if path == os.devnull:
         return ""
     try:
-        fd = os.open(path, _FLAGS | (os.O_NOFOLLOW if of_project else 0))
+        fd = open_settings(path, follows_link=not of_project)
     except OSError as error:
         if of_project and os.path.islink(path):
             raise DocumentError("it is a symbolic link, which a project's file cannot be") from None
@@ -91,7 +91,7 @@ def _text(path: str, *, of_project: bool) -> str:
         about = os.fstat(fd)
         if not stat.S_ISREG(about.st_mode):
             raise DocumentError("it is not a regular file")
-        if of_project and about.st_uid != os.geteuid():
+        if of_project and not belongs_to_user(fd):
             raise DocumentError("it belongs to another user")
         most = MAX_PROJECT_BYTES if of_project else MAX_BYTES
         data = _all(fd, most)

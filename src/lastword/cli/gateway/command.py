@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from lastword.gateway.front.process import Welcome
     from lastword.gateway.settings.gateway import GatewaySettings
 
+assert sys.platform != "win32"
+
 
 def main(arguments: Sequence[str]) -> int:
     """Serve, or send a command to a running gateway; return the exit status."""

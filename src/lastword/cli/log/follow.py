@@ -7,7 +7,6 @@ one that is replaced by a new one.
 from __future__ import annotations
 
 import os
-import select
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
 from lastword.platform.process import close
+from lastword.platform.terminal import wait_for_readers_end
 from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.words import words
@@ -64,8 +64,6 @@ def follow(options: argparse.Namespace, path: str) -> int:
 def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None) -> None:
     page = Page()
     runs = {part.run} if part else set()
-    reader_left = select.poll()
-    reader_left.register(sys.stdout.fileno(), 0)
     while True:
         for recorded in place.news():
             if part is not None and not _concerns(recorded, part.session_id, runs):
@@ -73,7 +71,7 @@ def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None)
             if not options.errors or recorded.level == "error":
                 _show(page, recorded, as_json=options.json)
         sys.stdout.flush()
-        if reader_left.poll(EVERY_SECONDS * 1000):
+        if wait_for_readers_end(sys.stdout.fileno(), EVERY_SECONDS):
             return
 
 

@@ -95,7 +95,7 @@ class SetupOutcome:
 def show(request: SetupRequest) -> SetupOutcome:
     """Return what to put into the editor's configuration, and change nothing."""
     words, notes = _words(request)
-    env = _env(request)
+    env = _env(request, words)
     snippet = entries.snippet(request.editor, request.entry_name, words, request.agent, env)
     if not request.editor.is_json:
         return SetupOutcome("print", _called(request), "", snippet, notes=notes)
@@ -156,7 +156,8 @@ def wrap(request: SetupRequest, name: str, *, is_written: bool) -> SetupOutcome:
         SettingsError: there is no such agent, or it has no command; nothing has changed.
     """
     file, settings, words = _existing(request, name)
-    own = programs.own_command(request.environment, whole=request.editor.whole_paths)
+    whole = programs.uses_whole_paths(request.editor)
+    own = programs.own_command(request.environment, whole=whole)
     outcome = SetupOutcome("unchanged", name, request.path, notes=[own.note])
     if programs.is_ours(words):
         return outcome
@@ -179,7 +180,7 @@ def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
 
 def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
     """Return the whole command line, and notes about it."""
-    whole = request.editor.whole_paths
+    whole = programs.uses_whole_paths(request.editor)
     own = programs.own_command(request.environment, whole=whole)
     install = request.agent.install if request.agent else ""
     agent = programs.agent_command(request.command, request.environment, install, whole=whole)
@@ -187,11 +188,11 @@ def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
     return words, [note for note in (own.note, agent.note) if note]
 
 
-def _env(request: SetupRequest) -> dict[str, str]:
+def _env(request: SetupRequest, words: list[str]) -> dict[str, str]:
     # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
     # agent, and what it runs, are looked for there.
-    path = programs.lasting_path(request.environment)
-    return {"PATH": path} if request.editor.whole_paths and path else {}
+    path = programs.path_for(request.editor, programs.behind(words), request.environment)
+    return {"PATH": path} if path else {}
 
 
 def _other_places(request: SetupRequest) -> list[str]:

@@ -56,9 +56,6 @@ IMPLIED = {f"--{option.name}": option.implied for option in OPTIONS if option.im
 
 def main(arguments: Sequence[str]) -> int:
     """Print or change an editor's settings; return the exit status."""
-    if sys.platform == "win32":
-        sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
-        return 2
     words = list(arguments)
     own, command = words, None
     if "--" in words:
@@ -153,7 +150,8 @@ def _editor(name: str | None, agent: str | None) -> Editor:
     if key in INSTEAD:
         why, forms = INSTEAD[key]
         lines = " or ".join(
-            f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`" for line in forms
+            f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`"
+            for line in (form.replace("{CONFIG}", locations.config_folder()) for form in forms)
         )
         raise UsageError(f"{why}: {lines}")
     if key in AGENTS:

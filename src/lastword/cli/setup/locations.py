@@ -6,6 +6,7 @@ Owns expanding the table of `quirks.editors`, and the message for an unknown nam
 from __future__ import annotations
 
 import difflib
+import ntpath
 import os
 import re
 import sys
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
     from lastword.quirks.editors import Editor
 
 _VARIABLE = re.compile(r"\{([A-Z_]++)\}")
+_WINDOWS_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)$", re.IGNORECASE)
 _RUNNERS = {"npx", "bunx", "pnpx", "uvx", "node", "python", "python3", "env", "deno", "bun"}
 SUFFIX = "-lastword"
 """What a new entry's name ends with, to distinguish it from the agent without lastword."""
 
 
-def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
+def candidates(editor: Editor, environment: Mapping[str, str], system: str = "") -> list[str]:
     """Return where an editor's settings may be, the likeliest first."""
-    places = editor.places
-    if sys.platform == "darwin" and editor.places_on_macos:
-        places = editor.places_on_macos
-    home = environment.get("HOME") or os.path.expanduser("~")
+    system = system or sys.platform
+    own = {"darwin": editor.places_on_macos, "win32": editor.places_on_windows}
+    places = own.get(system) or editor.places
+    home = _home(environment, system)
     variables = dict(environment)
     if not os.path.isabs(variables.get("XDG_CONFIG_HOME", "")):
         variables["XDG_CONFIG_HOME"] = os.path.join(home, ".config")
@@ -36,8 +38,23 @@ def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
         names = _VARIABLE.findall(place)
         if all(variables.get(name) for name in names):
             path = _VARIABLE.sub(lambda match: variables[match[1]], place)
-            paths.append(home + path[1:] if path.startswith("~") else path)
+            path = home + path[1:] if path.startswith("~") else path
+            paths.append(ntpath.normpath(path) if system == "win32" else path)
     return paths
+
+
+def config_folder(system: str = "") -> str:
+    """Return the folder of programs' settings as people write it: VS Code's relatives use it."""
+    system = system or sys.platform
+    return {"darwin": '"$HOME/Library/Application Support"', "win32": "$env:APPDATA"}.get(
+        system, "~/.config"
+    )
+
+
+def _home(environment: Mapping[str, str], system: str = "") -> str:
+    # Git's shell sets HOME on Windows, and no editor goes by it.
+    variable = "USERPROFILE" if (system or sys.platform) == "win32" else "HOME"
+    return environment.get(variable) or os.path.expanduser("~")
 
 
 def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
@@ -50,7 +67,7 @@ def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
 
 def shown(path: str, environment: Mapping[str, str]) -> str:
     """Return a path as people write it."""
-    home = environment.get("HOME") or os.path.expanduser("~")
+    home = _home(environment)
     inside = home != os.sep and path.startswith(home + os.sep)
     return "~" + path[len(home) :] if inside else path
 
@@ -58,10 +75,10 @@ def shown(path: str, environment: Mapping[str, str]) -> str:
 def default_name(command: Sequence[str]) -> str:
     """Return an agent's default name, from its command: `opencode acp` is `opencode-lastword`."""
     words = [word for word in command if not word.startswith("-")] or ["agent"]
-    first = os.path.basename(words[0])
+    first = _WINDOWS_SUFFIX.sub("", os.path.basename(words[0]))
     program = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
     name = os.path.basename(program.rstrip("/")).lstrip("@").partition("@")[0]
-    stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh)$", "", name)
+    stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh)$", "", _WINDOWS_SUFFIX.sub("", name))
     return re.sub(r"[^\w.-]", "-", stem or "agent") + SUFFIX
 
 

@@ -13,15 +13,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lastword._installation import lasting_commands
+from lastword.platform.program_folders import is_a_script_of_env, located_off_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lastword.quirks.editors import Editor
 
 OURS = "lastword"
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|tsx|ruby|perl|php|(?:ba|z|da)?sh")
 """Programs whose first argument is the script that they run."""
 
-_PASSING = ("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/")
+_PASSING = (
+    *("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/"),
+    *("/uv/cache/archive-", "/Caches/pipx/", "/pipx/Cache/"),
+)
 """What the paths of programs have in them that `uvx` and `pipx run` install for one run."""
 
 
@@ -55,8 +61,49 @@ def typed_command(environment: Mapping[str, str]) -> list[str]:
 
 
 def _beside_python() -> list[str]:
-    beside = os.path.join(os.path.dirname(sys.executable), OURS)
+    folder = os.path.dirname(sys.executable)
+    if sys.platform == "win32":
+        # Beside the Python of a virtual environment; otherwise in the folder of scripts.
+        path = os.pathsep.join((folder, os.path.join(folder, "Scripts")))
+        beside = shutil.which(OURS, path=path)
+        return [beside] if beside else [sys.executable, "-P", "-m", OURS]
+    beside = os.path.join(folder, OURS)
     return [beside] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", OURS]
+
+
+def _is_passing(path: str) -> bool:
+    return any(mark in path.replace("\\", "/") for mark in _PASSING)
+
+
+def has_folder(program: str) -> bool:
+    """Return whether a program is named with its folder, so that no PATH is searched."""
+    return os.path.dirname(program) != ""
+
+
+def uses_whole_paths(editor: Editor) -> bool:
+    """Return whether an editor's settings should name programs by their full paths.
+
+    From macOS' Dock and from Windows' start menu an editor has another PATH than a terminal.
+    """
+    return editor.whole_paths or sys.platform in {"darwin", "win32"}
+
+
+def path_for(
+    editor: Editor, words: Sequence[str], environment: Mapping[str, str], system: str = ""
+) -> str:
+    """Return the PATH that the settings give the agent; empty for the editor's own.
+
+    Args:
+        editor: Whose settings they are.
+        words: The agent's command, as the settings have it.
+        environment: The variables of this process.
+        system: The platform, if not this one.
+    """
+    system = system or sys.platform
+    if system == "win32":
+        return ""  # an editor has the user's PATH there
+    needs_it = system == "darwin" and is_a_script_of_env(words[0])
+    return lasting_path(environment) if editor.whole_paths or needs_it else ""
 
 
 def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
@@ -67,13 +114,13 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         whole: the editor needs an absolute path.
     """
     located = shutil.which(OURS, path=lasting_path(environment))
-    if located and not any(mark in located for mark in _PASSING):
+    if located and not _is_passing(located):
         if whole:
             return NamedCommand([located], f"`lastword` is {located}.")
         note = f"If the editor does not find `lastword`, give it the whole path: {located}"
         return NamedCommand([OURS], note)
     words = _beside_python()
-    if any(mark in words[0] for mark in _PASSING):
+    if _is_passing(words[0]):
         note = f"{words[0]} is a temporary installation that may be deleted at any time."
     else:
         note = "lastword is not on the PATH that editors have, so the settings name its whole path."
@@ -103,14 +150,18 @@ def agent_command(
     if here is not None and located is None:
         # On the PATH of this terminal alone, as the Python of a virtual environment is.
         return NamedCommand([os.path.abspath(here), *rest], note)
-    if located is None and os.sep in program:
+    if located is None and has_folder(program):
         note = f"There is no program {os.path.abspath(program)} that can be run."
         return NamedCommand([os.path.abspath(program), *rest], note)
+    elsewhere = located_off_path(program, environment) if located is None else None
+    if elsewhere is not None:
+        note = f"`{program}` is not on PATH, so the settings name its whole path: {elsewhere}."
+        return NamedCommand([elsewhere, *rest], note)
     if located is None:
         hint = f" To get it: {install}." if install else " Install it, or give its whole path."
         return NamedCommand([program, *rest], f"`{program}` was not found on PATH.{hint}")
     # A path that is given must hold from any folder; it is not looked up on PATH.
-    is_path = os.sep in program
+    is_path = has_folder(program)
     return NamedCommand([os.path.abspath(located) if whole or is_path else program, *rest], note)
 
 
@@ -120,21 +171,28 @@ def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
     A word without a separator or a suffix, as in `opencode acp`, names a file only where an
     interpreter takes its script.
     """
-    is_script = _INTERPRETER.fullmatch(os.path.basename(program)) and all(
+    is_script = _INTERPRETER.fullmatch(_stem(program)) and all(
         each.startswith("-") for each in before
     )
-    names_file = os.sep in word or os.path.splitext(word)[1] or is_script
+    names_file = has_folder(word) or os.path.splitext(word)[1] or is_script
     is_option = word.startswith("-") or os.path.isabs(word)
     return os.path.abspath(word) if names_file and not is_option and os.path.isfile(word) else word
 
 
 def is_ours(words: Sequence[str]) -> bool:
     """Return whether this command puts lastword in front of an agent."""
-    bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
+    bare = len(words) > 1 and _stem(words[0]) == OURS and words[1] == "run"
     # Earlier settings lack the -P.
     start = 2 if list(words[1:2]) == ["-P"] else 1
     as_module = list(words[start : start + 3]) == ["-m", OURS, "run"]
     return (bare or as_module) and "--" in words
+
+
+def _stem(program: str) -> str:
+    """Return a program's name, without its folder and the suffix that Windows needs."""
+    if sys.platform != "win32":
+        return os.path.basename(program)
+    return re.sub(r"\.(?:exe|cmd|bat|com)$", "", os.path.basename(program).lower())
 
 
 def behind(words: Sequence[str]) -> list[str]:

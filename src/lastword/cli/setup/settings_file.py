@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 from lastword.cli.setup.settings_text import SettingsError
+from lastword.platform.settings_files import copy_rights, replace
 
 BIGGEST_BYTES = 8 * 1024 * 1024
 _BOM = "\ufeff"
@@ -94,7 +95,7 @@ def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
         backup = _copied(file) if status else ""
         leftovers.append(backup)
         _check_unchanged(file)
-        os.replace(new, file.target)
+        replace(new, file.target)
         leftovers = []
     except UnicodeEncodeError:
         raise SettingsError("the agent's command has bytes that JSON cannot represent") from None
@@ -120,22 +121,19 @@ def _copied(file: SettingsFile) -> str:
 
 def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
     """Write a new file with another file's mode and owner, and sync it to the disk."""
-    mode = stat.S_IMODE(like.st_mode) if like else 0o666
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if like is None else 0o600)
+    mode = 0o600 if like else 0o666
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with open(handle, "wb", closefd=False) as file:
             file.write(data)
         if like:
-            own = os.fstat(handle)
-            if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
-                os.fchown(handle, like.st_uid, like.st_gid)
-            os.fchmod(handle, mode)
+            copy_rights(handle, like)
         os.fsync(handle)
     except BaseException:
+        os.close(handle)  # before: Windows deletes no open file
         os.unlink(path)
         raise
-    finally:
-        os.close(handle)
+    os.close(handle)
 
 
 def _check_unchanged(file: SettingsFile) -> None:

@@ -136,5 +136,5 @@ class FleetSource(SessionSource):
 
 
 def _ended(record: SessionRecord) -> SessionView:
-    assert record.ended is not None  # noqa: S101 - for the type checker
+    assert record.ended is not None
     return msgspec.structs.replace(record.ended, node=record.node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 
 from lastword.errors import StoreError
@@ -103,5 +104,9 @@ def _run_folders(state_folder: str) -> list[tuple[str, str, str]]:
     after = f"-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
     runtime = os.environ.get("XDG_RUNTIME_DIR") or ""
     folders = [(os.path.join(runtime, "lastword"), "", after)] if os.path.isdir(runtime) else []
-    shared = os.path.join(tempfile.gettempdir(), f"lastword-{os.getuid()}")
-    return [*folders, (state, "run-", ""), (shared, "", after)]
+    name = f"lastword-{os.getuid()}"
+    shared = [(os.path.join(tempfile.gettempdir(), name), "", after)]
+    if sys.platform == "darwin":
+        # TMPDIR is a folder of 49 bytes below /var/folders there, in which no socket's path fits.
+        shared.append((os.path.join("/tmp", name), "", after))  # noqa: S108 - made private
+    return [*folders, (state, "run-", ""), *shared]

@@ -12,7 +12,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.kit.doctor import windows_programs
 from lastword.kit.doctor.findings import Observation, note, ok, problem
+from lastword.platform.program_folders import is_beyond_the_dock, located_off_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +33,7 @@ INSTALL = "Install the agent, or give the full path of its program; an editor's 
 
 def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     """Look at the program of a command; the last finding is the problem, if there is one."""
-    path = program if os.sep in program else _on_path(program, environment)
+    path = _path_of(program, environment)
     if path is None:
         return [_missing(program, environment)]
     if not os.path.exists(path):
@@ -41,10 +43,21 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
         return [problem(STEP, f"{path} is a directory.", "Give the program in it")]
     if not os.access(path, os.X_OK):
         return [problem(STEP, f"{path} is not executable.", f"chmod +x {path}")]
+    sentence = f"Found as {os.path.abspath(path)}."
+    if is_beyond_the_dock(path):
+        sentence += " An editor from the Dock has another PATH; `lastword setup` writes this path."
+    examined = windows_programs.examine if sys.platform == "win32" else _format
     return [
-        ok(STEP, f"Found as {os.path.abspath(path)}.", path=os.path.abspath(path)),
-        *_format(path, environment),
+        ok(STEP, sentence, path=os.path.abspath(path)),
+        *examined(path, environment),
     ]
+
+
+def _path_of(program: str, environment: Mapping[str, str]) -> str | None:
+    if os.path.dirname(program) == "":
+        return _on_path(program, environment)
+    # On Windows a path may lack its suffix, as a name may.
+    return shutil.which(program) or program
 
 
 def _on_path(program: str, environment: Mapping[str, str]) -> str | None:
@@ -56,9 +69,14 @@ def _missing(program: str, environment: Mapping[str, str]) -> Observation:
     idle = [file for e in entries if os.path.isfile(file := os.path.join(e, program))]
     if idle:
         return problem(STEP, f"{idle[0]} is not executable.", f"chmod +x {idle[0]}")
+    elsewhere = located_off_path(program, environment)
+    if elsewhere is not None:
+        sentence = f"{program} is not on the PATH, but there is {elsewhere}."
+        do = "Give this full path; `lastword setup` writes it into an editor's settings"
+        return problem(STEP, sentence, do, path=elsewhere)
     if os.path.isfile(program):
         sentence = f"{program} is in this directory, but not on the PATH."
-        return problem(STEP, sentence, f"Write ./{program}")
+        return problem(STEP, sentence, f"Write {os.path.join('.', program)}")
     sentence = f"{program} is in none of the {len(entries)} directories on the PATH."
     return problem(STEP, sentence, INSTALL, searched=entries)
 
