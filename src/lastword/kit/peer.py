@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from lastword.core.protocol import acp
-from lastword.platform import process
+from lastword.platform import pipes, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,7 +160,7 @@ class Piped:
         self.unsent.clear()
         self.stdin_open = False
         if self.agent.stdin >= 0:
-            process.close(self.agent.stdin)
+            pipes.close(self.agent.stdin)
             self.agent.stdin = -1
 
     def _flush(self) -> None:
@@ -267,7 +267,7 @@ class Piped:
     def let_go(self, stream: Stream) -> None:
         """Read no more of a stream, ever."""
         if stream.fd >= 0:
-            process.close(stream.fd)
+            pipes.close(stream.fd)
         stream.fd, stream.open = -1, False
 
 

@@ -22,7 +22,7 @@ from lastword.outbox import tables
 from lastword.outbox.report import FailureReport
 from lastword.outbox.schedule import is_due
 from lastword.outbox.tables import Item
-from lastword.platform.process import close
+from lastword.platform.pipes import close
 from lastword.record import store as files
 from lastword.record.forks import gate
 

@@ -12,7 +12,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from lastword.platform.process import close
+from lastword.platform.pipes import close
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,11 @@ descriptors that are ready. A slow reader slows down its writer; every buffer is
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.platform.process import close
+from lastword.platform.pipes import close, is_same_file, write
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
@@ -189,11 +188,11 @@ class FrameWriter:
     def _write_now(self, data: _Piece) -> _Piece:
         """Write, and return the bytes that were not accepted."""
         try:
-            written = os.write(self.fd, data)
+            written = write(self.fd, data)
             while written < len(data):
                 # A view: a frame of many megabytes is not copied again for each piece of it.
                 data = memoryview(data)[written:]
-                written = os.write(self.fd, data)
+                written = write(self.fd, data)
         except BlockingIOError:
             return data
         except OSError as error:
@@ -237,7 +236,7 @@ class StderrWriter:
         Half a line of either would spoil one of the other's.
         """
         try:
-            if os.path.sameopenfile(self.fd, frames.fd):
+            if is_same_file(self.fd, frames.fd):
                 self._beside = frames
         except OSError:
             return
@@ -268,7 +267,7 @@ class StderrWriter:
             return
         piece = bytes(self._pending[:PIPE_BUF_BYTES])
         try:
-            written = os.write(self.fd, piece)
+            written = write(self.fd, piece)
         except BlockingIOError:
             return
         except OSError:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.timeline.entry import Kind
-from lastword.platform.process import close, widen
+from lastword.platform.posix.pipes import close, widen
 from lastword.record.run import Row, Run, storable
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.platform.process import close, unread_bytes
+from lastword.platform.pipes import close, unread_bytes
 from lastword.sidecar.stop import StopSequence
 
 if TYPE_CHECKING:

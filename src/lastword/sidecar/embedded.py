@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import select
 import signal
+import sys
 import time
 import traceback
 from collections import deque
@@ -18,10 +19,12 @@ from typing import TYPE_CHECKING
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.platform.framing import FrameWriter
+from lastword.platform.posix.spawned_guardian import spawned_guardian_of
 from lastword.platform.process import write_message
-from lastword.platform.spawned_guardian import spawned_guardian_of
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.session import Sidecar
+
+assert sys.platform != "win32"
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,6 @@ timer that is due. `relay` handles what is read; `session` decides when the sess
 
 from __future__ import annotations
 
-import os
-import select
 import time
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,9 @@ import msgspec
 
 from lastword.core.link.effects import Side
 from lastword.core.protocol import glued, jsonrpc
+from lastword.platform import pipes
 from lastword.platform.framing import READ_BYTES, FrameWriter, LineReader
+from lastword.platform.pipes import POLLIN, POLLOUT
 from lastword.sidecar.relay import Relay
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 MAX_AHEAD_BYTES = MAX_ANSWERS_BYTES
 """How much is read of a client whose agent takes nothing, behind what filled the agent's pipe: a
 cancel stands there, or the next prompt. With pictures a prompt has some megabytes."""
-
-_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,9 +75,9 @@ class PollLoop:
         """Args: `to_client` replaces the client's writing end, for a client in this process."""
         client, agent = descriptors.client, descriptors.agent
         self._connection = connection
-        self._poll = select.poll()
+        self._poll = pipes.Poller()
         if descriptors.wake >= 0:
-            self._poll.register(descriptors.wake, select.POLLIN)
+            self._poll.register(descriptors.wake, POLLIN)
         self._interest: dict[int, int] = {}
         self._client_fd = client[0]
         self._agent_fd = agent[1] if agent else -1
@@ -181,7 +179,7 @@ class PollLoop:
         self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
-        interest = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}
+        interest = {self.to_client.fd: POLLOUT if self.to_client.pending_bytes else 0}
         if self.client_open:
             # A client that writes without reading is still read, up to a bound: it may be waiting
             # for us to take its bytes before it takes ours.
@@ -189,16 +187,16 @@ class PollLoop:
             if self.to_agent is None or not self.to_agent.full:
                 self._ahead_bytes = 0
             paused = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
-            interest[self._client_fd] = 0 if paused else select.POLLIN
+            interest[self._client_fd] = 0 if paused else POLLIN
         # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
-            interest[self._stderr_fd] = select.POLLIN
+            interest[self._stderr_fd] = POLLIN
         if self.agent_open:
-            interest[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
+            interest[self._agent_fd] = 0 if self.to_client.full else POLLIN
         if self.to_agent is not None and not self.to_agent.closed and self.to_agent.pending_bytes:
-            interest[self.to_agent.fd] = select.POLLOUT
+            interest[self.to_agent.fd] = POLLOUT
         if self.stderr.pending:
-            interest[self.stderr.fd] = select.POLLOUT
+            interest[self.stderr.fd] = POLLOUT
         if self.beside is not None and self.beside.fd >= 0:
             interest[self.beside.fd] = self.beside.poll_events
         if self.to_client.broken or self.to_client.closed:
@@ -234,7 +232,7 @@ class PollLoop:
         elif fd == self._stderr_fd and self.stderr_open:
             self.read_stderr(now)
         elif fd == self.to_client.fd:
-            if events & _GONE:
+            if events & pipes.GONE:
                 self.to_client.give_up()
             else:
                 self.to_client.flush()
@@ -324,7 +322,7 @@ def _read(fd: int, console: Console | None = None) -> bytes | None:
     A failure counts as the end; a failure that ends the session is reported.
     """
     try:
-        return os.read(fd, READ_BYTES)
+        return pipes.read(fd, READ_BYTES)
     except BlockingIOError:
         return None
     except OSError as error:

@@ -18,11 +18,12 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
-from lastword.platform.process import Exit, guardian_of, widen
+from lastword.platform import pipes
+from lastword.platform.process import Exit, guardian_of
+from lastword.platform.signals import CONTINUED, ENDING, PASSED
 from lastword.sidecar.child import Child
 from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
-from lastword.sidecar.signals import ENDING, PASSED
 from lastword.sidecar.sources import Sources
 from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import LinkOptions
     from lastword.platform.process import Agent, Guardian
+    from lastword.platform.signals import SignalInbox
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.embedded import LoopSignals
-    from lastword.sidecar.signals import SignalInbox
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25
@@ -112,9 +113,7 @@ class Sidecar:
 
     def _open_loop(self, wake: int) -> PollLoop:
         """Return the loop, with the client on the standard streams."""
-        self._stdout_blocked = os.get_blocking(1)
-        os.set_blocking(1, False)
-        widen(1)
+        self._stdout_blocked = pipes.take_output(1)
         return PollLoop(
             self._connection,
             Descriptors(client=(0, 1), agent=self._child.descriptors, wake=wake),
@@ -218,7 +217,7 @@ class Sidecar:
         return guardian_of(agent)
 
     def _release_client(self) -> None:
-        os.set_blocking(1, self._stdout_blocked)
+        pipes.release_output(1, self._stdout_blocked, FLUSH_SECONDS)
 
     def _obey(self, now: float) -> None:
         """Carry out what the core asks for about the agent's process."""
@@ -274,7 +273,7 @@ class Sidecar:
             return False
         # The agent did not wait in this round: we were stopped, and it with us. What freezes a
         # container, or a whole machine, sends no signal.
-        continued = round_seconds if signal.SIGCONT in numbers else 0.0
+        continued = round_seconds if CONTINUED in numbers else 0.0
         if stood_still := max(continued, self._loop.stood_still_seconds):
             self._connection.stand_still(stood_still)
         for number in numbers:

@@ -6,8 +6,9 @@ a dead agent left in its group. The time is an argument; signals go through `pro
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING
+
+from lastword.platform.signals import SIGKILL, SIGTERM
 
 if TYPE_CHECKING:
     from lastword.platform.process import Agent
@@ -92,7 +93,7 @@ class StopSequence:
         if not self.begun:
             self.begun = True
             self._kill_due = now + SIGNALLED_GRACE_SECONDS
-            self._signal(signal.SIGTERM)
+            self._signal(SIGTERM)
 
     def pass_signal(self, number: int, now: float) -> None:
         """Pass on a signal that ends lastword; at the second one, kill the agent."""
@@ -115,10 +116,10 @@ class StopSequence:
         if self._term_due is not None and self._term_due <= now:
             self._term_due = None
             self._kill_due = now + TERM_GRACE_SECONDS
-            self._signal(signal.SIGTERM)
+            self._signal(SIGTERM)
         if self._kill_due is not None and self._kill_due <= now:
             self._kill_due = None
-            self._signal(signal.SIGKILL)
+            self._signal(SIGKILL)
             self._killed = True
             self._group_left = False
             if agent is not None and agent.exit is None:
@@ -137,14 +138,14 @@ class StopSequence:
         # After SIGKILL to the group, only zombies that wait for init are left of it.
         self._group_left = not leave_group and not self._killed and agent.group_alive()
         if self._group_left:
-            agent.end_group(signal.SIGTERM)
+            agent.end_group(SIGTERM)
             self._term_due = None
             self._kill_due = now + SIGNALLED_GRACE_SECONDS
 
     def finish(self) -> None:
         """Kill what is left to be ended, so that it does not survive lastword."""
         if self._group_left:
-            self._signal(signal.SIGKILL)
+            self._signal(SIGKILL)
             self._group_left = False
 
     def _signal(self, number: int) -> None:

@@ -203,7 +203,7 @@ sys.exit(main(sys.argv[2:]))
         ("lastword.cli.streams", "log"),
         ("lastword.kit.check.run", "check"),
         ("lastword.cli.setup.entries", "setup"),
-        ("lastword.sidecar.signals", "run"),
+        ("lastword.platform.signals", "run"),
     ],
 )
 def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, command: str) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.platform.posix.spawned_guardian import SpawnedGuardian, spawned_guardian_of
 from lastword.platform.process import spawn
-from lastword.platform.spawned_guardian import SpawnedGuardian, spawned_guardian_of
 from tests.kit.gateway.serving import is_running, until
 
 if TYPE_CHECKING:

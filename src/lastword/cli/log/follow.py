@@ -16,7 +16,7 @@ from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
 from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
-from lastword.platform.process import close
+from lastword.platform.pipes import close
 from lastword.platform.terminal import wait_for_readers_end
 from lastword.record import reader
 from lastword.record.present import documents

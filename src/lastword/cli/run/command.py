@@ -6,21 +6,20 @@ Owns the order of the start. Only what spawning needs is imported at the top.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.platform.process import (
     Agent,
     Guardian,
+    become,
     ensure_standard_streams,
     guardian_of,
-    shell_script,
     without_our_locale,
     write_message,
 )
+from lastword.platform.signals import SignalInbox
 from lastword.sidecar.agent_start import AgentStart
-from lastword.sidecar.signals import SignalInbox
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
@@ -32,9 +31,6 @@ def main(arguments: list[str]) -> int:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "-h" in own or "--help" in own:
         return _help()
-    if sys.platform == "win32":
-        write_message("run needs Linux or macOS; Windows is not supported")
-        return 2
     try:
         options = parse(arguments)
     except UsageError as error:
@@ -91,17 +87,8 @@ def _relay(options: RunOptions) -> int:
 
 def _become(command: list[str]) -> int:
     """Replace this process by the agent: for a login at a terminal, or if the user asks for it."""
-    # Python ignores these two; the agent must find them as any process does.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:
-        try:
-            os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
-        except OSError as error:
-            script = shell_script(command, error)
-            if script is None:
-                raise
-            os.execv(script[0], script)  # noqa: S606
+        return become(command)
     except OSError as error:
         return _not_started(command[0], error)
 

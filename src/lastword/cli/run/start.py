@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from lastword.notify.settings import NotifySettings
     from lastword.outbox.target import ReportTarget
     from lastword.platform.process import Agent, Guardian
+    from lastword.platform.signals import SignalInbox
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
     from lastword.sidecar.agent_start import AgentStart
-    from lastword.sidecar.signals import SignalInbox
 
 
 def sidecar_for(

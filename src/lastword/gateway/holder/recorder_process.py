@@ -16,7 +16,7 @@ import msgspec
 
 from lastword.core.timeline.entry import Kind, Level
 from lastword.otel.enabled import of_own
-from lastword.platform.process import close
+from lastword.platform.pipes import close
 from lastword.record.process import Board, RecorderProcess, live, sinks_of
 from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.run import Row, Run

@@ -6,12 +6,15 @@ Owns its script. A fork of a holder's process would keep 8 MB of memory, and a s
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
-from lastword.platform.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
+from lastword.platform.posix.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
+
+assert sys.platform != "win32"
 
 if TYPE_CHECKING:
-    from lastword.platform.process import Agent
+    from lastword.platform.posix.process import Agent
 
 _PAUSE_SECONDS = 0.05
 

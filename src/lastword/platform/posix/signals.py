@@ -9,6 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+
+assert sys.platform != "win32"
+
+SIGTERM = signal.SIGTERM
+SIGKILL = signal.SIGKILL
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 """Signals that end us, and the agent with us."""
@@ -16,7 +22,10 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT
 PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 """Signals that are the agent's alone."""
 
-_NEEDED = frozenset({signal.SIGCHLD, signal.SIGCONT})
+CONTINUED = signal.SIGCONT
+"""The signal after which this process, and the agent with it, runs again."""
+
+_NEEDED = frozenset({signal.SIGCHLD, CONTINUED})
 """A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild."""
 
 

@@ -1,0 +1,55 @@
+"""Pipes that never block: reading, writing, and waiting for either.
+
+`read` and `write` raise `BlockingIOError` where nothing can be read or written now, and `Poller`
+has the methods of `select.poll`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.platform == "win32":
+    from lastword.platform.windows.pipes import (
+        GONE,
+        POLLIN,
+        POLLOUT,
+        Poller,
+        close,
+        is_same_file,
+        number_of,
+        read,
+        release_output,
+        take_output,
+        unread_bytes,
+        write,
+    )
+else:
+    from lastword.platform.posix.pipes import (
+        GONE,
+        POLLIN,
+        POLLOUT,
+        Poller,
+        close,
+        is_same_file,
+        number_of,
+        read,
+        release_output,
+        take_output,
+        unread_bytes,
+        write,
+    )
+
+__all__ = [
+    "GONE",
+    "POLLIN",
+    "POLLOUT",
+    "Poller",
+    "close",
+    "is_same_file",
+    "number_of",
+    "read",
+    "release_output",
+    "take_output",
+    "unread_bytes",
+    "write",
+]

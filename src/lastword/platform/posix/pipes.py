@@ -1,0 +1,89 @@
+"""Pipes on Linux and macOS, which the system itself polls."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+assert sys.platform != "win32"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from socket import socket
+
+read = os.read
+write = os.write
+Poller = select.poll
+POLLIN = select.POLLIN
+POLLOUT = select.POLLOUT
+GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+"""What `Poller.poll` reports of a descriptor whose other end has gone."""
+
+_PIPE_BYTES = 1024 * 1024
+
+
+def close(fd: int) -> None:
+    """Close a descriptor; it is closed even if the system reports a write error."""
+    try:
+        os.close(fd)
+    except OSError:
+        return
+
+
+def widen(fd: int) -> None:
+    """Let a pipe hold 1 MiB: fewer wake-ups, and the last output of a crash fits."""
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415  (does not exist everywhere)
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:
+            return  # an unprivileged user's pipe quota: the default size works too
+
+
+def unread_bytes(fd: int) -> int:
+    """Return how much is waiting in a pipe."""
+    # Only needed when an agent has died; not available everywhere.
+    import fcntl  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    count = bytearray(4)
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, count)
+    except OSError:
+        return 0
+    return int.from_bytes(count, sys.byteorder)
+
+
+def number_of(socket: socket) -> int:
+    """Return the number under which a `Poller` knows a socket."""
+    return socket.fileno()
+
+
+def take_output(fd: int) -> bool:
+    """Prepare a shared descriptor for `write`; return what `release_output` needs."""
+    blocked = os.get_blocking(fd)
+    os.set_blocking(fd, False)
+    widen(fd)
+    return blocked
+
+
+def release_output(fd: int, blocked: bool, seconds: float) -> None:  # noqa: ARG001, FBT001
+    """Leave a descriptor as it was found, with all that was written to it on its way.
+
+    Args:
+        fd: The descriptor.
+        blocked: What `take_output` returned.
+        seconds: How long to wait for a reader, where the system does not keep what was written.
+    """
+    os.set_blocking(fd, blocked)
+
+
+def is_same_file(first: int, second: int) -> bool:
+    """Return whether two descriptors lead to one pipe or file.
+
+    Raises:
+        OSError: One of them is not open.
+    """
+    return os.path.sameopenfile(first, second)

@@ -1,0 +1,387 @@
+"""The agent's process: spawned into its own group, watched, stopped, and never left behind.
+
+Owns process ids, groups, signals and the guardian. It knows nothing about frames. It is loaded
+first and before the agent starts, so it imports as little as possible.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import time
+
+from lastword.platform.exits import Exit
+from lastword.platform.posix.pipes import close, widen
+
+assert sys.platform != "win32"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+SHELL = "/bin/sh"
+
+_COERCED = frozenset({"C.UTF-8", "C.utf8", "UTF-8"})
+"""The values that Python gives LC_CTYPE in the C locale."""
+
+GUARDIAN_GRACE_SECONDS = 1.0
+"""How long an orphaned group may take to end by itself before the guardian kills it."""
+
+_POLL_SECONDS = 0.02
+_HEAD_BYTES = 256
+
+
+class Agent:
+    """A running agent, and the sidecar's ends of its pipes."""
+
+    __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid: int = pid
+        self.stdin: int = stdin
+        self.stdout: int = stdout
+        self.stderr: int = stderr
+        self.exit: Exit | None = None
+        self._reaped = False
+
+    def poll(self) -> Exit | None:
+        """Return its exit, if it has ended. It stays a zombie, so its group's id is not reused."""
+        if self.exit is None:
+            try:
+                info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                # SIGCHLD was ignored when we started: the kernel threw the status away.
+                self.exit, self._reaped = Exit(None, None), True
+                return self.exit
+            if info is not None:
+                exited = info.si_code == os.CLD_EXITED
+                code = info.si_status if exited else None
+                self.exit = Exit(code, None if exited else info.si_status)
+        return self.exit
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to the agent's whole group, and to an agent that has left it."""
+        if not self._reaped:
+            _signal_group(self.pid, number)
+            if _has_left_its_group(self.pid):
+                _signal_process(self.pid, number)
+
+    def reap(self) -> None:
+        """Reap the ended process."""
+        if not self._reaped:
+            self._reaped = True
+            try:
+                os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                return
+
+    def group_alive(self) -> bool:
+        """Return whether any process of its group is left. Call it only after reaping."""
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def end_group(self, number: int) -> None:
+        """Signal what the reaped agent left in its group."""
+        _signal_group(self.pid, number)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    apart: bool = False,
+) -> Agent:
+    """Start the agent in its own process group and this working directory.
+
+    Args:
+        command: The agent's command; looked up on this process' PATH.
+        environment: The agent's whole environment, if it is not this process'.
+        apart: It inherits nothing: it gets a session of its own and so no terminal, no open
+            descriptors, and pipes of the default size.
+
+    Raises:
+        OSError: It could not be started; `errno` says why (not found, not executable).
+    """
+    ensure_standard_streams()
+    (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = _pipes(3)
+    ours, theirs = (stdin_write, stdout_read, stderr_read), (stdin_read, stdout_write, stderr_write)
+    place: dict[str, Any] = {"setsid": True} if apart else {"setpgroup": 0}
+    try:
+        for fd in ours:
+            if not apart:
+                widen(fd)
+            os.set_blocking(fd, False)
+        pid = _spawned(
+            list(command),
+            os.environ if environment is None else environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, stdin_read, 0),
+                (os.POSIX_SPAWN_DUP2, stdout_write, 1),
+                (os.POSIX_SPAWN_DUP2, stderr_write, 2),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in (_inherited() if apart else ())),
+            ],
+            **place,
+            # Python ignores these two; the agent must find them as any process does.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    except OSError:
+        for fd in ours:
+            close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            close(fd)
+    return Agent(pid, *ours)
+
+
+def _spawned(command: list[str], environment: Mapping[str, str], **place: Any) -> int:
+    try:
+        return os.posix_spawnp(command[0], command, environment, **place)
+    except OSError as error:
+        script = _shell_script(command, error)
+        if script is None:
+            raise
+        return os.posix_spawn(SHELL, script, environment, **place)
+
+
+def become(command: list[str]) -> NoReturn:
+    """Replace this process by a program; on Windows, run it and end as it ends.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    # Python ignores these two; the agent must find them as any process does.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+    except OSError as error:
+        script = _shell_script(command, error)
+        if script is None:
+            raise
+        os.execv(script[0], script)  # noqa: S606
+
+
+def _shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
+    """Return the command that runs a script which does not name its interpreter, if it is one.
+
+    Shells, `env` and the C library's `execvp` run such a script by sh, and so do editors.
+    """
+    if error.errno != errno.ENOEXEC:
+        return None
+    program = command[0]
+    folders = [""] if "/" in program else os.get_exec_path()
+    paths = (os.path.join(folder, program) for folder in folders)
+    path = next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)
+    return None if path is None or _is_binary(path) else [SHELL, path, *command[1:]]
+
+
+def _is_binary(path: str) -> bool:
+    """Return whether a file is not text, such as a program for another kind of processor."""
+    try:
+        with open(path, "rb") as file:
+            return b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
+    except OSError:
+        return True
+
+
+def write_message(sentence: str) -> None:
+    """Write a sentence to stderr; errors are ignored."""
+    try:
+        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
+    except OSError:
+        return
+
+
+def without_our_locale() -> None:
+    """Restore the LC_CTYPE that Python overwrote at its start, in the C locale.
+
+    The agent, and what it starts, need the user's own value (PEP 538 has no way to find it out).
+    """
+    if os.environ.get("LC_CTYPE") not in _COERCED or os.environ.get("LC_ALL"):
+        return
+    own: bytes | None = None
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+        own = next((item[9:] for item in given if item.startswith(b"LC_CTYPE=")), None)
+    except OSError:
+        # Only Linux has it. Where Python finds the C locale it turns its UTF-8 mode on as well,
+        # which 3.15 does everywhere.
+        chosen = os.environ.get("PYTHONUTF8") == "1" or sys.version_info >= (3, 15)
+        if chosen or not sys.flags.utf8_mode:
+            return
+    if own is None:
+        del os.environ["LC_CTYPE"]
+    else:
+        os.environ["LC_CTYPE"] = os.fsdecode(own)
+
+
+def _inherited() -> list[int]:
+    """Return the descriptors, besides the standard streams, that a child would inherit."""
+    descriptors = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > 2 and os.get_inheritable(int(name)):  # noqa: PLR2004  (stderr's number)
+                descriptors.append(int(name))
+        except OSError:
+            continue  # the one that listed them
+    return descriptors
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """Return this many pipes, or none."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            pipes.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+    except OSError:
+        for pipe in pipes:
+            for fd in pipe:
+                close(fd)
+        raise
+    return pipes
+
+
+def ensure_standard_streams() -> None:
+    """Open missing standard streams, so that no pipe gets one of their numbers."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _signal_group(pgid: int, number: int) -> None:
+    try:
+        os.killpg(pgid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _signal_process(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _has_left_its_group(pid: int) -> bool:
+    """Return whether the former leader of this group is in another one now."""
+    try:
+        return os.getpgid(pid) != pid
+    except (ProcessLookupError, PermissionError):
+        return False
+
+
+class Guardian:
+    """A process that waits for this one to vanish, and then ends the agent's group.
+
+    A parent-death signal would reach only the agent's first process, and exists only on Linux.
+    """
+
+    __slots__ = ("_fd", "_pid")
+
+    def __init__(self, pgid: int) -> None:
+        """Start it."""
+        read_end, write_end = os.pipe()
+        self._fd = write_end
+        try:
+            self._pid = self._begin(read_end, pgid)
+        except OSError:
+            close(write_end)
+            raise
+        finally:
+            close(read_end)
+
+    def _begin(self, read_end: int, pgid: int) -> int:
+        """Fork it, which is to be done before any thread exists; return its process id."""
+        leader = _open_process(pgid)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _guard(read_end, pgid, leader)
+        finally:
+            if leader is not None:
+                close(leader)
+        return pid
+
+    def disarm(self) -> None:
+        """End it when there is nothing left to guard."""
+        self._send(b"0")
+        close(self._fd)
+        try:
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            return
+
+    def _send(self, word: bytes) -> None:
+        try:
+            os.write(self._fd, word)
+        except OSError:
+            return  # it was killed
+
+
+def guardian_of(agent: Agent) -> Guardian | None:
+    """Return a guardian for a running agent."""
+    try:
+        return Guardian(agent.pid)
+    except OSError:
+        return None  # no process can be created: the agent runs without a guardian
+
+
+def _open_process(pid: int) -> int | None:
+    """Return a descriptor for a process, unaffected by reuse of its id; Linux has it."""
+    try:
+        return os.pidfd_open(pid) if sys.platform == "linux" else None
+    except OSError:
+        return None
+
+
+def _guard(read_end: int, pgid: int, leader: int | None) -> None:
+    """Run the guardian; never returns."""
+    try:
+        signal.set_wakeup_fd(-1)
+        # Leave our group and session: signals sent to us must not reach it.
+        os.setsid()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        os.dup2(read_end, 0)
+        if leader is not None:
+            os.dup2(leader, 1)
+        os.closerange(1 if leader is None else 2, 4096)
+        if os.read(0, 1) == b"":
+            _end(pgid, None if leader is None else 1, signal.SIGTERM)
+            deadline = time.monotonic() + GUARDIAN_GRACE_SECONDS
+            while time.monotonic() < deadline and _end(pgid, None if leader is None else 1, 0):
+                time.sleep(_POLL_SECONDS)
+            _end(pgid, None if leader is None else 1, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _end(pgid: int, leader: int | None, number: int) -> bool:
+    """Signal a group, and its former leader; return whether any of them exists."""
+    exists = False
+    try:
+        os.killpg(pgid, number)
+        exists = True
+    except (ProcessLookupError, PermissionError):
+        pass
+    if leader is not None:
+        try:
+            signal.pidfd_send_signal(leader, 0)
+            if _has_left_its_group(pgid):
+                signal.pidfd_send_signal(leader, number)
+                exists = True
+        except OSError:
+            return exists
+    return exists
