@@ -17,9 +17,9 @@ if sys.platform == "win32":
         close,
         is_same_file,
         number_of,
+        prepare_output,
         read,
         release_output,
-        take_output,
         unread_bytes,
         write,
     )
@@ -32,9 +32,9 @@ else:
         close,
         is_same_file,
         number_of,
+        prepare_output,
         read,
         release_output,
-        take_output,
         unread_bytes,
         write,
     )
@@ -47,9 +47,9 @@ __all__ = [
     "close",
     "is_same_file",
     "number_of",
+    "prepare_output",
     "read",
     "release_output",
-    "take_output",
     "unread_bytes",
     "write",
 ]

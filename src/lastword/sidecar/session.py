@@ -113,7 +113,7 @@ class Sidecar:
 
     def _open_loop(self, wake: int) -> PollLoop:
         """Return the loop, with the client on the standard streams."""
-        self._stdout_blocked = pipes.take_output(1)
+        self._stdout_blocked = pipes.prepare_output(1)
         return PollLoop(
             self._connection,
             Descriptors(client=(0, 1), agent=self._child.descriptors, wake=wake),

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.platform.process import GUARDIAN_GRACE_SECONDS, Agent, Exit, spawn
+from lastword.platform.posix.process import GUARDIAN_GRACE_SECONDS
+from lastword.platform.process import Agent, Exit, spawn
 from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
 from tests.kit.patience import FUSE_SECONDS, patient
 

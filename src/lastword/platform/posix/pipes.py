@@ -61,7 +61,7 @@ def number_of(socket: socket) -> int:
     return socket.fileno()
 
 
-def take_output(fd: int) -> bool:
+def prepare_output(fd: int) -> bool:
     """Prepare a shared descriptor for `write`; return what `release_output` needs."""
     blocked = os.get_blocking(fd)
     os.set_blocking(fd, False)
@@ -74,7 +74,7 @@ def release_output(fd: int, blocked: bool, seconds: float) -> None:  # noqa: ARG
 
     Args:
         fd: The descriptor.
-        blocked: What `take_output` returned.
+        blocked: What `prepare_output` returned.
         seconds: How long to wait for a reader, where the system does not keep what was written.
     """
     os.set_blocking(fd, blocked)
