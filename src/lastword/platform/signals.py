@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Inbox(Protocol):
+        """What has been signalled; `fd` is readable when there is something, -1 for none."""
+
+        fd: int
+
+        def drain(self) -> list[int]:
+            """Return the signals since the last call, in order."""
+            ...
+
+
 if sys.platform == "win32":
     from lastword.platform.windows.signals import (
         CONTINUED,

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import LinkOptions
     from lastword.platform.process import Agent, Guardian
-    from lastword.platform.signals import SignalInbox
+    from lastword.platform.signals import Inbox
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.agent_start import AgentStart
-    from lastword.sidecar.embedded import LoopSignals
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25
@@ -78,7 +77,7 @@ class Sidecar:
         *,
         agent: Agent | None,
         guardian: Guardian | None,
-        inbox: SignalInbox | LoopSignals,
+        inbox: Inbox,
         recorder: Recorder | None = None,
     ) -> None:
         self._settings = settings

@@ -12,10 +12,10 @@ import signal
 import sys
 import time
 
+assert sys.platform != "win32"
+
 from lastword.platform.exits import Exit
 from lastword.platform.posix.pipes import close, widen
-
-assert sys.platform != "win32"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lastword.platform.posix.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
-
 assert sys.platform != "win32"
+
+from lastword.platform.posix.process import GUARDIAN_GRACE_SECONDS, SHELL, Guardian, guardian_of
 
 if TYPE_CHECKING:
     from lastword.platform.posix.process import Agent

@@ -1,0 +1,338 @@
+"""The agent's process on Windows: spawned into a job, watched, stopped, and never left behind.
+
+Owns the process, and its job object. The job is the guardian: it ends all that is in it once its
+last handle is closed, and so even if this process is killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from ctypes import wintypes
+
+assert sys.platform == "win32"
+
+import _winapi
+import msvcrt
+
+from lastword.platform.exits import Exit
+from lastword.platform.windows.command import command_line
+from lastword.platform.windows.pipes import close
+from lastword.platform.windows.signals import SIGKILL, report_end
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KILLED_CODE = 1
+"""The exit code of what is killed, as `taskkill` sets it."""
+
+_CREATE_SUSPENDED = 0x4
+_EXTENDED_LIMITS = 9
+_ACCOUNTING = 1
+_KILL_ON_CLOSE = 0x2000
+_BREAKAWAY_OK = 0x800
+
+_kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+
+
+class _BasicLimits(ctypes.Structure):
+    _fields_ = (
+        ("PerProcessUserTimeLimit", ctypes.c_int64),
+        ("PerJobUserTimeLimit", ctypes.c_int64),
+        ("LimitFlags", wintypes.DWORD),
+        ("MinimumWorkingSetSize", ctypes.c_size_t),
+        ("MaximumWorkingSetSize", ctypes.c_size_t),
+        ("ActiveProcessLimit", wintypes.DWORD),
+        ("Affinity", ctypes.c_size_t),
+        ("PriorityClass", wintypes.DWORD),
+        ("SchedulingClass", wintypes.DWORD),
+    )
+
+
+class _ExtendedLimits(ctypes.Structure):
+    _fields_ = (
+        ("BasicLimitInformation", _BasicLimits),
+        ("IoInfo", ctypes.c_uint64 * 6),
+        ("ProcessMemoryLimit", ctypes.c_size_t),
+        ("JobMemoryLimit", ctypes.c_size_t),
+        ("PeakProcessMemoryUsed", ctypes.c_size_t),
+        ("PeakJobMemoryUsed", ctypes.c_size_t),
+    )
+
+
+class _Accounting(ctypes.Structure):
+    _fields_ = (
+        ("TotalUserTime", ctypes.c_int64),
+        ("TotalKernelTime", ctypes.c_int64),
+        ("ThisPeriodTotalUserTime", ctypes.c_int64),
+        ("ThisPeriodTotalKernelTime", ctypes.c_int64),
+        ("TotalPageFaultCount", wintypes.DWORD),
+        ("TotalProcesses", wintypes.DWORD),
+        ("ActiveProcesses", wintypes.DWORD),
+        ("TotalTerminatedProcesses", wintypes.DWORD),
+    )
+
+
+_kernel32.CreateJobObjectW.argtypes = (ctypes.c_void_p, wintypes.LPCWSTR)
+_kernel32.CreateJobObjectW.restype = wintypes.HANDLE
+_kernel32.SetInformationJobObject.argtypes = (
+    *(wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p, wintypes.DWORD),
+)
+_kernel32.QueryInformationJobObject.argtypes = (
+    *(wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p),
+)
+_kernel32.AssignProcessToJobObject.argtypes = (wintypes.HANDLE, wintypes.HANDLE)
+_kernel32.TerminateJobObject.argtypes = (wintypes.HANDLE, wintypes.UINT)
+_kernel32.ResumeThread.argtypes = (wintypes.HANDLE,)
+_kernel32.ResumeThread.restype = wintypes.DWORD
+_kernel32.GetConsoleProcessList.argtypes = (ctypes.POINTER(wintypes.DWORD), wintypes.DWORD)
+_kernel32.GetConsoleProcessList.restype = wintypes.DWORD
+
+
+class Job:
+    """A job object: a process with all its descendants, but those that ask to leave it."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self) -> None:
+        """Create it.
+
+        Raises:
+            OSError: There is none to be had.
+        """
+        self._handle: int | None = _kernel32.CreateJobObjectW(None, None)
+        if not self._handle:
+            raise ctypes.WinError(ctypes.get_last_error())
+        self._limit(_KILL_ON_CLOSE | _BREAKAWAY_OK)
+
+    def _limit(self, flags: int) -> None:
+        limits = _ExtendedLimits()
+        limits.BasicLimitInformation.LimitFlags = flags
+        _kernel32.SetInformationJobObject(
+            self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
+        )
+
+    def add(self, process: int) -> None:
+        """Put a process into it.
+
+        Raises:
+            OSError: It is in a job that allows no other.
+        """
+        if not _kernel32.AssignProcessToJobObject(self._handle, process):
+            raise ctypes.WinError(ctypes.get_last_error())
+
+    def kill(self) -> None:
+        """End every process in it."""
+        if self._handle:
+            _kernel32.TerminateJobObject(self._handle, KILLED_CODE)
+
+    @property
+    def processes(self) -> int:
+        """How many processes are in it."""
+        if not self._handle:
+            return 0
+        facts = _Accounting()
+        size = ctypes.sizeof(facts)
+        _kernel32.QueryInformationJobObject(
+            self._handle, _ACCOUNTING, ctypes.byref(facts), size, None
+        )
+        return int(facts.ActiveProcesses)
+
+    def release(self) -> None:
+        """Let go of what is left in it."""
+        if self._handle:
+            self._limit(_BREAKAWAY_OK)
+            _winapi.CloseHandle(self._handle)
+            self._handle = None
+
+
+class Agent:
+    """A running agent, and the sidecar's ends of its pipes."""
+
+    __slots__ = ("_process", "exit", "job", "pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, process: int, job: Job, pipes: tuple[int, int, int]) -> None:
+        self.pid: int = pid
+        self._process = process
+        self.job: Job = job
+        self.stdin, self.stdout, self.stderr = pipes
+        self.exit: Exit | None = None
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        _winapi.WaitForSingleObject(self._process, _winapi.INFINITE)
+        report_end()
+
+    def poll(self) -> Exit | None:
+        """Return its exit, if it has ended. Its id is not reused meanwhile."""
+        ended = _winapi.WaitForSingleObject(self._process, 0) == _winapi.WAIT_OBJECT_0
+        if self.exit is None and ended:
+            self.exit = Exit(_winapi.GetExitCodeProcess(self._process), None)
+        return self.exit
+
+    def signal_group(self, number: int) -> None:
+        """End it and its descendants: kill them, or ask by Ctrl-Break where they share a console.
+
+        A process without a console has no other way than its closed input to be asked.
+        """
+        if number == SIGKILL:
+            self.job.kill()
+            return
+        try:
+            os.kill(self.pid, signal.CTRL_BREAK_EVENT)
+        except OSError:
+            return
+
+    def reap(self) -> None:
+        """Do nothing: an ended process leaves nothing to reap."""
+
+    def group_alive(self) -> bool:
+        """Return whether any process of its job is left."""
+        return self.job.processes > 0
+
+    def end_group(self, number: int) -> None:
+        """End what the ended agent left in its job."""
+        if number == SIGKILL:
+            self.job.kill()
+
+
+class Guardian:
+    """The job, which ends the agent with this process."""
+
+    __slots__ = ("_job",)
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def disarm(self) -> None:
+        """Let what the agent has left behind live on."""
+        self._job.release()
+
+
+def guardian_of(agent: Agent) -> Guardian | None:
+    """Return a guardian for a running agent."""
+    return Guardian(agent.job)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    apart: bool = False,
+) -> Agent:
+    """Start the agent in its own job and process group, and in this working directory.
+
+    Args:
+        command: The agent's command; looked up on its PATH.
+        environment: The agent's whole environment, if it is not this process'.
+        apart: It shares no console with this process.
+
+    Raises:
+        OSError: It could not be started; `errno` says why (not found, not executable).
+    """
+    ensure_standard_streams()
+    surroundings = os.environ if environment is None else environment
+    path, line = command_line(command, surroundings)
+    flags = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP
+    if apart or not _has_console():
+        # Else Windows opens a window for it.
+        flags |= subprocess.CREATE_NO_WINDOW
+    job = Job()
+    ends = _pipes()
+    ours, theirs = ends[:3], ends[3:]
+    try:
+        process, thread, pid, _ = _create(path, line, surroundings, theirs, flags)
+    except OSError:
+        for fd in ours:
+            close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            close(fd)
+    try:
+        job.add(process)
+    finally:
+        # In a job of another kind it runs without ours, rather than not at all.
+        _kernel32.ResumeThread(thread)
+        _winapi.CloseHandle(thread)
+    return Agent(pid, process, job, (ours[0], ours[1], ours[2]))
+
+
+def _create(
+    path: str, line: str, environment: Mapping[str, str], pipes: Sequence[int], flags: int
+) -> tuple[int, int, int, int]:
+    handles = [msvcrt.get_osfhandle(fd) for fd in pipes]
+    for handle in handles:
+        os.set_handle_inheritable(handle, True)
+    start = subprocess.STARTUPINFO(
+        dwFlags=subprocess.STARTF_USESTDHANDLES,
+        hStdInput=handles[0],
+        hStdOutput=handles[1],
+        hStdError=handles[2],
+        lpAttributeList={"handle_list": handles},
+    )
+    try:
+        return _winapi.CreateProcess(
+            path, line, None, None, True, flags, dict(environment), None, start
+        )
+    except ValueError as error:  # a zero byte
+        raise OSError(errno.EINVAL, str(error)) from None
+
+
+def _pipes() -> list[int]:
+    """Return our ends of three pipes, and the agent's."""
+    pairs: list[tuple[int, int]] = []
+    try:
+        for _ in range(3):
+            pairs.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+    except OSError:
+        for pair in pairs:
+            for fd in pair:
+                close(fd)
+        raise
+    (stdin, ours_in), (ours_out, stdout), (ours_err, stderr) = pairs
+    return [ours_in, ours_out, ours_err, stdin, stdout, stderr]
+
+
+def _has_console() -> bool:
+    return bool(_kernel32.GetConsoleProcessList((wintypes.DWORD * 1)(), 1))
+
+
+def become(command: list[str]) -> int:
+    """Replace this process by a program; on Windows, run it and end as it ends.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    path, line = command_line(command, os.environ)
+    # Ctrl-C is the program's alone.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return Exit(subprocess.call(line, executable=path), None).status
+
+
+def write_message(sentence: str) -> None:
+    """Write a sentence to stderr; errors are ignored."""
+    try:
+        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
+    except OSError:
+        return
+
+
+def without_our_locale() -> None:
+    """Do nothing: Python changes no locale in the environment there."""
+
+
+def ensure_standard_streams() -> None:
+    """Open missing standard streams, and let all carry bytes as they are."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        msvcrt.setmode(fd, os.O_BINARY)
