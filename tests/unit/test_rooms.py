@@ -183,10 +183,15 @@ def test_the_picture_of_the_house_has_every_room_that_there_is_and_no_other() ->
     assert sorted(shown) == sorted({*CORE_ROOMS, *GATEWAY_ROOMS, *ROOMS} - IN_NO_PICTURE - LOOSE)
 
 
-def test_a_class_name_is_defined_once() -> None:
+def test_a_class_name_is_defined_once_on_each_system() -> None:
     homes = defaultdict(list)
     for file in FILES:
         for node in statements(tree_of(file).body):
             if isinstance(node, ast.ClassDef):
-                homes[node.name].append(module_of(file))
+                # A facade chooses one of the two.
+                module = module_of(file).replace("platform.windows.", "platform.posix.")
+                homes[node.name].append(module)
+    for name, places in homes.items():
+        if all(place.startswith("lastword.platform.posix.") for place in places):
+            homes[name] = sorted(set(places))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -322,12 +322,12 @@ class Poller:
         return ready
 
     def _ready(self) -> list[tuple[int, int]]:
-        found = []
+        ready = []
         for fd, events in self._interest.items():
             got = _socket_events(fd, events) if fd >= _SOCKETS_FROM else _pipe_events(fd, events)
             if got:
-                found.append((fd, got))
-        return found
+                ready.append((fd, got))
+        return ready
 
 
 def _pipe_events(fd: int, events: int) -> int:
