@@ -24,13 +24,6 @@ def test_a_module_of_one_system_names_it_first() -> None:
                 assert f"sys.platform {word} 'win32'" in _asserted(nodes), file.name
 
 
-def test_no_assertion_in_the_package_is_about_anything_else() -> None:
-    for file in FILES:
-        nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assert)]
-        for test in _asserted(nodes):
-            assert test in {"sys.platform != 'win32'", "sys.platform == 'win32'"}, module_of(file)
-
-
 def test_a_facade_offers_the_same_of_either_system() -> None:
     for file in sorted(SEAM.glob("*.py")):
         imported: dict[str, set[str]] = {"posix": set(), "windows": set()}

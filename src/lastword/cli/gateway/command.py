@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.process import Welcome
     from lastword.gateway.settings.gateway import GatewaySettings
 
-assert sys.platform != "win32"
+assert sys.platform != "win32"  # noqa: S101
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -243,7 +243,7 @@ def _ownership(holder: Holder) -> Ownership:
     from lastword.gateway.fleet.services import FleetServices  # noqa: PLC0415
 
     settings = holder.settings
-    assert settings.fleet is not None
+    assert settings.fleet is not None  # noqa: S101 - for the type checker
     return Ownership(FleetServices(settings.fleet, settings.name), holder)
 
 

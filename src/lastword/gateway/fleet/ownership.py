@@ -208,7 +208,7 @@ class Ownership:
             FleetError: The files that the settings name cannot be shared.
         """
         settings = holder.settings
-        assert settings.fleet is not None
+        assert settings.fleet is not None  # noqa: S101 - for the type checker
         self._services = services
         self._holder = holder
         self._node = settings.fleet.node

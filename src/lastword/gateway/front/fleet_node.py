@@ -94,7 +94,7 @@ class FleetNode:
             FleetError: The key or the address cannot be used.
         """
         fleet = settings.holder.fleet
-        assert fleet is not None
+        assert fleet is not None  # noqa: S101 - for the type checker
         self.settings: FleetSettings = msgspec.structs.replace(
             fleet,
             instance=_instance_of(run_folder),

@@ -136,5 +136,5 @@ class FleetSource(SessionSource):
 
 
 def _ended(record: SessionRecord) -> SessionView:
-    assert record.ended is not None
+    assert record.ended is not None  # noqa: S101 - for the type checker
     return msgspec.structs.replace(record.ended, node=record.node)

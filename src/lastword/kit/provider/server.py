@@ -221,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _provider(self) -> Provider:
-        assert isinstance(self.server, _Server)
+        assert isinstance(self.server, _Server)  # noqa: S101  (it is what serves us)
         return self.server.provider
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

@@ -139,7 +139,7 @@ def check(  # noqa: PLR0913  (a row of the table)
     """Enter a function into the table."""
 
     def enter(judge: Judge) -> Judge:
-        assert name not in TABLE, name
+        assert name not in TABLE, name  # noqa: S101  (a mistake in this package)
         TABLE[name] = Check(name, requirement, title, mend, acts, judge, partial, in_front)
         return judge
 
