@@ -60,7 +60,7 @@ ROOMS = {
     "record": {"_version", "core", "errors", "platform"},
     "otel": {"_version", "core", "record"},
     "outbox": {"_version", "core", "errors", "platform", "record"},
-    "notify": {"core", "errors", "outbox", "record"},
+    "notify": {"core", "errors", "outbox", "platform", "record"},
     "gateway": {"_version", "client", "core", "errors", "notify", "otel", "outbox", "platform"}
     | {"record", "web"},
     "client": {"core", "errors", "quirks"},

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.errors import StoreError
+from lastword.platform import locks
+from lastword.platform.files import CREATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -178,9 +179,9 @@ class Subscriptions:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        number = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        number = os.open(f"{self.path}.lock", os.O_RDWR | CREATE, 0o600)
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
+            locks.lock(number)
             yield
         finally:
             os.close(number)

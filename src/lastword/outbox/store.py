@@ -8,7 +8,6 @@ the next one begins, so a process can die only between two steps.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 import threading
@@ -22,6 +21,8 @@ from lastword.outbox import tables
 from lastword.outbox.report import FailureReport
 from lastword.outbox.schedule import is_due
 from lastword.outbox.tables import Item
+from lastword.platform import locks
+from lastword.platform.files import CREATE
 from lastword.platform.pipes import close
 from lastword.record import store as files
 from lastword.record.forks import gate
@@ -235,7 +236,7 @@ class ItemOutbox(Generic[Item]):
         number = _lock_file(os.path.join(self.folder, f"outbox-{key}.lock"))
         try:
             try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.lock(number, wait=False)
             except OSError:
                 yield False
             else:
@@ -245,7 +246,7 @@ class ItemOutbox(Generic[Item]):
                 finally:
                     _locked.discard(number)
                     # A process that was forked just before has the lock as well.
-                    fcntl.flock(number, fcntl.LOCK_UN)
+                    locks.unlock(number)
         finally:
             os.close(number)
 
@@ -339,7 +340,7 @@ class ItemOutbox(Generic[Item]):
         """Start a new file if this one is damaged, once among all processes that see it."""
         number = _lock_file(f"{self.path}.lock")
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
+            locks.lock(number)
             if not self._is_damaged():
                 return
             files.set_aside(self.path, files.file_of(self.path))
@@ -369,7 +370,7 @@ class Outbox(ItemOutbox[FailureReport]):
 
 def _lock_file(path: str) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(path, os.O_RDWR | CREATE, 0o600)
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
@@ -386,7 +387,8 @@ def _close_inherited() -> None:
     _locked.clear()
 
 
-os.register_at_fork(after_in_child=_close_inherited)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_close_inherited)
 
 
 def now_ms() -> int:

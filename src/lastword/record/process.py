@@ -12,6 +12,7 @@ import mmap
 import os
 import select
 import signal
+import sys
 import time
 from collections import deque
 from functools import partial
@@ -21,7 +22,11 @@ import msgspec
 
 from lastword.core.timeline.entry import Kind
 from lastword.platform.posix.pipes import close, widen
+from lastword.platform.signals import ENDING
 from lastword.record.run import Row, Run, storable
+from lastword.record.sinks_of import sinks_of
+
+assert sys.platform != "win32"  # noqa: S101 - for type checkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +62,6 @@ _URGENT = b'["%s",' % Kind.ERROR.value.encode()
 """The beginning of a failure's row."""
 
 _READ_BYTES = 64 * 1024
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 class RecorderProcess:
@@ -273,30 +277,6 @@ class Board:
         return self._memory[8] == 1
 
 
-def sinks_of(
-    path: str | None,
-    run: Run,
-    limits: Limits,
-    *,
-    telemetry: StartSink | None = None,
-    reports: StartReportSink | None = None,
-) -> StoreSink:
-    """Return the sinks of a recorder, started in its own process."""
-    # Imported here, since the sidecar itself never needs them.
-    from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
-    from lastword.record.sink import StoreSink  # noqa: PLC0415
-
-    secrets = secrets_of(os.environ)
-    return StoreSink(
-        path,
-        run,
-        limits,
-        reports=None if reports is None else reports(run),
-        telemetry=None if telemetry is None else telemetry(run),
-        secrets=secrets,
-    )
-
-
 def _live(read_end: int, start: Callable[[], StoreSink], board: Board | None) -> None:
     """Run the recorder from start to end; never returns."""
     try:
@@ -320,7 +300,7 @@ def live(
     `vanished` returns the last row of a process that ended without marking its end.
     """
     os.setsid()
-    for number in _ENDING:
+    for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     os.umask(0o077)

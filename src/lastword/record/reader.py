@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import msgspec
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.errors import StoreError
+from lastword.platform.files import is_running
 from lastword.record import store
 from lastword.record.run import Run
 
@@ -390,12 +392,8 @@ def is_alive(run: RecordedRun) -> bool:
     """Return whether a run is still alive: its process exists, and is the one that began it."""
     if run.ended or run.pid <= 0:
         return False
-    try:
-        os.kill(run.pid, 0)
-    except ProcessLookupError:
+    if not is_running(run.pid):
         return False
-    except OSError:
-        return False  # another user's process has its number now
     began = _began_at(run.pid)
     # Process ids are reused: a process that began after the run is another one.
     return began is None or began <= run.started_epoch_ms / 1000 + _SLACK_SECONDS
@@ -410,7 +408,7 @@ def _began_at(pid: int) -> float | None:
             booted = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
     except (OSError, ValueError, IndexError, StopIteration):
         return None
-    return booted + ticks / os.sysconf("SC_CLK_TCK")
+    return booted + ticks / os.sysconf("SC_CLK_TCK") if sys.platform != "win32" else None
 
 
 def turns_of(

@@ -7,7 +7,6 @@ owns its contents.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import sqlite3
 import stat
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from lastword.errors import StoreError
+from lastword.platform import files, locks
 from lastword.record import schema
 from lastword.record.paths import absolute
 
@@ -60,7 +60,7 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
     folder = os.path.dirname(path)
     try:
         make_folder(folder)
-        with _locked(folder, fcntl.LOCK_SH):
+        with _locked(folder, shared=True):
             # Created here, so that nobody else can ever read it; SQLite's other files get its
             # rights.
             make_private(path)
@@ -71,12 +71,12 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 
 
 @contextmanager
-def _locked(folder: str, how: int) -> Iterator[None]:
+def _locked(folder: str, *, shared: bool) -> Iterator[None]:
     """Lock a folder: a store's files are set aside together, while nobody opens them."""
-    number = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    number = locks.open_folder_lock(folder)
     try:
         with suppress(OSError):  # a disk without such locks
-            fcntl.flock(number, how)
+            locks.lock(number, shared=shared)
         yield
     finally:
         os.close(number)
@@ -107,10 +107,10 @@ def make_private(path: str) -> None:
     """
     with _creating, suppress(FileExistsError):
         # A link may lead to where no file is yet.
-        new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        new = os.O_RDWR | os.O_EXCL | files.CREATE
         number = os.open(os.path.realpath(path), new, 0o600)
         with suppress(OSError):  # a disk without modes
-            os.fchmod(number, 0o600)  # whatever the umask
+            files.restrict(number)  # whatever the umask
         os.close(number)
     for suffix in _COMPANIONS:
         # Another user's file is theirs to share: use it as far as possible.
@@ -202,7 +202,7 @@ def set_aside(path: str, file: File | None) -> None:
     """
     aside = f"{path}.broken-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     try:
-        with _locked(os.path.dirname(path), fcntl.LOCK_EX):
+        with _locked(os.path.dirname(path), shared=False):
             for companion in _COMPANIONS if file_of(path) == file else ():
                 if os.path.exists(path + companion):
                     os.replace(path + companion, aside + companion)

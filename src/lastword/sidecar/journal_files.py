@@ -13,6 +13,7 @@ import stat
 import string
 from typing import NamedTuple
 
+from lastword.platform.files import READ, is_own, read_at
 from lastword.sidecar.folder_index import NEVER
 
 MAX_NEWS_BYTES = 256 * 1024
@@ -27,7 +28,6 @@ BORN_SECONDS = 0.03
 
 MAX_ID_CHARS = 128
 _ID_CHARS = frozenset(string.ascii_letters + string.digits + "-_.")
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def is_plain(session_id: str) -> bool:
@@ -94,7 +94,7 @@ class GrowingFile:
             unchanged = _identity(status) == self._read_identity and status.st_size == self._at
             if unchanged or not _may_be_read(status):
                 return NO_NEWS
-            fd = os.open(self.path, _FLAGS)
+            fd = os.open(self.path, READ)
         except (OSError, ValueError):
             self.is_gone = self._read_identity is not None
             self._follow(None)
@@ -128,7 +128,7 @@ def appended(fd: int, begin: int, size: int, *, cut: bool) -> tuple[News, int]:
 
     If there was more before (`cut`), the first line is incomplete and left out.
     """
-    data = os.pread(fd, min(size - begin, MAX_NEWS_BYTES), begin)
+    data = read_at(fd, min(size - begin, MAX_NEWS_BYTES), begin)
     end = data.rfind(b"\n") + 1
     # Nothing waits for the end of a line that fills the whole block.
     whole = begin + end if end or len(data) < MAX_NEWS_BYTES else begin + len(data)
@@ -144,7 +144,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _may_be_read(status: os.stat_result) -> bool:
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    return stat.S_ISREG(status.st_mode) and is_own(status)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

@@ -8,7 +8,6 @@ is kept and written with the next cost. Loaded where `--spend-limit` holds for s
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from datetime import date, timedelta
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.costs import Spent
+from lastword.platform import locks
+from lastword.platform.files import CREATE, NO_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +99,7 @@ class SpendLedger:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
         path = os.path.join(self._folder, LOCK)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = os.open(path, os.O_RDWR | CREATE | NO_LINK, 0o600)
         try:
             yield _lock(fd)
         finally:
@@ -138,7 +139,7 @@ class SpendLedger:
 
     def _write(self, spent: Spent) -> None:
         new = f"{self._path}.new"  # the lock is ours
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fd = os.open(new, os.O_WRONLY | os.O_TRUNC | CREATE, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(msgspec.json.encode(spent))
         os.replace(new, self._path)
@@ -158,7 +159,7 @@ def _lock(fd: int) -> bool:
     """Return whether the lock is ours, after a moment at most; it goes with the descriptor."""
     for _ in range(TRIES):
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.lock(fd, wait=False)
         except BlockingIOError:
             time.sleep(PAUSE_SECONDS)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
     from lastword.platform.process import Agent, Guardian
     from lastword.platform.signals import SignalInbox
+    from lastword.record.retention import Limits
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
     from lastword.sidecar.agent_start import AgentStart
@@ -193,28 +195,40 @@ def record_folder(options: RunOptions) -> str:
     return named_folder(str(named)) if named else state_folder(options.environment())
 
 
+def _sink(
+    path: str | None, run: Run, limits: Limits, reports: StartReportSink | None
+) -> Sink | None:
+    """Return the recorder: a process if one can be forked, or else a thread."""
+    if sys.platform == "win32":
+        # Loaded on Windows alone.
+        from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
+        from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
+
+        start = partial(sinks_of, path, run, limits, telemetry=_telemetry, reports=reports)
+        return ThreadedRecorder(start)
+    # Loaded at the first prompt.
+    from lastword.record.process import RecorderProcess  # noqa: PLC0415
+
+    try:
+        return RecorderProcess(path, run, limits, telemetry=_telemetry, reports=reports)
+    except OSError:
+        return None  # no process can be started: the session goes on without a record
+
+
 def _recorder(
     options: RunOptions, run: str, target: ReportTarget | None, notices: NotifySettings | None
 ) -> Recorder:
     def start() -> Sink | None:
         # Loaded as late.
         from lastword.record.paths import store_path  # noqa: PLC0415
-        from lastword.record.process import RecorderProcess  # noqa: PLC0415
         from lastword.record.retention import limits_of  # noqa: PLC0415
         from lastword.record.run import this_run  # noqa: PLC0415
 
         folder = record_folder(options)
         path = None if options.values["no_record"] else store_path(folder)
         this = this_run(run, door="run", program=os.path.basename(options.command[0]))
-        try:
-            return RecorderProcess(
-                path,
-                this,
-                limits_of(options.environment()),
-                telemetry=_telemetry,
-                reports=_outgoing(folder, target, notices),
-            )
-        except OSError:
-            return None  # no process can be started: the session goes on without a record
+        limits = limits_of(options.environment())
+        reports = _outgoing(folder, target, notices)
+        return _sink(path, this, limits, reports)
 
     return Recorder(start, Bounds(NOTIFIED if notices is not None else frozenset()))

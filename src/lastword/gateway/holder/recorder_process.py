@@ -17,9 +17,10 @@ import msgspec
 from lastword.core.timeline.entry import Kind, Level
 from lastword.otel.enabled import of_own
 from lastword.platform.pipes import close
-from lastword.record.process import Board, RecorderProcess, live, sinks_of
+from lastword.record.process import Board, RecorderProcess, live
 from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.run import Row, Run
+from lastword.record.sinks_of import sinks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ secrets.
 from __future__ import annotations
 
 import os
-import pwd
 import re
+import socket
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from lastword.core.redact.named_values import is_denied
 from lastword.core.redact.redactor import CUT, Redactor
 from lastword.core.redact.shapes import REDACTED
 from lastword.core.timeline import entry as timeline_entry
+from lastword.platform.account import account_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,13 +146,8 @@ def scrubber_here() -> Scrubber:
 def _names_here() -> dict[str, str]:
     home = os.path.expanduser("~").rstrip("/")
     users = {os.environ.get("USER", ""), os.environ.get("LOGNAME", ""), os.path.basename(home)}
-    try:
-        account = pwd.getpwuid(os.getuid())
-    except KeyError:
-        pass  # a container may run under a user id without a name
-    else:
-        users |= {account.pw_name, account.pw_gecos.partition(",")[0]}
-    host = os.uname().nodename
+    users |= account_names()
+    host = socket.gethostname()
     names = dict.fromkeys(users, "user_name")
     names |= dict.fromkeys((host, host.partition(".")[0]), "host_name")
     if home.count("/") > 1:

@@ -1,0 +1,70 @@
+"""The recorder of a sidecar that cannot fork: a thread of its own process, as on Windows.
+
+Owns the thread and what waits for it. It never delays the sidecar. If the sidecar is killed, what
+it was sent in the last moment is lost; an end of a turn is written at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.record.run import Row
+    from lastword.record.sink import StoreSink
+
+MAX_WAITING = 20_000
+"""Rows that wait for a disk; later ones are lost."""
+
+CLOSE_SECONDS = 1.0
+"""How long the end of the sidecar waits until its last rows are on disk."""
+
+RETRY_SECONDS = 5.0
+"""How long to wait before trying again to write to the store."""
+
+
+class ThreadedRecorder:
+    """A thread that writes rows."""
+
+    __slots__ = ("_changed", "_ending", "_start", "_thread", "_waiting")
+
+    def __init__(self, start: Callable[[], StoreSink]) -> None:
+        """Start it; `start` opens the sinks in the thread."""
+        self._changed = threading.Condition()
+        self._waiting: deque[Row] = deque(maxlen=MAX_WAITING)
+        self._ending = False
+        self._start = start
+        self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
+        self._thread.start()
+
+    def send(self, rows: list[Row]) -> None:
+        """Take rows; never wait."""
+        if rows:
+            with self._changed:
+                self._waiting.extend(rows)
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Let it finish, without waiting for a disk that hangs."""
+        with self._changed:
+            self._ending = True
+            self._changed.notify()
+        self._thread.join(CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        sinks = self._start()
+        while True:
+            with self._changed:
+                limit = RETRY_SECONDS if sinks.is_behind else None
+                self._changed.wait_for(lambda: self._waiting or self._ending, limit)
+                rows = list(self._waiting)
+                self._waiting.clear()
+                ending = self._ending
+            sinks.send(rows)
+            if ending:
+                break
+        sinks.close_record(ended=True)
+        sinks.close_others()
