@@ -29,8 +29,8 @@ SMALL_BYTES = 4096
 """Shorter pieces are joined: as an object of its own, a piece of three bytes takes fifty."""
 
 STDERR_PENDING_BYTES = 256 * 1024
-PIPE_BUF_BYTES = 4096
-"""How many bytes a ready pipe accepts without blocking (POSIX's PIPE_BUF on Linux)."""
+PIPE_BUF_BYTES = 512 if sys.platform == "darwin" else 4096
+"""How many bytes a ready pipe accepts without blocking (POSIX's PIPE_BUF on macOS and Linux)."""
 
 
 def whole_lines(block: bytes) -> list[bytes]:

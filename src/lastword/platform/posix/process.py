@@ -48,25 +48,25 @@ class Agent:
         self._reaped = False
 
     def poll(self) -> Exit | None:
-        """Return its exit, if it has ended. It stays a zombie, so its group's id is not reused."""
+        """Return its exit, if it has ended.
+
+        It stays a zombie until it is reaped, so that its group's id is not used again; on macOS it
+        is reaped here: Python has `waitid` there only from 3.13, and before macOS 11 its status of
+        a killed process is 0.
+        """
         if self.exit is None:
             try:
-                info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                self.exit = _reaped(self.pid) if sys.platform == "darwin" else _ended(self.pid)
             except ChildProcessError:
                 # SIGCHLD was ignored when we started: the kernel threw the status away.
                 self.exit, self._reaped = Exit(None, None), True
-                return self.exit
-            if info is not None:
-                exited = info.si_code == os.CLD_EXITED
-                code = info.si_status if exited else None
-                self.exit = Exit(code, None if exited else info.si_status)
         return self.exit
 
     def signal_group(self, number: int) -> None:
         """Send a signal to the agent's whole group, and to an agent that has left it."""
         if not self._reaped:
             _signal_group(self.pid, number)
-            if _has_left_its_group(self.pid):
+            if self.exit is None and _has_left_its_group(self.pid):
                 _signal_process(self.pid, number)
 
     def reap(self) -> None:
@@ -85,12 +85,31 @@ class Agent:
         except ProcessLookupError:
             return False
         except PermissionError:
-            return True
+            # On macOS this is also the answer for a group that has only zombies left.
+            return sys.platform != "darwin"
         return True
 
     def end_group(self, number: int) -> None:
         """Signal what the reaped agent left in its group."""
         _signal_group(self.pid, number)
+
+
+def _ended(pid: int) -> Exit | None:
+    """Return how a child has ended, and leave it a zombie."""
+    info = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if info is None:
+        return None
+    exited = info.si_code == os.CLD_EXITED
+    return Exit(info.si_status if exited else None, None if exited else info.si_status)
+
+
+def _reaped(pid: int) -> Exit | None:
+    """Return how a child has ended, and reap it."""
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if not ended:
+        return None
+    code = os.waitstatus_to_exitcode(status)
+    return Exit(None, -code) if code < 0 else Exit(code, None)
 
 
 def spawn(

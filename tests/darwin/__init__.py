@@ -1,0 +1,1 @@
+"""macOS by taking away: Python processes on Linux without what Linux alone has."""

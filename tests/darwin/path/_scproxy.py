@@ -1,0 +1,11 @@
+"""The proxies of the system's settings, of which urllib asks on macOS: there are none."""
+
+from __future__ import annotations
+
+
+def _get_proxy_settings() -> dict[str, object]:
+    return {}
+
+
+def _get_proxies() -> dict[str, str]:
+    return {}
