@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  (a folder of PYTHONPATH, and no package)
 """The proxies of the system's settings, of which urllib asks on macOS: there are none."""
 
 from __future__ import annotations

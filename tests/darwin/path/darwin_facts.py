@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  (a folder of PYTHONPATH, and no package)
 """The names that macOS lacks, by module, and what else it answers; each with its source.
 
 Owns the table; `sitecustomize` beside it applies it.

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  (a folder of PYTHONPATH, and no package)
 """Makes a Python process on Linux one on macOS, as far as it can see.
 
 Owns what is done before any module is imported. What the tests themselves look up in /proc they
@@ -124,8 +125,14 @@ def _uname() -> os.uname_result:
     return os.uname_result(("Darwin", host.nodename, "24.6.0", "Darwin Kernel", host.machine))
 
 
+def _no_kqueue() -> None:
+    """Refuse: selectors go on to poll."""
+    raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+
 def _poll_buffer(module: ModuleType) -> None:
     """Tell how much a ready pipe accepts."""
+    module.kqueue = _no_kqueue  # type: ignore[attr-defined]  # trio asks for the name
     module.PIPE_BUF = facts.PIPE_BUF_BYTES  # type: ignore[attr-defined]
 
 
@@ -196,7 +203,7 @@ def _take_away(module: ModuleType, names: str) -> None:
 class _Taking(importlib.abc.MetaPathFinder):
     """Finds the modules of the table, and takes away from them once they are loaded."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
         if name not in facts.ABSENT or name in self.underway:
             return None
         self.underway.add(name)
