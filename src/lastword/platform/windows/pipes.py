@@ -332,14 +332,18 @@ class Poller:
 
 def _pipe_events(fd: int, events: int) -> int:
     got = 0
-    reading, writing = _readings.get(fd), _writings.get(fd)
-    if reading is not None and events & POLLIN and (reading.data or reading.ended):
-        got |= POLLIN
-    if writing is not None:
-        if writing.failure is not None:
-            got |= _ERROR
-        elif events & POLLOUT and writing.room > 0:
+    if events & POLLIN:
+        # Not only when it is registered: another agent's pipe may have the number of the last.
+        reading = _reading_of(fd)
+        if reading.data or reading.ended:
+            got |= POLLIN
+    if events & POLLOUT:
+        writing = _writing_of(fd)
+        if writing.failure is None and writing.room > 0:
             got |= POLLOUT
+    failed = _writings.get(fd)
+    if failed is not None and failed.failure is not None:
+        got |= _ERROR
     return got
 
 

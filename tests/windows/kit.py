@@ -1,0 +1,145 @@
+"""An editor in front of `lastword run`, on pipes; processes by their parents."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from ctypes import wintypes
+from pathlib import Path
+from typing import Any, Self
+
+from lastword.platform.files import is_running
+
+FUSE_SECONDS = 60.0
+AGENT = Path(__file__).with_name("agent.py")
+
+
+def agent(mode: str) -> list[str]:
+    """Return the command of the agent that fails so."""
+    return [sys.executable, str(AGENT), mode]
+
+
+class Editor:
+    """A client of `lastword run -- COMMAND`."""
+
+    def __init__(self, *command: str, options: tuple[str, ...] = ("--no-record",)) -> None:
+        run = [sys.executable, "-m", "lastword", "run", *options, "--", *command]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(run, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.frames: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.errors: list[bytes] = []
+        self._numbers = 0
+        self._readers = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(FUSE_SECONDS)
+        for reader in self._readers:
+            reader.join(FUSE_SECONDS)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with suppress(OSError):  # what was not written to a reader that has gone
+                stream.close()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            self.frames.put(json.loads(line))
+
+    def _read_errors(self) -> None:
+        for line in self.process.stderr or ():
+            self.errors.append(line)
+            del self.errors[:-50]
+
+    def send(self, method: str, **params: object) -> int:
+        """Send a request; return its id."""
+        self._numbers += 1
+        frame = {"jsonrpc": "2.0", "id": self._numbers, "method": method, "params": params}
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(frame).encode() + b"\n")
+        self.process.stdin.flush()
+        return self._numbers
+
+    def answer(self, number: int) -> dict[str, Any]:
+        """Return the answer to a request."""
+        deadline = time.monotonic() + FUSE_SECONDS
+        while True:
+            frame = self.frames.get(timeout=max(0.0, deadline - time.monotonic()))
+            if frame.get("id") == number and "method" not in frame:
+                return frame
+
+    def session(self) -> str:
+        """Begin a session; return its id."""
+        if not self._numbers:
+            self.answer(self.send("initialize", protocolVersion=1, clientCapabilities={}))
+        begun = self.answer(self.send("session/new", cwd=os.getcwd(), mcpServers=[]))
+        return str(begun["result"]["sessionId"])
+
+    def prompt(self, session: str, text: str = "hello") -> dict[str, Any]:
+        """Send a prompt; return its answer."""
+        content = [{"type": "text", "text": text}]
+        return self.answer(self.send("session/prompt", sessionId=session, prompt=content))
+
+    def leave(self) -> int:
+        """Close our side; return the exit status."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(FUSE_SECONDS)
+
+
+def failure(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the typed error of an answer."""
+    return answer["error"]["data"]["agent_error"]  # type: ignore[no-any-return]
+
+
+class _Entry(ctypes.Structure):
+    _fields_ = (
+        ("size", wintypes.DWORD),
+        ("usage", wintypes.DWORD),
+        ("pid", wintypes.DWORD),
+        ("heap", ctypes.c_size_t),
+        ("module", wintypes.DWORD),
+        ("threads", wintypes.DWORD),
+        ("parent", wintypes.DWORD),
+        ("priority", wintypes.LONG),
+        ("flags", wintypes.DWORD),
+        ("name", ctypes.c_wchar * 260),
+    )
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes below one, while it runs."""
+    kernel32 = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    kernel32.CreateToolhelp32Snapshot.restype = wintypes.HANDLE
+    snapshot = wintypes.HANDLE(kernel32.CreateToolhelp32Snapshot(2, 0))
+    entry, parents = _Entry(), {}
+    entry.size = ctypes.sizeof(entry)
+    more = kernel32.Process32FirstW(snapshot, ctypes.byref(entry))
+    while more:
+        parents[entry.pid] = entry.parent
+        more = kernel32.Process32NextW(snapshot, ctypes.byref(entry))
+    kernel32.CloseHandle(snapshot)
+    below = {pid}
+    while more := {each for each, parent in parents.items() if parent in below} - below:
+        below |= more
+    return below - {pid}
+
+
+def all_gone(pids: set[int]) -> bool:
+    """Return whether none of these processes runs, after a moment."""
+    deadline = time.monotonic() + 10
+    while pids & descendants(0) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(is_running(pid) for pid in pids)
