@@ -1,4 +1,4 @@
-"""`lastword run` on Windows: a crash and a silent turn are reported, and what ends well is passed on."""
+"""`lastword run` on Windows: crashes and silent turns are reported, the rest is passed on."""
 
 from __future__ import annotations
 
