@@ -51,9 +51,3 @@ PIPE_BYTES = 16 * 1024
 
 SOCKET_PATH_BYTES = 103
 """`sun_path` has 104 bytes (sys/un.h)."""
-
-TEMPORARY = "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
-"""A user's TMPDIR below /; `/var` is a link to `/private/var` (confstr(3))."""
-
-FDS = "/dev/fd"
-"""The folder of one's own descriptors, which Linux has in /proc and macOS has, too (fdesc(5))."""
