@@ -47,8 +47,10 @@ def test_the_user_at_the_other_end_of_a_unix_socket_is_known() -> None:
         assert wire.peer_user(ours) == os.getuid()
 
 
-def test_elsewhere_than_on_linux_nobody_says_who_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire.sys, "platform", "darwin")
+def test_elsewhere_than_on_linux_and_macos_nobody_says_who_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire.sys, "platform", "freebsd14")
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
         assert wire.peer_user(ours) is None
