@@ -127,4 +127,5 @@ def test_a_megabyte_of_words_is_weighed_quickly(unit: str) -> None:
     classify_text(text[:10_000])  # what is made once
     start = time.process_time()
     classify_text(text)
-    assert time.process_time() - start < 0.1
+    # A fuse: what is quadratic in a megabyte takes minutes. `benchmarks/` has the measure.
+    assert time.process_time() - start < 2

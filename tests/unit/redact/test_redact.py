@@ -193,14 +193,6 @@ def test_what_each_rule_found_is_counted_for_the_record() -> None:
     assert redactions_in_words({"jwt": 1}) == "1 redaction: 1 jwt"
 
 
-def test_eight_kib_of_an_error_are_redacted_in_less_than_five_milliseconds() -> None:
-    line = (
-        f"POST https://host.example/v1?key=1 failed for user: {CANARIES['github']} at /home/me/x\n"
-    )
-    text = (line * 200)[:MAX_TEXT_CHARS]
-    assert any(_seconds_to_redact(text) < 0.005 for _ in range(5))
-
-
 class TestJson:
     """JSON values."""
 
@@ -267,14 +259,10 @@ class TestJson:
 )  # fmt: skip
 def test_hostile_text_of_a_megabyte_is_redacted_quickly(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    assert any(_seconds_to_redact(text) < 0.05 for _ in range(3))
-
-
-def _seconds_to_redact(text: str) -> float:
-    """Of the processor's time: others may be busy as well."""
     start = time.process_time()
     redact_text(text)
-    return time.process_time() - start
+    # A fuse: what is quadratic in a megabyte takes minutes. `benchmarks/` has the measure.
+    assert time.process_time() - start < 2
 
 
 @given(st.text(), st.sampled_from(sorted(CANARIES)), st.text())
