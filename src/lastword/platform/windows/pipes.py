@@ -1,7 +1,8 @@
 """Pipes on Windows, which nothing polls: a thread for each end that is read or written.
 
 Owns those threads, what they have read and are to write, and a `Poller` over them with the methods
-of `select.poll`. What is read ahead, and what is accepted for writing, is bounded.
+of `select.poll`. What is read ahead, and what is accepted for writing, is bounded. Bytes are moved
+by handle: the C library locks a descriptor for as long as it is read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ctypes import wintypes
 
 assert sys.platform == "win32"
 
+import _winapi
 import msvcrt
 
 TYPE_CHECKING = False
@@ -54,6 +56,7 @@ _kernel32.CancelSynchronousIo.restype = wintypes.BOOL
 _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
 _kernel32.CloseHandle.restype = wintypes.BOOL
 _THREAD_TERMINATE = 1
+_OPERATION_ABORTED = 995
 
 
 class _Reading:
@@ -70,6 +73,7 @@ class _Reading:
         self.thread.start()
 
     def _run(self) -> None:
+        handle = msvcrt.get_osfhandle(self.fd)
         while not self.ended:
             with _changed:
                 _changed.wait_for(lambda: self.closing or not self.data)
@@ -77,10 +81,9 @@ class _Reading:
                     break
                 self.waiting_since = time.monotonic()
             try:
-                data, failure = os.read(self.fd, _READ_BYTES), None
+                data, failure = _winapi.ReadFile(handle, _READ_BYTES)[0], None
             except OSError as error:
-                gone = error.errno in {errno.EPIPE, errno.EINVAL}
-                data, failure = b"", None if gone else error
+                data, failure = b"", None if _is_gone(error) else error
             with _changed:
                 self.data, self.failure, self.ended = data, failure, not data
                 self.waiting_since = None
@@ -137,16 +140,16 @@ _writings: dict[int, _Writing] = {}
 def _write_all(fd: int, data: bytes) -> OSError | None:
     view = memoryview(data)
     try:
+        handle = msvcrt.get_osfhandle(fd)
         while view:
-            view = view[os.write(fd, view[:_READ_BYTES]) :]
+            view = view[_winapi.WriteFile(handle, view[:_READ_BYTES])[0] :]
     except OSError as error:
-        # A pipe without a reader is EINVAL to the C library.
         return BrokenPipeError(errno.EPIPE, "broken pipe") if _is_gone(error) else error
     return None
 
 
 def _is_gone(error: OSError) -> bool:
-    return error.errno in {errno.EPIPE, errno.EINVAL}
+    return error.errno == errno.EPIPE or error.winerror == _OPERATION_ABORTED
 
 
 def _close(fd: int) -> None:
