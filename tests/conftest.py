@@ -51,7 +51,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 0 if any(named) else WORKERS
 
 
-REAL = ("process", "interop")
+REAL = ("process", "interop", "windows")
 """The folders whose tests start programs, of which many are not ours."""
 
 

@@ -165,7 +165,9 @@ def _place(name: str) -> Path | None:
     if not rest:
         return TREE / name if name.endswith(".dll") else None
     if folder == "bin":
-        return TREE / rest if rest.endswith((".exe", ".dll")) else None
+        return TREE / rest if rest.endswith(".exe") else None
+    if rest.endswith(".dll") and "/" not in rest:
+        return TREE / rest  # beside the program, where Windows looks first
     if folder != "lib" or rest.startswith(("site-packages/", "test/")) or rest in LEFT_OUT:
         return None
     return TREE / "DLLs" / rest if rest.endswith(".pyd") else TREE / "Lib" / rest
@@ -208,13 +210,13 @@ def _install_checkout(scratch: Path) -> None:
 
 
 def _random_library(scratch: Path) -> Path:
-    venv, library = scratch / "compiler", scratch / "bcryptprimitives.dll"
-    python = str(venv / "bin" / "python")
-    run([sys.executable, "-m", "venv", str(venv)], "python -m venv")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run([*pip, "--require-hashes", "-r", str(COMPILER_REQUIREMENTS)], "Installing a compiler")
-    compiler = [python, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared", "-O1"]
-    run([*compiler, "-o", str(library), str(RANDOM_SOURCE), "-ladvapi32"], "Compiling for Windows")
+    packages, library = scratch / "compiler", scratch / "bcryptprimitives.dll"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip += ["--no-compile", "--target", str(packages), "--require-hashes"]
+    run([*pip, "-r", str(COMPILER_REQUIREMENTS)], "Installing a compiler")
+    compiler = [str(packages / "ziglang" / "zig"), "cc", "-target", "x86_64-windows-gnu"]
+    compiler += ["-shared", "-nostdlib", "-O1", "-o", str(library)]
+    run([*compiler, str(RANDOM_SOURCE), "-ladvapi32"], "Compiling for Windows")
     return library
 
 

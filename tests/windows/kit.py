@@ -34,6 +34,8 @@ class Editor:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(run, stdin=pipe, stdout=pipe, stderr=pipe)
         self.frames: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.updates: list[str] = []
+        """The text of all updates."""
         self.errors: list[bytes] = []
         self._numbers = 0
         self._readers = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
@@ -66,11 +68,13 @@ class Editor:
     def send(self, method: str, **params: object) -> int:
         """Send a request; return its id."""
         self._numbers += 1
-        frame = {"jsonrpc": "2.0", "id": self._numbers, "method": method, "params": params}
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(frame).encode() + b"\n")
-        self.process.stdin.flush()
+        self._write({"jsonrpc": "2.0", "id": self._numbers, "method": method, "params": params})
         return self._numbers
+
+    def _write(self, frame: dict[str, object]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(frame).encode() + b"\r\n")
+        self.process.stdin.flush()
 
     def answer(self, number: int) -> dict[str, Any]:
         """Return the answer to a request."""
@@ -79,6 +83,8 @@ class Editor:
             frame = self.frames.get(timeout=max(0.0, deadline - time.monotonic()))
             if frame.get("id") == number and "method" not in frame:
                 return frame
+            content = frame.get("params", {}).get("update", {}).get("content") or {}
+            self.updates.append(content.get("text", ""))
 
     def session(self) -> str:
         """Begin a session; return its id."""
@@ -87,10 +93,18 @@ class Editor:
         begun = self.answer(self.send("session/new", cwd=os.getcwd(), mcpServers=[]))
         return str(begun["result"]["sessionId"])
 
+    def ask(self, session: str, text: str = "hello") -> int:
+        """Send a prompt; return its id."""
+        content = [{"type": "text", "text": text}]
+        return self.send("session/prompt", sessionId=session, prompt=content)
+
     def prompt(self, session: str, text: str = "hello") -> dict[str, Any]:
         """Send a prompt; return its answer."""
-        content = [{"type": "text", "text": text}]
-        return self.answer(self.send("session/prompt", sessionId=session, prompt=content))
+        return self.answer(self.ask(session, text))
+
+    def notify(self, method: str, **params: object) -> None:
+        """Send a notification."""
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def leave(self) -> int:
         """Close our side; return the exit status."""

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
-from tests.windows.kit import Editor, agent, failure
+import pytest
+
+from tests.windows.kit import FUSE_SECONDS, Editor, agent, all_gone, descendants, failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = ("--no-record", "--first-update-timeout", "1s", "--cancel-grace", "1s")
 
 
 def test_turns_of_two_sessions_that_end_well_are_passed_on() -> None:
@@ -25,3 +35,118 @@ def test_an_access_violation_ends_the_turn_as_a_crash() -> None:
 def test_a_turn_without_a_word_is_a_silent_success() -> None:
     with Editor(*agent("silent")) as editor:
         assert failure(editor.prompt(editor.session()))["reason"] == "silent_success"
+
+
+def test_the_agent_is_started_again_after_a_crash() -> None:
+    with Editor(*agent("crash once")) as editor:
+        assert failure(editor.prompt(editor.session(), "crash"))["type"] == "agent_crash"
+        assert editor.prompt(editor.session())["result"]["stopReason"] == "end_turn"
+
+
+def test_a_turn_that_hangs_is_ended_and_its_agent_goes_with_the_editor() -> None:
+    with Editor(*agent("hang"), options=QUICK) as editor:
+        session = editor.session()
+        below = descendants(editor.process.pid)
+        assert below
+        assert failure(editor.prompt(session))["type"] == "agent_stalled"
+        editor.leave()
+        assert all_gone(below)
+
+
+def test_a_cancel_that_the_agent_does_not_hear_ends_the_turn() -> None:
+    with Editor(*agent("hang"), options=("--no-record", "--cancel-grace", "1s")) as editor:
+        session = editor.session()
+        prompt = editor.ask(session)
+        editor.notify("session/cancel", sessionId=session)
+        assert editor.answer(prompt)["result"]["stopReason"] == "cancelled"
+
+
+def test_a_cancel_that_the_agent_confirms_is_passed_on() -> None:
+    with Editor(*agent("confirm")) as editor:
+        session = editor.session()
+        prompt = editor.ask(session)
+        editor.notify("session/cancel", sessionId=session)
+        assert editor.answer(prompt)["result"]["stopReason"] == "cancelled"
+
+
+def test_an_answer_after_the_end_of_its_turn_stays_out_of_the_next() -> None:
+    with Editor(*agent("late"), options=QUICK) as editor:
+        session = editor.session()
+        assert failure(editor.prompt(session))["type"] == "agent_stalled"
+        editor.answer(editor.send("_agent/answer"))
+        assert editor.prompt(session, "again")["result"]["stopReason"] == "end_turn"
+        assert "".join(editor.updates) == "für s1"
+
+
+def test_a_flood_of_stderr_ends_the_turn() -> None:
+    options = ("--no-record", "--stderr-limit", "1MiB")
+    with Editor(*agent("flood"), options=options) as editor:
+        assert failure(editor.prompt(editor.session()))["type"] == "stderr_overflow"
+
+
+def test_a_process_that_the_agent_leaves_is_ended_with_lastword() -> None:
+    with Editor(*agent("orphan")) as editor:
+        failure(editor.prompt(editor.session()))
+        below = descendants(editor.process.pid)
+        editor.leave()
+        assert all_gone(below)
+
+
+def test_nothing_outlives_a_lastword_that_is_killed() -> None:
+    with Editor(*agent("parent")) as editor:
+        editor.session()
+        below = descendants(editor.process.pid)
+        assert len(below) >= 2
+        editor.process.kill()
+        assert all_gone(below)
+
+
+def test_an_unknown_agent_is_named() -> None:
+    status, errors = run_once("no-such-agent")
+    assert status != 0
+    assert "no-such-agent" in errors
+    assert "Traceback" not in errors
+
+
+@pytest.fixture
+def shims(tmp_path: Path) -> Path:
+    """A folder with spaces and umlauts, and an agent's batch file as npm writes them."""
+    folder = tmp_path / "Prógram Files (für alle)"
+    folder.mkdir()
+    words = subprocess.list2cmdline(agent("fine"))
+    (folder / "shim.cmd").write_bytes(f"@chcp 65001 >nul\r\n@{words} %*\r\n".encode())
+    return folder
+
+
+def test_a_batch_file_of_an_agent_is_started(shims: Path) -> None:
+    with Editor(str(shims / "shim"), "two words", "a&b", "c^d") as editor:
+        session = editor.session()
+        assert editor.prompt(session)["result"]["stopReason"] == "end_turn"
+        assert "argument: two words|a&b|c^d" in b"".join(editor.errors).decode()
+
+
+@pytest.mark.parametrize("word", ['a" & echo x', "%PATH%", "!PATH!", "a\nb"])
+def test_an_argument_that_a_batch_file_would_expand_is_refused(shims: Path, word: str) -> None:
+    status, errors = run_once(str(shims / "shim.cmd"), word)
+    assert status != 0
+    assert "batch file" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_program_in_the_working_directory_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = tmp_path / "planted.cmd"
+    planted.write_text("@echo planted 1>&2\r\n")
+    monkeypatch.chdir(tmp_path)
+    status, errors = run_once("planted")
+    assert status != 0
+    assert "planted" in errors
+    assert "planted \r" not in errors
+
+
+def run_once(*command: str) -> tuple[int, str]:
+    """Return the exit status and stderr of `lastword run` without an editor."""
+    run = [sys.executable, "-m", "lastword", "run", "--no-record", "--", *command]
+    ended = subprocess.run(run, input=b"", capture_output=True, timeout=FUSE_SECONDS, check=False)
+    return ended.returncode, ended.stderr.decode()
