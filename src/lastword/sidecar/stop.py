@@ -115,8 +115,8 @@ class StopSequence:
             self._term_due = self._kill_due = None
         if self._term_due is not None and self._term_due <= now:
             self._term_due = None
-            self._kill_due = now + TERM_GRACE_SECONDS
-            self._signal(SIGTERM)
+            reachable = self._signal(SIGTERM)
+            self._kill_due = now + TERM_GRACE_SECONDS if reachable else now
         if self._kill_due is not None and self._kill_due <= now:
             self._kill_due = None
             self._signal(SIGKILL)
@@ -148,12 +148,14 @@ class StopSequence:
             self._signal(SIGKILL)
             self._group_left = False
 
-    def _signal(self, number: int) -> None:
+    def _signal(self, number: int) -> bool:
+        """Send a signal; return `False` if the system has none that asks this agent to end."""
         agent = self._agent
         self.acted = True
         if agent is None:
-            return
+            return True
         if agent.exit is None:
-            agent.signal_group(number)
-        elif self._group_left:
+            return agent.signal_group(number)
+        if self._group_left:
             agent.end_group(number)
+        return True

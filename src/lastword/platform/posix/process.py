@@ -62,12 +62,17 @@ class Agent:
                 self.exit, self._reaped = Exit(None, None), True
         return self.exit
 
-    def signal_group(self, number: int) -> None:
-        """Send a signal to the agent's whole group, and to an agent that has left it."""
+    def signal_group(self, number: int) -> bool:
+        """Send a signal to the agent's whole group, and to an agent that has left it.
+
+        Returns:
+            `True`: any process can be asked to end.
+        """
         if not self._reaped:
             _signal_group(self.pid, number)
             if self.exit is None and _has_left_its_group(self.pid):
                 _signal_process(self.pid, number)
+        return True
 
     def reap(self) -> None:
         """Reap the ended process."""

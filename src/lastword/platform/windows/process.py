@@ -176,18 +176,20 @@ class Agent:
             self.exit = Exit(_winapi.GetExitCodeProcess(self._process), None)
         return self.exit
 
-    def signal_group(self, number: int) -> None:
-        """End it and its descendants: kill them, or ask by Ctrl-Break where they share a console.
+    def signal_group(self, number: int) -> bool:
+        """Kill it and its descendants, or ask them to end; return whether they could be asked.
 
-        A process without a console has no other way than its closed input to be asked.
+        Only Ctrl-Break asks, and only where they share our console: elsewhere the closed input has
+        been their one chance to leave.
         """
         if number == SIGKILL:
             self.job.kill()
-            return
+            return True
         try:
             os.kill(self.pid, signal.CTRL_BREAK_EVENT)
         except OSError:
-            return
+            return False
+        return True
 
     def reap(self) -> None:
         """Do nothing: an ended process leaves nothing to reap."""
