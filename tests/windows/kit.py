@@ -26,13 +26,17 @@ def agent(mode: str) -> list[str]:
     return [sys.executable, str(AGENT), mode]
 
 
-class Editor:
-    """A client of `lastword run -- COMMAND`."""
+def lastword(*arguments: str) -> list[str]:
+    """Return lastword's own command."""
+    return [sys.executable, "-m", "lastword", *arguments]
 
-    def __init__(self, *command: str, options: tuple[str, ...] = ("--no-record",)) -> None:
-        run = [sys.executable, "-m", "lastword", "run", *options, "--", *command]
+
+class Client:
+    """A client of an agent, or of what stands in front of one."""
+
+    def __init__(self, *command: str) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(run, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         self.frames: queue.Queue[dict[str, Any]] = queue.Queue()
         self.updates: list[str] = []
         """The text of all updates."""
@@ -111,6 +115,13 @@ class Editor:
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait(FUSE_SECONDS)
+
+
+class Editor(Client):
+    """A client of `lastword run -- COMMAND`."""
+
+    def __init__(self, *command: str, options: tuple[str, ...] = ("--no-record",)) -> None:
+        super().__init__(*lastword("run", *options, "--", *command))
 
 
 def failure(answer: dict[str, Any]) -> dict[str, Any]:

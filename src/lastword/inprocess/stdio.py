@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from lastword.inprocess import warnings
 from lastword.platform.framing import READ_BYTES
+from lastword.platform.pipes import close, is_blocking, is_waitable, set_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +34,7 @@ def reserved() -> Iterator[tuple[int, int]]:
         The descriptor to read the client from, and the one to write to.
     """
     source, sink = os.dup(STDIN), os.dup(STDOUT)
-    flags = [(fd, os.get_blocking(fd)) for fd in (source, sink)]
+    flags = [(fd, is_blocking(fd)) for fd in (source, sink)]
     try:
         _point_elsewhere()
         with printing_to_stderr():
@@ -42,11 +42,11 @@ def reserved() -> Iterator[tuple[int, int]]:
     finally:
         _flush()
         for fd, blocking in flags:
-            os.set_blocking(fd, blocking)
+            set_blocking(fd, blocking)
         os.dup2(source, STDIN)
         os.dup2(sink, STDOUT)
         for fd in (source, sink):
-            os.close(fd)
+            close(fd)
 
 
 @contextlib.contextmanager
@@ -56,11 +56,11 @@ def unblocked(source: int, sink: int) -> Iterator[int]:
     Yields:
         The descriptor to read from in place of `source`: it signals when it is ready.
     """
-    reading = source if _is_pollable(source) else _pumped(source)
+    reading = source if is_waitable(source) else _pumped(source)
     try:
         for fd in (reading, sink):
-            if _is_pollable(fd):
-                os.set_blocking(fd, False)
+            if is_waitable(fd):
+                set_blocking(fd, False)
         yield reading
     finally:
         if reading != source:
@@ -127,12 +127,6 @@ class _Printed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def _is_pollable(fd: int) -> bool:
-    """Return whether it is a pipe or a socket; leave files and terminals alone."""
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _point_elsewhere() -> None:

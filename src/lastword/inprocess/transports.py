@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import select
 import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from lastword.core.protocol import jsonrpc
+from lastword.platform import pipes
 from lastword.platform.framing import LINE_LIMIT_BYTES, READ_BYTES, LineReader, whole_lines
 
 if TYPE_CHECKING:
@@ -131,23 +131,32 @@ class ByteTransport:
         """
         rest = memoryview(frame + b"\n")
         with self._keeping:
-            if not self._unsent and not self._writer.transport.get_write_buffer_size():
+            if not self._unsent and not self._is_behind():
                 with contextlib.suppress(OSError):  # the loop will notice a departed client too
                     rest = self._write_past_the_loop(rest)
             if rest:
                 self._unsent += rest
                 self._loop.call_soon_threadsafe(self._write_unsent)
 
+    def _is_behind(self) -> bool:
+        """Return whether the loop has begun to write what the client has not accepted yet."""
+        # The SDK's own transport for Windows has no buffer: it writes at once.
+        size = getattr(self._writer.transport, "get_write_buffer_size", None)
+        return size is not None and bool(size())
+
     def _write_past_the_loop(self, rest: memoryview) -> memoryview:
         transport = self._writer.transport
         end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
+        if end is None:
+            self._writer.write(bytes(rest))
+            return rest[:0]
         until = time.monotonic() + BLOCKED_WRITE_SECONDS
         # Not `select`, which takes no descriptor from 1024 up.
-        poll = select.poll()
-        poll.register(end, select.POLLOUT)
+        poll = pipes.Poller()
+        poll.register(end.fileno(), pipes.POLLOUT)
         while rest and time.monotonic() < until:
             if poll.poll(BLOCKED_WRITE_SECONDS * 1000):
-                rest = rest[os.write(end.fileno(), rest) :]
+                rest = rest[pipes.write(end.fileno(), rest) :]
         return rest
 
     def _write_unsent(self) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from lastword.core.protocol import acp
 from lastword.platform import pipes, process
+from lastword.platform.signals import SIGKILL, SIGTERM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -169,7 +168,7 @@ class Piped:
             return
         try:
             while self.unsent:
-                del self.unsent[: os.write(self.agent.stdin, self.unsent[:_READ_BYTES])]
+                del self.unsent[: pipes.write(self.agent.stdin, self.unsent[:_READ_BYTES])]
         except BlockingIOError:
             return
         except OSError:
@@ -206,13 +205,13 @@ class Piped:
 
     def pump(self, seconds: float) -> None:
         """Wait for something to be read or written, and do that."""
-        poll = select.poll()
+        poll = pipes.Poller()
         streams = {s.fd: s for s in (self.stdout, self.stderr) if s.open and s.reading}
         for fd in streams:
-            poll.register(fd, select.POLLIN)
+            poll.register(fd, pipes.POLLIN)
         writing = bool(self.unsent) and self.stdin_open
         if writing:
-            poll.register(self.agent.stdin, select.POLLOUT)
+            poll.register(self.agent.stdin, pipes.POLLOUT)
         for fd, _events in poll.poll(max(0.0, seconds) * 1000 + 1):
             if fd in streams:
                 self._read(streams[fd])
@@ -221,7 +220,7 @@ class Piped:
 
     def _read(self, stream: Stream) -> None:
         try:
-            data = os.read(stream.fd, _READ_BYTES)
+            data = pipes.read(stream.fd, _READ_BYTES)
         except BlockingIOError:
             return
         stream.open = bool(data)
@@ -242,16 +241,16 @@ class Piped:
 
     def kill(self) -> None:
         """End it and what it has started at once, from any thread; our pipes stay."""
-        self.agent.signal_group(signal.SIGKILL)
+        self.agent.signal_group(SIGKILL)
         for pid in dict(processes(self.mark, variable=self.variable)):
             with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, SIGKILL)
 
     def close(self) -> None:
         """End whatever is left of it, and let its pipes go."""
         self.close_stdin()
         if self.agent.poll() is None:
-            self.agent.signal_group(signal.SIGTERM)
+            self.agent.signal_group(SIGTERM)
             self.wait_for_exit(TERM_SECONDS)
         self.kill()
         self.wait_for_exit(KILL_SECONDS)

@@ -11,6 +11,7 @@ if sys.platform == "win32":
         READ,
         is_own,
         is_running,
+        name_for_child,
         read_at,
         restrict,
     )
@@ -21,8 +22,18 @@ else:
         READ,
         is_own,
         is_running,
+        name_for_child,
         read_at,
         restrict,
     )
 
-__all__ = ["CREATE", "NO_LINK", "READ", "is_own", "is_running", "read_at", "restrict"]
+__all__ = [
+    "CREATE",
+    "NO_LINK",
+    "READ",
+    "is_own",
+    "is_running",
+    "name_for_child",
+    "read_at",
+    "restrict",
+]

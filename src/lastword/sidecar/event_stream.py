@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import socket
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import msgspec
 from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.platform.listeners import LOOPBACK
+from lastword.platform.pipes import POLLIN, POLLOUT, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +69,8 @@ class EventStream:
         """Begin to connect. Raises OSError if that fails at once."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.settimeout(0)
-        self.fd: int = self._socket.fileno()
-        self.poll_events: int = select.POLLOUT
+        self.fd: int = number_of(self._socket)
+        self.poll_events: int = POLLOUT
         self._since = now
         self._read = 0
         self._answered: bytes | None = b""
@@ -101,7 +101,7 @@ class EventStream:
     def ready(self, now: float) -> list[Hint]:
         """Read what is available; return the retries that it reports."""
         try:
-            if self.poll_events == select.POLLOUT:
+            if self.poll_events == POLLOUT:
                 self._send_request()
                 return []
             data = self._socket.recv(READ_BYTES)
@@ -120,7 +120,7 @@ class EventStream:
         # A working new connection accepts this much at once.
         if failed or self._socket.send(request.encode()) < len(request):
             self.close()
-        self.poll_events = select.POLLIN
+        self.poll_events = POLLIN
 
     def _floods(self, count: int, now: float) -> bool:
         if now - self._since > FLOOD_SECONDS:

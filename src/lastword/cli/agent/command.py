@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ from lastword.core.failure.rungs import ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
+from lastword.platform.files import name_for_child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(msgspec.to_builtins(script), indent=2) + "\n")
         return 0
     if chosen.bare or os.isatty(0):
-        return _play(script, chosen.lives_fd)
+        return _play(script, chosen.lives)
     played = ["--file", chosen.file] if chosen.file else [chosen.scenario]
     return _behind_lastword(command, played)
 
@@ -143,7 +145,7 @@ def parser() -> CommandParser:
         "on what the client says it supports)",
     )
     add("--bare", action="store_true", help="run without lastword, to see what a client gets then")
-    add("--lives-fd", type=int, help=argparse.SUPPRESS)
+    add("--lives", help=argparse.SUPPRESS)
     show = made.add_argument_group("listing").add_argument
     show("--list", action="store_true", help="list the scenarios, and what a client does with each")
     show("--rungs", action="store_true", help="show the messages of one failure on each rung")
@@ -215,14 +217,19 @@ def _behind_lastword(options: list[str], played: list[str]) -> int:
     # A scenario is the same for everybody, unless the user names a configuration file.
     if not os.environ.get(VARIABLE):
         os.environ[OFF_VARIABLE] = "1"
-    with tempfile.TemporaryFile(buffering=0) as lives:
-        os.set_inheritable(lives.fileno(), True)  # noqa: FBT003  (its only form)
+    fd, path = tempfile.mkstemp()
+    try:
         # -P: no module in the client's working directory may replace one of ours.
         agent = [sys.executable, "-P", "-m", "lastword", "agent", "--bare"]
-        return run([*options, "--", *agent, f"--lives-fd={lives.fileno()}", *played])
+        lives = f"--lives={name_for_child(fd, path)}"
+        return run([*options, "--", *agent, lives, *played])
+    finally:
+        os.close(fd)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
-def _play(script: Script, lives_fd: int | None) -> int:
+def _play(script: Script, lives: str | None) -> int:
     from lastword.kit.agent.scripted import Lives, ScriptedAgent  # noqa: PLC0415
 
     if os.isatty(0):
@@ -230,7 +237,7 @@ def _play(script: Script, lives_fd: int | None) -> int:
     try:
         # Not `sys.stdin`, which is None if the client closed it before the start.
         with open(0, "rb", closefd=False) as lines:
-            ScriptedAgent(script, Lives(lives_fd), lines).run()
+            ScriptedAgent(script, Lives(lives), lines).run()
     except (KeyboardInterrupt, BrokenPipeError):
         # Ctrl-C at a terminal, or a client that closes stdout before stdin.
         os._exit(0)

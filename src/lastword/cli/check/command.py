@@ -77,7 +77,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     # The agents run in their own sessions, so neither signal reaches them, not even when the
     # terminal is closed.
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    there = signal.Signals.__members__  # which of them differs
+    for number in (there[name] for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if name in there):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
             signal.signal(number, _interrupt)
     try:

@@ -7,7 +7,6 @@ into messages.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ import anyio
 
 from lastword.inprocess.transports import LAST_FRAMES_SECONDS, line_blocks
 from lastword.platform.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
+from lastword.platform.pipes import read
+from lastword.platform.readiness import wait_readable, wait_writable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -58,9 +59,9 @@ class DescriptorTransport:
     async def _read(self) -> bytes:
         await self._room(ANSWERS_HIGH_WATER_BYTES)
         while True:
-            await anyio.wait_readable(self._source)
+            await wait_readable(self._source, self._waker.call_soon)
             try:
-                return os.read(self._source, READ_BYTES)
+                return read(self._source, READ_BYTES)
             except BlockingIOError:
                 continue
             except OSError:  # a connection that was reset has no more to say
@@ -101,7 +102,7 @@ class DescriptorTransport:
     async def flush(self) -> None:
         """Write all that is queued."""
         while self._outlet.pending_bytes and not self._outlet.broken:
-            await anyio.wait_writable(self._outlet.fd)
+            await wait_writable(self._outlet.fd, self._waker.call_soon)
             with self._lock:
                 self._outlet.flush()
             self._moved.set()

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 
@@ -232,9 +233,20 @@ def hang() -> NoReturn:
 
 
 def die(number: int) -> NoReturn:
-    """Send this process a signal, and hang if that does not end it."""
+    """Send this process a signal, and hang if that does not end it.
+
+    Windows has none: there it ends with the status by which shells report one.
+    """
+    if os.name == "nt":
+        os._exit(128 + number)
     os.kill(os.getpid(), number)
     hang()
+
+
+def _sleeping(seconds: float) -> list[str]:
+    if os.name == "nt":
+        return [sys.executable, "-c", f"import time; time.sleep({seconds})"]
+    return ["sleep", f"{seconds:g}"]
 
 
 def start_child(
@@ -258,7 +270,7 @@ def start_child(
         Its process id.
     """
     child = subprocess.Popen(  # noqa: S603  (our own command)
-        ["sleep", f"{seconds:g}"],  # noqa: S607  (any one will do)
+        _sleeping(seconds),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,

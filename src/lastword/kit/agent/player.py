@@ -11,6 +11,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lastword.core.classify.gather import signal_number
 from lastword.core.protocol import acp
 from lastword.kit.agent.plain import (
     FOR_EVER_SECONDS,
@@ -213,7 +214,8 @@ def _exit(_turn: PlayedTurn, code: int) -> NoReturn:
 
 
 def _kill(_turn: PlayedTurn, name: str) -> NoReturn:
-    die(signal.Signals[name])
+    own = signal.Signals.__members__.get(name)  # Windows has few of them
+    die(own if own is not None else signal_number(name) or 0)
 
 
 def _hang(turn: PlayedTurn, _: object) -> NoReturn:

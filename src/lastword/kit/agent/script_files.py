@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from lastword.core.classify.process import SIGNALS
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.script import STEPS, Fail, Repeat, Script, Steps
 
@@ -167,6 +168,7 @@ def _of_fill(count: int) -> str:
     return "" if 0 <= count <= MAX_FILL_BYTES else f"it takes at most {MAX_FILL_BYTES} bytes"
 
 
+_SIGNALS = {*signal.Signals.__members__, *SIGNALS.values()}  # Windows has few of its own
 _PROBLEMS: dict[str, Any] = {
     "fail": _of_fail,
     "bytes": _of_bytes,
@@ -178,7 +180,7 @@ _PROBLEMS: dict[str, Any] = {
     "hang": _of_flag,
     "fill": _of_fill,
     "exit": lambda code: "" if 0 <= code <= 255 else "a status is from 0 to 255",  # noqa: PLR2004
-    "kill": lambda name: "" if name in signal.Signals.__members__ else "such as SIGKILL or SIGTERM",
+    "kill": lambda name: "" if name in _SIGNALS else "such as SIGKILL or SIGTERM",
     "update": lambda update: "" if update.get("sessionUpdate") else "sessionUpdate is missing",
 }
 

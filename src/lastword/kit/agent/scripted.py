@@ -21,6 +21,7 @@ from lastword.kit.agent.player import Answers, PlayedTurn
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script import Fail, Script, Step
 from lastword.kit.agent.wire import Wire
+from lastword.platform.files import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,13 +36,13 @@ LIFE, TURN = b"L", b"T"
 class Lives:
     """What outlives the process: how often it was started, and how many turns it ran.
 
-    One byte each, in a file that whoever starts it again keeps open; without one, every life is
-    the first.
+    One byte each, in a file that whoever starts it again keeps; without one, every life is the
+    first.
     """
 
-    def __init__(self, fd: int | None) -> None:
-        self._fd = fd
-        past = b"" if fd is None else os.pread(fd, 1 << 20, 0)
+    def __init__(self, path: str | None) -> None:
+        self._fd = None if path is None else os.open(path, os.O_RDWR | os.O_APPEND)
+        past = b"" if self._fd is None else read_at(self._fd, 1 << 20, 0)
         self.number: int = past.count(LIFE) + 1
         self._turns = past.count(TURN)
         self._note(LIFE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from lastword.kit.check.session_probes import SESSION_ACTS
 from lastword.kit.check.stage import FUTURE_VERSION, QUIET_SECONDS, Conversation
 from lastword.kit.check.transcript import NotApplicableError, Transcript, UnreachedError
 from lastword.kit.provider.server import ProviderScenario
+from lastword.platform.signals import SIGKILL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -372,7 +372,7 @@ def _crash(talk: Conversation) -> None:
     _open_turn(talk)
     for pid in victims:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, SIGKILL)
     turn = talk.transcript.turns[-1]
     if talk.finish(turn) is not None:
         talk.transcript.notes["again"] = talk.answer_to(talk.request_session())

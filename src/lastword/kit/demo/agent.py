@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,9 @@ from lastword.kit.agent.plain import STDERR, Output, PlainAgent, die, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+SIGKILL = 9
+"""On every system; Windows' `signal` lacks the name."""
 
 FIRST_WAIT_SECONDS = 0.1
 LAST_WAIT_SECONDS = 0.8
@@ -71,7 +73,7 @@ class DemoAgent(PlainAgent):
         """Die of SIGKILL after some text."""
         self.say("Let me look at the parser first.")
         log("fatal: allocation of 3221225472 bytes failed")
-        die(signal.SIGKILL)
+        die(SIGKILL)
 
 
 def log(line: str) -> None:

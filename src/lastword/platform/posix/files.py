@@ -35,6 +35,18 @@ def read_at(fd: int, size: int, position: int) -> bytes:
     return os.pread(fd, size, position)
 
 
+def name_for_child(fd: int, path: str) -> str:
+    """Return the name by which a process that we start can open a file of ours.
+
+    Args:
+        fd: The file, which stays open meanwhile.
+        path: Where it is; it may be gone from there afterwards.
+    """
+    os.unlink(path)  # nothing is left of it, however we end
+    os.set_inheritable(fd, True)
+    return f"/dev/fd/{fd}"
+
+
 def restrict(fd: int) -> None:
     """Withdraw everybody else's access to a file.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import sys
 
 assert sys.platform != "win32"
@@ -59,6 +60,16 @@ def unread_bytes(fd: int) -> int:
 def number_of(socket: socket) -> int:
     """Return the number under which a `Poller` knows a socket."""
     return socket.fileno()
+
+
+is_blocking = os.get_blocking
+set_blocking = os.set_blocking
+
+
+def is_waitable(fd: int) -> bool:
+    """Return whether it is a pipe or a socket, which do not block: files and terminals are not."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def prepare_output(fd: int) -> bool:

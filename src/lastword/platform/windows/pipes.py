@@ -24,6 +24,7 @@ import msvcrt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from socket import socket
 
 POLLIN = 1
@@ -47,6 +48,9 @@ _SELECT_SECONDS = 0.02
 
 _changed = threading.Condition()
 """For all pipes of the process: few of them, and one thread that waits for any."""
+
+_waits: list[tuple[int, int, Callable[[], object]]] = []
+"""What is called once, when a descriptor has one of these events."""
 
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 _kernel32.OpenThread.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
@@ -87,7 +91,7 @@ class _Reading:
             with _changed:
                 self.data, self.failure, self.ended = data, failure, not data
                 self.waiting_since = None
-                _changed.notify_all()
+                _announce()
         with _changed:
             _changed.wait_for(lambda: self.closing)
         _close(self.fd)
@@ -124,7 +128,7 @@ class _Writing:
                 if failure is not None:
                     self.failure, self.size = failure, 0
                     self.pieces.clear()
-                _changed.notify_all()
+                _announce()
         _close(self.fd)
 
     @property
@@ -247,6 +251,20 @@ def number_of(socket: socket) -> int:
     return _SOCKETS_FROM + socket.fileno()
 
 
+def is_waitable(fd: int) -> bool:  # noqa: ARG001
+    """Return `True`: threads wait for whatever it is."""
+    return True
+
+
+def is_blocking(fd: int) -> bool:  # noqa: ARG001
+    """Return `True`: nothing else is known of pipes there."""
+    return True
+
+
+def set_blocking(fd: int, blocking: bool) -> None:  # noqa: FBT001
+    """Do nothing: a descriptor blocks the thread that reads or writes it, and no other."""
+
+
 def prepare_output(fd: int) -> bool:
     """Prepare a shared descriptor for `write`; return what `release_output` needs."""
     msvcrt.setmode(fd, os.O_BINARY)
@@ -284,6 +302,25 @@ def is_same_file(first: int, second: int) -> bool:
     compare.argtypes = (wintypes.HANDLE, wintypes.HANDLE)
     compare.restype = wintypes.BOOL
     return bool(compare(*handles))
+
+
+def when_ready(fd: int, events: int, call: Callable[[], object]) -> None:
+    """Call once, from any thread and without blocking, when a descriptor has one of these events.
+
+    That its other end has gone counts as one.
+    """
+    with _changed:
+        _waits.append((fd, events, call))
+        _announce()
+
+
+def _announce() -> None:
+    """Wake who waits for a change; `_changed` is held."""
+    _changed.notify_all()
+    due = [wait for wait in _waits if _pipe_events(wait[0], wait[1])]
+    for wait in due:
+        _waits.remove(wait)
+        wait[2]()
 
 
 class Poller:
