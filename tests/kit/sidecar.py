@@ -122,6 +122,7 @@ class SidecarClient(Client):
             self.signal(signal.SIGTERM)
             self.wait(fuse=patient(TOLD_SECONDS))
         finally:
-            self.signal(signal.SIGKILL)
+            if self.exit_status is None:  # on macOS a process that has ended is already reaped
+                self.signal(signal.SIGKILL)
             self.wait()
         self.listen(0.2)

@@ -1,4 +1,4 @@
-"""What starts, watches and ends processes does so without what Linux alone has, as on macOS."""
+"""lastword runs without what Linux alone has, as on macOS."""
 
 from __future__ import annotations
 
@@ -7,53 +7,56 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.darwin.played import LINUX_ONLY, PLAYED
 from tests.kit.places import ROOT, TESTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAYED = ("tests/process/platform",)
-_PROCESS = "tests/process/platform/test_process.py"
-LINUX_ONLY = (
-    # A pipe of macOS holds 64 KiB at most.
-    f"--deselect={_PROCESS}::test_the_last_words_of_a_child_fit_into_its_pipes",
-    # There its end is read by `waitpid`, which reaps it: Python before 3.13 has no `waitid`.
-    f"--deselect={_PROCESS}::test_an_ended_child_keeps_its_pid_until_it_is_reaped",
-    # The test itself waits by `waitid`.
-    f"--deselect={_PROCESS}::test_a_guardian_that_somebody_killed_can_be_disarmed",
-    # They look for processes in /proc themselves, or for what only /proc tells of an agent.
-    "--ignore=tests/process/platform/test_spawned_guardian.py",
-    "--ignore=tests/process/platform/test_silence_sources.py",
-)
-FUSE_SECONDS = 300
+FUSE_SECONDS = 600
+WORKERS = 2
+SHORT_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
+"""What launchd gives a program that is started from the Dock."""
+LONG_TEMPORARY = "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
+"""Where macOS puts a user's temporary files; the folder of the test stands before it."""
 
 
-def test_the_process_tests_pass_without_what_linux_alone_has(tmp_path: Path) -> None:
-    path = os.pathsep.join((str(TESTS / "darwin" / "path"), str(ROOT)))
-    inner = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n0",
-        "-p",
-        "no:cacheprovider",
-        *LINUX_ONLY,
-        *PLAYED,
-    ]
-    environment = {
+def test_what_is_played_as_on_macos_passes(tmp_path: Path) -> None:
+    temporary = tmp_path / LONG_TEMPORARY
+    temporary.mkdir(parents=True)
+    assert len(str(temporary)) >= 60
+    given = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "COV_"))
     }
+    mode = {
+        "PYTHONPATH": os.pathsep.join((str(TESTS / "darwin" / "path"), str(ROOT))),
+        "PATH": SHORT_PATH,
+        "TMPDIR": str(temporary),
+        "CI": "true",  # a skip is an error
+    }
+    inner = [sys.executable, "-m", "pytest", "-q", f"-n{WORKERS}", "-p", "no:cacheprovider"]
+    inner += [f"--deselect=tests/process/{name}" for name in LINUX_ONLY]
+    inner += [f"tests/process/{name}" for name in PLAYED]
     run = subprocess.run(
         inner,
         cwd=ROOT,
-        env={**environment, "PYTHONPATH": path, "TMPDIR": str(tmp_path)},
+        env=given | mode,
         capture_output=True,
         text=True,
         timeout=FUSE_SECONDS,
         check=False,
     )
-    assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-2000:]
     assert " passed" in run.stdout
+
+
+@pytest.mark.parametrize("name", LINUX_ONLY)
+def test_what_is_not_played_exists(name: str) -> None:
+    file, _, test = name.partition("::")
+    text = (TESTS / "process" / file).read_text(encoding="utf-8")
+    assert not test or f"def {test}(" in text
+    assert any(file == played or file.startswith(f"{played}/") for played in PLAYED)
