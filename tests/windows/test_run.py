@@ -30,6 +30,8 @@ def test_an_access_violation_ends_the_turn_as_a_crash() -> None:
         error = failure(editor.prompt(editor.session()))
         assert error["type"] == "agent_crash"
         assert "out of luck" in json.dumps(error)
+        editor.leave()
+        assert "0xC0000005 (access violation)" in b"".join(editor.errors).decode()
 
 
 def test_a_turn_without_a_word_is_a_silent_success() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.exit_status import in_words
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side, Spend
@@ -432,4 +433,4 @@ def describe(exit_: Exit) -> str:
             return f"killed by signal {exit_.signal}"
     if exit_.code is None:
         return "its exit status is unknown"
-    return f"exit status {exit_.code}"
+    return in_words(exit_.code)

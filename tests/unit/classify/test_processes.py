@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_exit, classify_spawn_failure, own_failure
+from lastword.core.failure.exit_status import in_words
 from lastword.core.failure.taxonomy import ErrorType
 
 HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"
@@ -34,7 +35,12 @@ HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out 
         (0, None, "", "premature_exit", True, None),
         (1, None, "", "exit_status", False, None),
         (None, None, "", "connection_closed", True, None),
-        (3221225477, None, "", "native_crash", True, None),
+        (0xC0000005, None, "", "native_crash", True, None),
+        (0xC0000409 - (1 << 32), None, "", "aborted", True, None),
+        (0xC000012D, None, "", "oom", True, None),
+        (0xC0000135, None, "", "missing_library", False, None),
+        (0xE0434352, None, "", "uncaught_exception", False, None),
+        (0x40010004, None, "", "terminated", True, None),
     ],
 )  # fmt: skip
 def test_an_end_in_mid_turn(  # noqa: PLR0913 - one row of the table
@@ -78,3 +84,17 @@ def test_a_failure_of_our_own_carries_its_reason_and_the_types_defaults() -> Non
     assert not own_failure(ErrorType.AGENT_STALLED, "runaway").retryable
     assert not own_failure(ErrorType.AGENT_CRASH, "crash_loop").retryable
     assert own_failure(ErrorType.INTERNAL).reason is None
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (3, "exit status 3"),
+        (-11, "exit status -11"),
+        (0xC0000005, "exit status 0xC0000005 (access violation)"),
+        (0xC0000135 - (1 << 32), "exit status 0xC0000135 (DLL not found)"),
+        (0xC0FFEE00, "exit status 0xC0FFEE00"),
+    ],
+)
+def test_a_status_of_windows_has_its_name(code: int, words: str) -> None:
+    assert in_words(code) == words

@@ -89,7 +89,10 @@ def parser() -> CommandParser:
     response.add_argument("--body", metavar="TEXT", help="the body (default: the content of FILE)")
     ending = made.add_argument_group("a process that exited; FILE has its last output")
     ending.add_argument(
-        "--exit-code", type=int, metavar="N", help="the exit status, from 0 to 255, or -N"
+        "--exit-code",
+        type=lambda text: int(text, 0),
+        metavar="N",
+        help="the exit status, from 0 to 255, or -N; on Windows also 0xC0000005",
     )
     ending.add_argument(
         "--exit-signal", metavar="SIGNAL", help="the signal that ended it, such as SIGKILL or 9"
@@ -122,14 +125,21 @@ def _check(options: argparse.Namespace) -> None:
         raise UnusableInputError("an error is an HTTP response or the end of a process, not both")
     if options.body is not None and options.file is not None:
         raise UnusableInputError("give the body either as --body or as FILE")
-    if options.exit_code is not None and not -64 <= options.exit_code <= 255:  # noqa: PLR2004
+    if options.exit_code is not None and not _may_be_status(options.exit_code):
         raise UnusableInputError(
-            f"--exit-code cannot be {options.exit_code}: it takes 0 to 255, or -N for signal N"
+            f"--exit-code cannot be {options.exit_code}: it takes 0 to 255, -N for signal N, or a "
+            "status of Windows such as 0xC0000005"
         )
     if options.status is not None and not 100 <= options.status <= 599:  # noqa: PLR2004
         raise UnusableInputError(
             f"--status cannot be {options.status}: it takes a number from 100 to 599"
         )
+
+
+def _may_be_status(code: int) -> bool:
+    # Windows' have 32 bits, which some programs print with a sign.
+    windows = 0x40000000 <= code <= 0xFFFFFFFF or -(1 << 31) <= code < -(1 << 16)  # noqa: PLR2004
+    return windows or -64 <= code <= 255  # noqa: PLR2004
 
 
 def _case(options: argparse.Namespace) -> Case:

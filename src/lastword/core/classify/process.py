@@ -11,6 +11,7 @@ import re
 
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
+from lastword.core.failure.exit_status import CTRL_C, WINDOWS
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -28,19 +29,6 @@ _SIGNAL_REASONS = {
     "SIGXCPU": "cpu_limit",
     "SIGPIPE": "broken_pipe",
 }
-
-_NTSTATUS = {
-    0xC0000005: ("native_crash", True),
-    0xC00000FD: ("native_crash", True),
-    0xC0000374: ("native_crash", True),
-    0xC0000409: ("aborted", True),
-    0xC0000017: ("oom", True),
-    0xC000012D: ("oom", True),
-    0xC0000135: ("spawn_failed", False),
-    0xC0000142: ("spawn_failed", False),
-    0xC000007B: ("spawn_failed", False),
-}
-_NTSTATUS_CTRL_C = 0xC000013A
 
 _NOT_FOUND = 127
 
@@ -150,11 +138,11 @@ def read_ending(
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
         return _by_signal(number, code, words)
-    if code in _NTSTATUS:
-        reason, retryable = _NTSTATUS[code]
-        return ProcessEnding(reason, retryable, exit_code=code)
-    if code == _NTSTATUS_CTRL_C:
-        return ProcessEnding("interrupted", retryable=False, exit_code=code, cancelled=True)
+    if code in WINDOWS:
+        status = WINDOWS[code]
+        return ProcessEnding(
+            status.reason, status.retryable, exit_code=code, cancelled=code == CTRL_C
+        )
     if any(sign in words for sign in _MEMORY_SIGNS):
         return ProcessEnding("oom", retryable=True, exit_code=code)
     unable = read_start_failure(words) if code != 0 else None
@@ -197,7 +185,7 @@ def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | 
         return -code, None
     if code - 128 in SIGNALS:
         return code - 128, code
-    if code < 0 and code & 0xFFFFFFFF in _NTSTATUS:
+    if code < 0 and code & 0xFFFFFFFF in WINDOWS:
         return None, code & 0xFFFFFFFF
     return None, code
 

@@ -428,8 +428,8 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     # What was inferred is shown, so that the reader can judge.
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
     quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
-    if verdict.reason == "spend_limit" and text:
-        parts.append(text)
+    if verdict.reason == "spend_limit" and (spent := plain_text(text or "")):
+        parts.append(spent)
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]

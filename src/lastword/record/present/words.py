@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.exit_status import in_words
 from lastword.core.failure.money import money
 from lastword.core.failure.naming import CANCELLED_BY, PHASES, TYPES, plain, retry_words
 from lastword.core.protocol.tolerant import number_of, object_of
@@ -156,6 +157,10 @@ def _original_words(facts: dict[str, Any]) -> str:
     return " ".join(original.split()) if isinstance(original, str) else ""
 
 
+def _status(code: Any) -> str:
+    return in_words(code) if isinstance(code, int) else f"exit status {_value(code)}"
+
+
 def _origin_facts(facts: dict[str, Any]) -> list[str]:
     parts = []
     if facts.get("http_status"):
@@ -165,7 +170,7 @@ def _origin_facts(facts: dict[str, Any]) -> list[str]:
     if facts.get("exit_signal"):
         parts.append(str(facts["exit_signal"]))
     elif facts.get("exit_code") is not None:
-        parts.append(f"exit status {facts['exit_code']}")
+        parts.append(_status(facts["exit_code"]))
     if facts.get("request_id"):
         parts.append(f"request {facts['request_id']}"[:_MAX_VALUE_CHARS])
     return parts
@@ -322,7 +327,7 @@ def _omitted(facts: dict[str, Any]) -> str:
 def _exited(facts: dict[str, Any]) -> str:
     how = facts.pop("exit_signal", None)
     code = facts.pop("exit_code", None)
-    ending = _value(how) if how else f"exit status {code}" if code is not None else "gone"
+    ending = _value(how) if how else "gone" if code is None else _status(code)
     if how:
         facts.pop("reason", None)  # a signal says it
     turns, reason = facts.pop("open_turns", None), facts.pop("reason", None)
