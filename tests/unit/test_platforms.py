@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 
+from lastword.core.failure.exit_status import WINDOWS
+from tests.kit.places import ROOT as CHECKOUT
+from tests.kit.places import TESTS
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of
 
 UNIX_ALONE = ("lastword.gateway.", "lastword.sidecar.embedded", "lastword.cli.gateway.")
@@ -44,3 +48,26 @@ def test_nothing_above_the_seam_imports_the_form_of_one_system() -> None:
         for node in nodes_of(file):
             if isinstance(node, ast.ImportFrom):
                 assert not (node.module or "").startswith("lastword.platform.windows"), module
+
+
+PAGE = (CHECKOUT / "docs" / "platforms.md").read_text()
+
+
+def test_the_page_has_every_exit_status_that_is_known_by_name() -> None:
+    rows = re.findall(r"^\| (0x[0-9A-F]{8}) \| (.+) \| `(.+)` \|$", PAGE, re.MULTILINE)
+    table = {int(code, 16): (name, reason) for code, name, reason in rows}
+    assert table == {code: (status.name, status.reason) for code, status in WINDOWS.items()}
+
+
+def test_the_page_has_every_file_of_tests_that_linux_alone_can_play() -> None:
+    skips = (
+        r"""skipif\(\s*not (?:left_behind\.)?CAN_LOOK|skipif\(\s*(?:not )?sys\.platform\W.*linux"""
+    )
+    skipping = {
+        str(file.relative_to(CHECKOUT))
+        for folder in ("unit", "contract", "process", "interop")
+        for file in (TESTS / folder).rglob("test_*.py")
+        if re.search(skips, file.read_text())
+    }
+    assert skipping
+    assert skipping == set(re.findall(r"^\| `(tests/\S+\.py)` \|", PAGE, re.MULTILINE))
