@@ -106,9 +106,8 @@ def make_private(path: str) -> None:
         OSError: it cannot be created, or is not a file.
     """
     with _creating, suppress(FileExistsError):
-        # A link may lead to where no file is yet.
         new = os.O_RDWR | os.O_EXCL | files.CREATE
-        number = os.open(os.path.realpath(path), new, 0o600)
+        number = os.open(_resolved(path), new, 0o600)
         with suppress(OSError):  # a disk without modes
             files.restrict(number)  # whatever the umask
         os.close(number)
@@ -116,6 +115,14 @@ def make_private(path: str) -> None:
         # Another user's file is theirs to share: use it as far as possible.
         with suppress(FileNotFoundError, PermissionError):
             _withdraw(path + suffix)
+
+
+def _resolved(path: str) -> str:
+    """Return where a path leads: a link may lead to where no file is yet."""
+    try:
+        return os.path.realpath(path)
+    except OSError:  # Windows, of a path that is longer than its own functions take
+        return path
 
 
 def _withdraw(path: str) -> None:

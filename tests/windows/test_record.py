@@ -1,0 +1,59 @@
+"""The record on Windows, which several processes write and some of them do not survive."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+from tests.windows.kit import FUSE_SECONDS, Editor, agent, failure, lastword
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    """Return the sessions that the record has."""
+    ended = subprocess.run(
+        lastword("log", "--record", str(folder), "--json"),
+        input=b"",
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr.decode()
+    sessions: list[dict[str, Any]] = json.loads(ended.stdout)["sessions"]
+    return sessions
+
+
+def test_three_that_are_killed_leave_a_record_that_can_be_read_and_written(tmp_path: Path) -> None:
+    folder = tmp_path / "Aufzeichnungen für Müller"
+    options = ("--record", str(folder))
+    with ExitStack() as stack:
+        editors = [stack.enter_context(Editor(*agent("silent"), options=options)) for _ in "abc"]
+        sessions = [editor.session() for editor in editors]
+        for _ in range(3):
+            prompts = [each.ask(session) for each, session in zip(editors, sessions, strict=True)]
+            for editor, prompt in zip(editors, prompts, strict=True):
+                assert failure(editor.answer(prompt))["reason"] == "silent_success"
+        for editor in editors:
+            editor.process.kill()
+    with closing(sqlite3.connect(folder / "record.db")) as record:
+        assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert listed(folder)
+    before = len(listed(folder))
+    with Editor(*agent("fine"), options=options) as editor:
+        editor.prompt(editor.session())
+        assert editor.leave() == 0
+    assert len(listed(folder)) == before + 1
+
+
+def test_what_failed_is_recorded_and_shown_while_the_session_goes_on(tmp_path: Path) -> None:
+    with Editor(*agent("crash"), options=("--record", str(tmp_path / "r"))) as editor:
+        failure(editor.prompt(editor.session()))
+        editor.session()  # the agent is started again, which takes longer than to record
+        (session,) = listed(tmp_path / "r")[-1:]
+        assert "agent_crash" in json.dumps(session)
+        editor.leave()
