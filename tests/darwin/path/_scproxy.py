@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 def _get_proxy_settings() -> dict[str, object]:
-    return {}
+    return {"exclude_simple": False}
 
 
 def _get_proxies() -> dict[str, str]:

@@ -165,10 +165,14 @@ def _socket_answers(module: ModuleType) -> None:
 
         def shutdown(self, how: int) -> None:
             # shutdown(2): ENOTCONN where the peer has closed its side.
+            waits = super().gettimeout()
             try:
+                super().settimeout(0)  # with a time of its own, Python waits whatever the flags say
                 gone = super().recv(1, 0x42) == b""  # MSG_PEEK, MSG_DONTWAIT
             except OSError:
                 gone = False
+            finally:
+                super().settimeout(waits)
             super().shutdown(how)
             if gone:
                 raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
