@@ -2,24 +2,60 @@
 
 from __future__ import annotations
 
+_DOCTOR, _SETUP = "cli/test_doctor.py", "cli/test_setup_command.py"
+_GATEWAY, _RESTART = "gateway/test_commands.py", "sidecar/test_sidecar_restart.py"
 PLAYED = (
     "platform",
     "sidecar/test_sidecar_crashes.py",
     "sidecar/test_sidecar_turns.py",
+    "sidecar/test_sidecar_streams.py",
+    _RESTART,
+    "record/test_record_recorder.py",
+    "inprocess/test_cancel.py",
+    "inprocess/sdk/test_answered_at_the_raise.py",
+    "inprocess/sdk/test_over_sockets.py",
+    "outbox/test_sending.py",
+    "notify/test_runs.py",
+    "client/test_client_stderr.py",
+    f"{_SETUP}::test_settings_are_written_with_a_copy_beside_them_and_taken_out_to_the_byte",
+    f"{_SETUP}::test_lastword_is_put_in_front_of_an_agent_that_is_there_and_taken_away",
+    f"{_DOCTOR}::test_an_agent_that_is_well_is_told_step_by_step",
+    f"{_DOCTOR}::test_a_command_that_is_not_there_is_said",
+    f"{_DOCTOR}::test_an_agent_that_is_killed_at_its_start_is_told_by_its_signal",
+    f"{_DOCTOR}::test_nothing_of_a_stubborn_agent_stays_behind",
+    f"{_GATEWAY}::test_stop_says_what_it_ends_and_what_it_leaves",
+    f"{_GATEWAY}::test_status_tells_what_runs_and_where_nothing_does",
+    f"{_GATEWAY}::test_a_reload_goes_on_though_the_agent_is_gone",
+    f"{_GATEWAY}::test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one",
+    f"{_GATEWAY}::test_a_session_goes_on_under_a_state_folder_with_a_long_path",
 )
+"""Files, folders and tests below `tests/process`."""
 
-SEARCHES = "looks for processes in /proc"
+_SEARCHES = "looks for processes in /proc"
+_PROCESS = "platform/test_process.py"
+_UNREAD = "test_a_client_that_reads_nothing_while_the_agent_dies_and_returns_misses_nothing"
 LINUX_ONLY = {
-    "platform/test_process.py::test_the_last_words_of_a_child_fit_into_its_pipes": (
+    f"{_PROCESS}::test_the_last_words_of_a_child_fit_into_its_pipes": (
         "a pipe of macOS has 64 KiB at most"
     ),
-    "platform/test_process.py::test_an_ended_child_keeps_its_pid_until_it_is_reaped": (
+    f"{_PROCESS}::test_an_ended_child_keeps_its_pid_until_it_is_reaped": (
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
-    "platform/test_process.py::test_a_guardian_that_somebody_killed_can_be_disarmed": (
-        "waits by `waitid`"
-    ),
-    "platform/test_spawned_guardian.py": SEARCHES,
+    f"{_PROCESS}::test_a_guardian_that_somebody_killed_can_be_disarmed": "waits by `waitid`",
+    "platform/test_spawned_guardian.py": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
+    f"{_RESTART}::test_what_a_dead_agent_left_in_its_group_is_ended_while_the_next_one_serves": (
+        _SEARCHES
+    ),
+    f"{_RESTART}::test_nothing_of_any_life_is_left_when_the_sidecar_was_killed": _SEARCHES,
+    f"{_RESTART}::test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian": _SEARCHES,
+    f"{_RESTART}::{_UNREAD}": (
+        "1,500 frames are more than pipes of 16 KiB hold: the agent still writes, and takes both "
+        "prompts with it"
+    ),
+    f"{_RESTART}::test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak": _SEARCHES,
 }
-"""By file or test below `tests/process`."""
+"""Files and tests below `tests/process`."""
+
+OTHER_LOOP = "trio"
+"""In the names of tests; trio's loop on macOS is one over kqueue, which Linux does not have."""

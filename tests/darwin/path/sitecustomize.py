@@ -14,6 +14,7 @@ import importlib.util
 import io
 import os
 import posix
+import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ PROGRAMS = os.path.join(TESTS, "kit", "agents") + os.sep
 """What a test starts: an agent has no /proc either."""
 STDLIB = os.path.dirname(os.__file__) + os.sep
 F_SETPIPE_SZ = 1031
+SO_PEERCRED = 17
 _open, _killpg, _getpgid = io.open, posix.killpg, posix.getpgid
 
 
@@ -156,6 +158,12 @@ def _socket_answers(module: ModuleType) -> None:
         def connect_ex(self, address: Any) -> int:
             _check_path(self, address)
             return int(super().connect_ex(address))
+
+        def getsockopt(self, level: int, option: int, *room: int) -> Any:
+            if (self.family, level, option) == (1, 0, 1):  # AF_UNIX, SOL_LOCAL, LOCAL_PEERCRED
+                _pid, uid, gid = struct.unpack("3i", super().getsockopt(1, SO_PEERCRED, 12))
+                return struct.pack("=IIhxx16I", 0, uid, 1, gid, *(0,) * 15)[: room[0]]
+            return super().getsockopt(level, option, *room)
 
         def send(self, *words: Any) -> int:
             return int(_going(super().send, *words))
