@@ -337,6 +337,7 @@ def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
         assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="waits for a process by its descriptor")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) -> None:
     fifo = tmp_path / "pid"
@@ -486,6 +487,7 @@ def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
     assert "given up" in found["says"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a free port is found in /proc")
 def test_events_are_told_of_where_they_are_given(tmp_path: Path) -> None:
     environment = {"AGENT_NAME": "OpenCode", "XDG_DATA_HOME": str(tmp_path)}
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
