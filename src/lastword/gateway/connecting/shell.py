@@ -34,6 +34,8 @@ from lastword.gateway.connecting.pipes import reader_of, writer_to
 from lastword.gateway.connecting.reporting import ConnectReports
 
 if TYPE_CHECKING:
+    import threading
+
     from websockets.asyncio.client import ClientConnection
 
     from lastword.gateway.connecting.core import Connector
@@ -72,14 +74,18 @@ class ConnectShell:
         self._editor_is_slow = False
         self._over = asyncio.Event()
         self._editor: asyncio.StreamWriter | None = None
+        self._pump: threading.Thread | None = None
 
     async def run(self) -> None:
         """Serve the editor until it closes its end."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._over.set)
+            try:
+                loop.add_signal_handler(number, self._over.set)
+            except NotImplementedError:  # on Windows, where a handler has to wake the loop itself
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._over.set))
         reader = await reader_of(STDIN)
-        self._editor = await writer_to(STDOUT)
+        self._editor, self._pump = await writer_to(STDOUT)
         reading = asyncio.create_task(self._read_editor(reader))
         await self._over.wait()
         reading.cancel()
@@ -104,6 +110,9 @@ class ConnectShell:
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(LEAVE_SECONDS):
                     await self._editor.drain()
+                    if self._pump is not None:
+                        self._editor.close()
+                        await asyncio.to_thread(self._pump.join, LEAVE_SECONDS)
 
     # The editor.
 

@@ -72,6 +72,10 @@ def is_waitable(fd: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
+is_polled = is_waitable
+"""Return whether an event loop can wait for a descriptor."""
+
+
 def prepare_output(fd: int) -> bool:
     """Prepare a shared descriptor for `write`; return what `release_output` needs."""
     blocked = os.get_blocking(fd)

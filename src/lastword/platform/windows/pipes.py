@@ -256,6 +256,11 @@ def is_waitable(fd: int) -> bool:  # noqa: ARG001
     return True
 
 
+def is_polled(fd: int) -> bool:  # noqa: ARG001
+    """Return `False`: an event loop can wait only for pipes that were made for it."""
+    return False
+
+
 def is_blocking(fd: int) -> bool:  # noqa: ARG001
     """Return `True`: nothing else is known of pipes there."""
     return True
