@@ -55,7 +55,7 @@ def require_packages(folder: Path) -> Path:
     return python
 
 
-def require_node_packages(folder: Path) -> Path:
+def require_node_packages(folder: Path, *options: str) -> Path:
     """Return the `node_modules` that `package-lock.json` in this folder locks, or skip."""
 
     def fingerprint() -> str:
@@ -65,7 +65,7 @@ def require_node_packages(folder: Path) -> Path:
         npm = shutil.which("npm")
         if npm is None or shutil.which("node") is None:
             raise MissingError("node and npm are not on PATH.")
-        run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], "npm ci", folder)
+        run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", *options], "npm ci", folder)
 
     return or_skip(lambda: installed(folder / "node_modules", fingerprint, install))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE_TIMEOUT_SECONDS = 420.0
 
 if sys.platform != "win32":
-    from tests.kit.installs import or_skip
+    from tests.kit.installs import or_skip, require_node_packages
     from tests.windows import environment
 
 
@@ -42,6 +42,8 @@ class PlayedUnderWine(pytest.Item):
             pytest.fail.Exception: One of them failed or was skipped.
         """
         or_skip(environment.require_environment)
+        # Its package is for Windows alone.
+        require_node_packages(self.path.parent / "node", "--force")
         path = environment.windows_path
         arguments = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:lastword"]
         arguments += ["-o", "addopts=", "--durations=5", f"--confcutdir={path(self.path.parent)}"]
