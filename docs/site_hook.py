@@ -25,6 +25,7 @@ PAGES = {
     "protocol/README.md": "protocol/index.md",
     "protocol/CLIENTS.md": "protocol/clients.md",
     "protocol/AGENTS.md": "protocol/agents.md",
+    "protocol/rfd/turn-failures.md": "protocol/turn-failures.md",
     "protocol/vectors/README.md": "protocol/vectors.md",
     "protocol/reading/README.md": "protocol/reading.md",
     "protocol/reconnect/README.md": "protocol/reconnect.md",
@@ -90,6 +91,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = _site_target(link["target"], origin, config, files)
         if target is None:
             return link["text"].strip("![]")
+        if urlsplit(target).scheme:
+            return link[0]  # a path's rules would make one slash of its two
         base, mark, anchor = target.partition("#")
         if base:
             base = posixpath.relpath(base, posixpath.dirname(here) or ".")
