@@ -5,8 +5,8 @@ Only a gateway's metrics are named elsewhere, together with their Prometheus nam
 
 Standard names are those of the semantic conventions 1.44.0, and those with `gen_ai` of the GenAI
 conventions 0.1.0, which have had releases of their own since 1.41; none of their breaking changes
-concerns a name used here. `gen_ai`, `rpc` and `jsonrpc` are still in development, so that a change of
-theirs affects this file alone.
+concerns a name used here. `gen_ai`, `rpc` and `jsonrpc` are still in development, so that a change
+of theirs affects this file alone.
 """
 
 from __future__ import annotations

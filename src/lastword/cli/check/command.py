@@ -14,7 +14,7 @@ from lastword.cli.check import report
 from lastword.cli.durations import positive_seconds
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
-from lastword.kit.check import documents
+from lastword.kit.check import baseline, documents, published
 from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
@@ -23,7 +23,7 @@ from lastword.quirks.recipes import PRESETS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lastword.kit.check.checks import Check
     from lastword.kit.check.documents import Row
@@ -72,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
         if options.list:
             return _list(checks, as_json=options.json)
         settings = _settings(options, agent)
-    except (HookError, UnknownCheckError) as error:
+        known = baseline.load(options.baseline) if options.baseline else {}
+    except (HookError, UnknownCheckError, baseline.BaselineError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
     # The agents run in their own sessions, so neither signal reaches them, not even when the
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
             signal.signal(number, _interrupt)
     try:
-        return _check(settings, checks, options)
+        return _check(settings, checks, known, options)
     except KeyboardInterrupt:
         sys.stderr.write("lastword check: stopped; the agents have been ended\n")
         return INTERRUPTED_STATUS
@@ -142,6 +143,17 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--json", action="store_true", help="print everything as JSON")
     add("--junit", type=Path, metavar="FILE",
         help="also write the results as JUnit XML (default: none)")  # fmt: skip
+    add("--sarif", type=Path, metavar="FILE",
+        help="also write what failed as SARIF, for a code host's alerts (default: "
+        "none)")  # fmt: skip
+    add("--badge", type=Path, metavar="FILE",
+        help="also write a badge as SVG (default: none)")  # fmt: skip
+    add("--baseline", type=Path, metavar="FILE",
+        help="what is known to fail, each with a reason, and does not count (default: "
+        "none)")  # fmt: skip
+    add("--fail-on", choices=("fail", "warn", "never"), default="fail", metavar="WORD",
+        help="what makes the exit status 1 (fail, warn, never; default: "
+        "%(default)s)")  # fmt: skip
     add("--keep", type=Path, metavar="DIR",
         help="also write every message to this folder, with secrets removed (default: "
         "none)")  # fmt: skip
@@ -154,7 +166,8 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
         HookError: The options do not fit together.
     """
     find(command)
-    for path in filter(None, (options.junit and options.junit.parent, options.keep)):
+    files = (options.junit, options.sarif, options.badge)
+    for path in filter(None, (*(file and file.parent for file in files), options.keep)):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -183,7 +196,12 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> int:
     return 0
 
 
-def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.Namespace) -> int:
+def _check(
+    settings: CheckSettings,
+    checks: Sequence[Check],
+    known: Mapping[str, str],
+    options: argparse.Namespace,
+) -> int:
     started = time.monotonic()
     page = report.page()
     rows: list[Row] = []
@@ -196,26 +214,47 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
         for row, finding in findings(settings, checks, at):
             rows.append((row, finding))
             if not options.json:
-                report.show(page, row, finding, is_in_front=is_in_front(settings.command))
+                in_front = is_in_front(settings.command)
+                report.show(page, row, finding, is_in_front=in_front, known=known.get(row.name))
                 with progress.aside():
                     sys.stdout.write(page.drain())
                     sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        envelope.write(documents.report(settings.command, rows, seconds))
+        envelope.write(documents.report(settings.command, rows, seconds, known))
     else:
-        report.show_summary(page, rows, seconds)
+        report.show_summary(page, rows, seconds, known)
         sys.stdout.write(page.drain())
+    _publish(settings.command, rows, seconds, known, options)
+    return 1 if options.fail_on != "never" and _has_failed(rows, known, options.fail_on) else 0
+
+
+def _publish(
+    command: Sequence[str],
+    rows: Sequence[Row],
+    seconds: float,
+    known: Mapping[str, str],
+    options: argparse.Namespace,
+) -> None:
     if options.junit:
-        documents.write_whole(options.junit, documents.junit(settings.command, rows, seconds))
+        documents.write_whole(options.junit, documents.junit(command, rows, seconds, known))
+    if options.sarif:
+        documents.write_whole(options.sarif, published.sarif(command, rows, known))
+    if options.badge:
+        documents.write_whole(options.badge, published.badge(rows, known))
+
+
+def _has_failed(rows: Sequence[Row], known: Mapping[str, str], fail_on: str) -> bool:
     verdicts = {finding.verdict for _, finding in rows}
+    new = {finding.verdict for check, finding in rows if check.name not in known}
     # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
     # that opened no session.
     closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
-    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _CONCLUSIVE or closed else 0
+    failing = {CheckVerdict.FAIL} | ({CheckVerdict.WARN} if fail_on == "warn" else set())
+    return bool(new & failing) or closed or not verdicts & _CONCLUSIVE
 
 
 OPENS = "opens-session"
 """The check without which there are no turns to be checked."""
 
-_CONCLUSIVE = {CheckVerdict.PASS, CheckVerdict.WARN}
+_CONCLUSIVE = {CheckVerdict.PASS, CheckVerdict.WARN, CheckVerdict.FAIL}

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lastword.cli.page import Page
+from lastword.kit.check.baseline import outlived
 from lastword.kit.check.checks import CheckVerdict, Finding
 
 if TYPE_CHECKING:
@@ -48,15 +49,32 @@ STDERR_LINES = 6
 _SILENT = (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED)
 """Verdicts whose reason is often the same for many checks."""
 
+_COUNTING = (CheckVerdict.FAIL, CheckVerdict.WARN)
+
 
 def page() -> Page:
     """Return an empty page of a report's width."""
     return Page(least=MIN_COLUMNS, most=MAX_COLUMNS)
 
 
-def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> None:
-    """Show a check's finding. A check that was not judged is listed in the summary instead."""
+def show(
+    page: Page, check: Check, finding: Finding, *, is_in_front: bool, known: str | None = None
+) -> None:
+    """Show a check's finding. A check that was not judged is listed in the summary instead.
+
+    Args:
+        page: Where.
+        check: The check.
+        finding: What came of it.
+        is_in_front: Whether something stands in front of the agent.
+        known: Why the baseline has it, if it does.
+    """
     if finding.verdict in _SILENT:
+        return
+    if known is not None and finding.verdict in _COUNTING:
+        lead = (("known ", "dim"), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
+        page.row(lead, check.title)
+        page.line(f"because: {known}", indent=_INDENT, hang=2)
         return
     label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
     lead = ((label, _STYLES[finding.verdict]), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
@@ -73,7 +91,7 @@ def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> No
         page.line(f"({check.name})", indent=_INDENT + 2)
 
 
-def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
+def show_summary(page: Page, rows: Sequence[Row], seconds: float, known: Mapping[str, str]) -> None:
     """Show why some checks were not judged, and how many ended with each verdict."""
     page.line()
     for verdict in _SILENT:
@@ -84,9 +102,15 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
         for reason, names in left_out.items():
             lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
             page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
-    counts = Counter(finding.verdict for _, finding in rows)
+    expected = [c for c, f in rows if c.name in known and f.verdict in _COUNTING]
+    counts = Counter(finding.verdict for check, finding in rows if check not in expected)
     parts = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
+    if expected:
+        parts.append(f"{len(expected)} known to fail")
     page.line(f"{', '.join(parts)}; {seconds:.0f} s")
+    passed = [check for check, finding in rows if finding.verdict is CheckVerdict.PASS]
+    if names := outlived(known, passed):
+        page.line(f"No longer needed in the baseline, since it passes: {', '.join(names)}.")
     if counts[CheckVerdict.FAIL]:
         page.line(
             "Each FAIL says how to fix it. `lastword check --only NAME -- CMD` repeats one check; "

@@ -19,7 +19,7 @@ _lastword_command() {
     'stats') flags='-h --help --days --json --record' runs_agent='' ;;
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
-    'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --keep' runs_agent='yes' ;;
+    'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --sarif --badge --baseline --fail-on --keep' runs_agent='yes' ;;
     'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-listen --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --fleet-key-file --record' runs_agent='' ;;
     'gateway status') flags='-h --help --fleet --json --port --record' runs_agent='' ;;
@@ -103,6 +103,10 @@ _lastword_value() {
     'check --timeout') kind=nothing ;;
     'check --turn-limit') kind=nothing ;;
     'check --junit') kind=file ;;
+    'check --sarif') kind=file ;;
+    'check --badge') kind=file ;;
+    'check --baseline') kind=file ;;
+    'check --fail-on') kind=words words='fail warn never' ;;
     'check --keep') kind=folder ;;
     'gateway --listen') kind=nothing ;;
     'gateway --path') kind=nothing ;;

@@ -71,7 +71,7 @@ _lastword_command() {
       argument=ARGUMENT runs_agent=''
       ;;
     'check')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--preset:configure a known agent to use lastword'\''s model: opencode, claude, kimi, codex, qwen' '--provider-env:set a variable that points the agent to lastword'\''s model' '--scenario-prompts:the prompt that makes the agent itself play the failure {name}' '--prompt:the text of all other prompts' '--keep-home:run the agent in your home folder, with your login, instead of an empty one' '--protocol:the version of ACP to speak' '--only:run only these checks, by requirement or name, separated by commas' '--timeout:how long an answer that needs no model, or a healthy turn, may take' '--turn-limit:how long a failing turn may take to end' '--list:list the checks without running them' '--json:print everything as JSON' '--junit:also write the results as JUnit XML' '--keep:also write every message to this folder, with secrets removed')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--preset:configure a known agent to use lastword'\''s model: opencode, claude, kimi, codex, qwen' '--provider-env:set a variable that points the agent to lastword'\''s model' '--scenario-prompts:the prompt that makes the agent itself play the failure {name}' '--prompt:the text of all other prompts' '--keep-home:run the agent in your home folder, with your login, instead of an empty one' '--protocol:the version of ACP to speak' '--only:run only these checks, by requirement or name, separated by commas' '--timeout:how long an answer that needs no model, or a healthy turn, may take' '--turn-limit:how long a failing turn may take to end' '--list:list the checks without running them' '--json:print everything as JSON' '--junit:also write the results as JUnit XML' '--sarif:also write what failed as SARIF, for a code host'\''s alerts' '--badge:also write a badge as SVG' '--baseline:what is known to fail, each with a reason, and does not count' '--fail-on:what makes the exit status 1' '--keep:also write every message to this folder, with secrets removed')
       argument='' runs_agent=yes
       ;;
     'gateway')
@@ -185,6 +185,10 @@ _lastword_value() {
     'check --timeout') kind=nothing ;;
     'check --turn-limit') kind=nothing ;;
     'check --junit') kind=file ;;
+    'check --sarif') kind=file ;;
+    'check --badge') kind=file ;;
+    'check --baseline') kind=file ;;
+    'check --fail-on') kind=words values=(fail warn never) ;;
     'check --keep') kind=folder ;;
     'gateway --listen') kind=nothing ;;
     'gateway --path') kind=nothing ;;

@@ -20,7 +20,7 @@ from lastword.kit.check.checks import CHECKS, CheckVerdict
 from lastword.kit.check.hooks import is_in_front
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lastword.kit.check.checks import Check, Finding
 
@@ -46,7 +46,9 @@ def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def report(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
+def report(
+    command: Sequence[str], rows: Sequence[Row], seconds: float, known: Mapping[str, str]
+) -> dict[str, Any]:
     """Return everything, for `--json`.
 
     `agent`, `lastword` and `seconds` are older names of `command`, `lastword_version` and
@@ -70,6 +72,7 @@ def report(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[
                 "frames": list(finding.frames),
                 "stderr": list(finding.stderr),
                 "fault_of": finding.fault_of,
+                "known": known.get(check.name),
             }
             for check, finding in in_order(rows)
         ],
@@ -90,10 +93,18 @@ def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
     return [check.title, finding.evidence, *finding.frames, *beside, *fault, advice]
 
 
-def junit(command: Sequence[str], rows: Sequence[Row], seconds: float) -> bytes:
-    """Return a test suite with a case for each check; what only warns has passed."""
-    failures = sum(f.verdict is CheckVerdict.FAIL for _, f in rows)
-    skipped = sum(f.verdict in _SKIPPED for _, f in rows)
+def junit(
+    command: Sequence[str], rows: Sequence[Row], seconds: float, known: Mapping[str, str]
+) -> bytes:
+    """Return a test suite with a case for each check; what only warns has passed.
+
+    What is known to fail is skipped in it.
+    """
+    failures = sum(f.verdict is CheckVerdict.FAIL and c.name not in known for c, f in rows)
+    skipped = sum(
+        f.verdict in _SKIPPED or (f.verdict is CheckVerdict.FAIL and c.name in known)
+        for c, f in rows
+    )
     counts = {"tests": str(len(rows)), "failures": str(failures), "skipped": str(skipped)}
     counts |= {"errors": "0", "time": f"{seconds:.1f}"}
     root = ET.Element("testsuites", counts)
@@ -110,7 +121,9 @@ def junit(command: Sequence[str], rows: Sequence[Row], seconds: float) -> bytes:
             },
         )
         text = "\n".join(words(check, finding, command))
-        if finding.verdict is CheckVerdict.FAIL:
+        if finding.verdict is CheckVerdict.FAIL and check.name in known:
+            _add(case, "skipped", f"known: {known[check.name]}", text)
+        elif finding.verdict is CheckVerdict.FAIL:
             _add(case, "failure", finding.evidence, text)
         elif finding.verdict in _SKIPPED:
             _add(case, "skipped", f"{_SKIPPED[finding.verdict]}: {finding.evidence}")

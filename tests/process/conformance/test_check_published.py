@@ -1,0 +1,130 @@
+"""What `lastword check` publishes: SARIF, JUnit and a badge; and what a baseline says is known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AGENT = """
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    if "id" in frame:
+        result = {"protocolVersion": 1} if frame["method"] == "initialize" else {}
+        print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}), flush=True)
+"""
+"""It answers requests that it does not know, with success."""
+
+
+class Checked:
+    """One run of the command in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "agent.py").write_text(AGENT)
+
+    def __call__(self, *options: str) -> subprocess.CompletedProcess[str]:
+        only = ("--only", "initialize,unknown-method")
+        agent = (sys.executable, "agent.py")
+        return subprocess.run(
+            [sys.executable, "-m", "lastword", "check", *only, *options, "--", *agent],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+
+    def baseline(self, text: str) -> str:
+        """Write a baseline; return its option."""
+        (self.folder / "known.toml").write_text(text)
+        return "--baseline=known.toml"
+
+    def sarif(self) -> dict[str, Any]:
+        """Return the one run that the log has."""
+        (run,) = json.loads((self.folder / "out" / "check.sarif").read_text())["runs"]
+        assert isinstance(run, dict)
+        return run
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Checked:
+    return Checked(tmp_path)
+
+
+KNOWN = '[known]\nunknown-method = "it is a stub; issue 12"\n'
+
+
+def test_what_failed_is_an_alert_at_the_agents_file_and_red_on_the_badge(checked: Checked) -> None:
+    done = checked("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml")
+    assert done.returncode == 1, done.stderr
+    run = checked.sarif()
+    (result,) = run["results"]
+    (rule,) = run["tool"]["driver"]["rules"]
+    assert (result["ruleId"], result["level"]) == (rule["id"], "error") == ("AGT-5", "error")
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "agent.py"
+    assert "suppressions" not in result
+    badge = (checked.folder / "out" / "badge.svg").read_text()
+    assert "1 failed" in "".join(ET.fromstring(badge).itertext())
+    assert ET.parse(checked.folder / "out" / "junit.xml").getroot().get("failures") == "1"
+
+
+def test_what_is_known_does_not_count_and_is_shown_with_its_reason(checked: Checked) -> None:
+    done = checked(
+        checked.baseline(KNOWN),
+        *("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml"),
+    )
+    assert done.returncode == 0, done.stdout
+    assert "because: it is a stub; issue 12" in done.stdout
+    assert "1 passed, 1 known to fail" in done.stdout
+    (result,) = checked.sarif()["results"]
+    assert result["suppressions"][0]["justification"] == "it is a stub; issue 12"
+    assert "1 passed" in (checked.folder / "out" / "badge.svg").read_text()
+    suite = ET.parse(checked.folder / "out" / "junit.xml").getroot()
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+
+
+def test_what_passes_is_no_longer_needed_in_the_baseline(checked: Checked) -> None:
+    known = checked.baseline(KNOWN + 'initialize = "it was slow"\n')
+    done = checked(known)
+    assert done.returncode == 0
+    assert "No longer needed in the baseline, since it passes: initialize." in done.stdout
+
+
+def test_a_failure_may_be_allowed_not_to_fail_the_run(checked: Checked) -> None:
+    assert checked("--fail-on=never").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("known = 1\n", "it needs one table, [known]"),
+        ("[known]\nids = ''\n", "ids needs a reason"),
+        ("[known]\nno-such = 'x'\n", "there is no check no-such"),
+        ("[known\n", "not TOML"),
+    ],
+)
+def test_a_baseline_that_cannot_be_used_is_explained(
+    checked: Checked, text: str, said: str
+) -> None:
+    done = checked(checked.baseline(text))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_baseline_that_is_missing_is_named(checked: Checked) -> None:
+    done = checked("--baseline=absent.toml")
+    assert done.returncode == 2
+    assert "absent.toml: no such file" in done.stderr
