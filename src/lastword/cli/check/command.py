@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.list:
             return _list(checks, as_json=options.json)
         settings = _settings(options, agent)
-        known = baseline.load(options.baseline) if options.baseline else {}
+        reasons = baseline.load(options.baseline) if options.baseline else {}
     except (HookError, UnknownCheckError, baseline.BaselineError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
             signal.signal(number, _interrupt)
     try:
-        return _check(settings, checks, known, options)
+        return _check(settings, checks, reasons, options)
     except KeyboardInterrupt:
         sys.stderr.write("lastword check: stopped; the agents have been ended\n")
         return INTERRUPTED_STATUS
@@ -199,7 +199,7 @@ def _list(checks: Sequence[Check], *, as_json: bool) -> int:
 def _check(
     settings: CheckSettings,
     checks: Sequence[Check],
-    known: Mapping[str, str],
+    reasons: Mapping[str, str],
     options: argparse.Namespace,
 ) -> int:
     started = time.monotonic()
@@ -215,38 +215,38 @@ def _check(
             rows.append((row, finding))
             if not options.json:
                 in_front = is_in_front(settings.command)
-                report.show(page, row, finding, is_in_front=in_front, known=known.get(row.name))
+                report.show(page, row, finding, is_in_front=in_front, reason=reasons.get(row.name))
                 with progress.aside():
                     sys.stdout.write(page.drain())
                     sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        envelope.write(documents.report(settings.command, rows, seconds, known))
+        envelope.write(documents.report(settings.command, rows, seconds, reasons))
     else:
-        report.show_summary(page, rows, seconds, known)
+        report.show_summary(page, rows, seconds, reasons)
         sys.stdout.write(page.drain())
-    _publish(settings.command, rows, seconds, known, options)
-    return 1 if options.fail_on != "never" and _has_failed(rows, known, options.fail_on) else 0
+    _publish(settings.command, rows, seconds, reasons, options)
+    return 1 if options.fail_on != "never" and _has_failed(rows, reasons, options.fail_on) else 0
 
 
 def _publish(
     command: Sequence[str],
     rows: Sequence[Row],
     seconds: float,
-    known: Mapping[str, str],
+    reasons: Mapping[str, str],
     options: argparse.Namespace,
 ) -> None:
     if options.junit:
-        documents.write_whole(options.junit, documents.junit(command, rows, seconds, known))
+        documents.write_whole(options.junit, documents.junit(command, rows, seconds, reasons))
     if options.sarif:
-        documents.write_whole(options.sarif, published.sarif(command, rows, known))
+        documents.write_whole(options.sarif, published.sarif(command, rows, reasons))
     if options.badge:
-        documents.write_whole(options.badge, published.badge(rows, known))
+        documents.write_whole(options.badge, published.badge(rows, reasons))
 
 
-def _has_failed(rows: Sequence[Row], known: Mapping[str, str], fail_on: str) -> bool:
+def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -> bool:
     verdicts = {finding.verdict for _, finding in rows}
-    new = {finding.verdict for check, finding in rows if check.name not in known}
+    new = {finding.verdict for check, finding in rows if check.name not in reasons}
     # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
     # that opened no session.
     closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)

@@ -58,7 +58,7 @@ def page() -> Page:
 
 
 def show(
-    page: Page, check: Check, finding: Finding, *, is_in_front: bool, known: str | None = None
+    page: Page, check: Check, finding: Finding, *, is_in_front: bool, reason: str | None = None
 ) -> None:
     """Show a check's finding. A check that was not judged is listed in the summary instead.
 
@@ -67,14 +67,14 @@ def show(
         check: The check.
         finding: What came of it.
         is_in_front: Whether something stands in front of the agent.
-        known: Why the baseline has it, if it does.
+        reason: Why the baseline has it, if it does.
     """
     if finding.verdict in _SILENT:
         return
-    if known is not None and finding.verdict in _COUNTING:
+    if reason is not None and finding.verdict in _COUNTING:
         lead = (("known ", "dim"), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
         page.row(lead, check.title)
-        page.line(f"because: {known}", indent=_INDENT, hang=2)
+        page.line(f"because: {reason}", indent=_INDENT, hang=2)
         return
     label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
     lead = ((label, _STYLES[finding.verdict]), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
@@ -91,7 +91,9 @@ def show(
         page.line(f"({check.name})", indent=_INDENT + 2)
 
 
-def show_summary(page: Page, rows: Sequence[Row], seconds: float, known: Mapping[str, str]) -> None:
+def show_summary(
+    page: Page, rows: Sequence[Row], seconds: float, reasons: Mapping[str, str]
+) -> None:
     """Show why some checks were not judged, and how many ended with each verdict."""
     page.line()
     for verdict in _SILENT:
@@ -102,14 +104,14 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float, known: Mapping
         for reason, names in left_out.items():
             lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
             page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
-    expected = [c for c, f in rows if c.name in known and f.verdict in _COUNTING]
+    expected = [c for c, f in rows if c.name in reasons and f.verdict in _COUNTING]
     counts = Counter(finding.verdict for check, finding in rows if check not in expected)
     parts = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
     if expected:
         parts.append(f"{len(expected)} known to fail")
     page.line(f"{', '.join(parts)}; {seconds:.0f} s")
     passed = [check for check, finding in rows if finding.verdict is CheckVerdict.PASS]
-    if names := outlived(known, passed):
+    if names := outlived(reasons, passed):
         page.line(f"No longer needed in the baseline, since it passes: {', '.join(names)}.")
     if counts[CheckVerdict.FAIL]:
         page.line(

@@ -45,18 +45,18 @@ def load(path: Path) -> dict[str, str]:
     rows = document.get("known")
     if not isinstance(rows, dict) or document.keys() != {"known"}:
         raise BaselineError(f"{path}: it needs one table, [known], with a reason for each check")
-    known: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, reason in rows.items():
         if not isinstance(reason, str) or not reason.strip():
             raise BaselineError(f"{path}: {name} needs a reason, as a text that is not empty")
         named = [check.name for check in CHECKS.values() if name in {check.name, check.requirement}]
         if not named:
             raise BaselineError(f"{path}: there is no check {name}; see `lastword check --list`")
-        known |= dict.fromkeys(named, reason.strip())
-    return known
+        reasons |= dict.fromkeys(named, reason.strip())
+    return reasons
 
 
-def outlived(known: Mapping[str, str], passed: Sequence[Check]) -> list[str]:
+def outlived(reasons: Mapping[str, str], passed: Sequence[Check]) -> list[str]:
     """Return the names that the file has of checks that passed."""
     names = {check.name for check in passed}
-    return [name for name in known if name in names]
+    return [name for name in reasons if name in names]

@@ -47,7 +47,7 @@ def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def report(
-    command: Sequence[str], rows: Sequence[Row], seconds: float, known: Mapping[str, str]
+    command: Sequence[str], rows: Sequence[Row], seconds: float, reasons: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return everything, for `--json`.
 
@@ -72,7 +72,7 @@ def report(
                 "frames": list(finding.frames),
                 "stderr": list(finding.stderr),
                 "fault_of": finding.fault_of,
-                "known": known.get(check.name),
+                "known": reasons.get(check.name),
             }
             for check, finding in in_order(rows)
         ],
@@ -94,15 +94,15 @@ def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
 
 
 def junit(
-    command: Sequence[str], rows: Sequence[Row], seconds: float, known: Mapping[str, str]
+    command: Sequence[str], rows: Sequence[Row], seconds: float, reasons: Mapping[str, str]
 ) -> bytes:
     """Return a test suite with a case for each check; what only warns has passed.
 
     What is known to fail is skipped in it.
     """
-    failures = sum(f.verdict is CheckVerdict.FAIL and c.name not in known for c, f in rows)
+    failures = sum(f.verdict is CheckVerdict.FAIL and c.name not in reasons for c, f in rows)
     skipped = sum(
-        f.verdict in _SKIPPED or (f.verdict is CheckVerdict.FAIL and c.name in known)
+        f.verdict in _SKIPPED or (f.verdict is CheckVerdict.FAIL and c.name in reasons)
         for c, f in rows
     )
     counts = {"tests": str(len(rows)), "failures": str(failures), "skipped": str(skipped)}
@@ -121,8 +121,8 @@ def junit(
             },
         )
         text = "\n".join(words(check, finding, command))
-        if finding.verdict is CheckVerdict.FAIL and check.name in known:
-            _add(case, "skipped", f"known: {known[check.name]}", text)
+        if finding.verdict is CheckVerdict.FAIL and check.name in reasons:
+            _add(case, "skipped", f"known: {reasons[check.name]}", text)
         elif finding.verdict is CheckVerdict.FAIL:
             _add(case, "failure", finding.evidence, text)
         elif finding.verdict in _SKIPPED:

@@ -30,12 +30,12 @@ _CHAR_PIXELS = 6.6
 """The width of a character of 11 px, on average; `textLength` makes it exact."""
 
 
-def sarif(command: Sequence[str], rows: Sequence[Row], known: Mapping[str, str]) -> bytes:
+def sarif(command: Sequence[str], rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
     """Return what failed or warned as a log of SARIF; what is known is suppressed in it.
 
     Code hosts want a file for each result: it is the first word of the command that is one.
     """
-    told = [row for row in in_order(rows) if row[1].verdict in _LEVELS]
+    shown = [row for row in in_order(rows) if row[1].verdict in _LEVELS]
     place = {"artifactLocation": {"uri": _file_of(command)}, "region": {"startLine": 1}}
     rules = [
         {
@@ -44,10 +44,10 @@ def sarif(command: Sequence[str], rows: Sequence[Row], known: Mapping[str, str])
             "shortDescription": {"text": check.title},
             "help": {"text": check.advice(is_in_front=is_in_front(command))},
         }
-        for check, _ in told
+        for check, _ in shown
     ]
     results: list[dict[str, Any]] = []
-    for check, finding in told:
+    for check, finding in shown:
         result: dict[str, Any] = {
             "ruleId": check.requirement,
             "level": _LEVELS[finding.verdict],
@@ -55,8 +55,8 @@ def sarif(command: Sequence[str], rows: Sequence[Row], known: Mapping[str, str])
             "locations": [{"physicalLocation": place}],
             "partialFingerprints": {"check/v1": check.name},
         }
-        if check.name in known:
-            justification = printable(known[check.name])
+        if check.name in reasons:
+            justification = printable(reasons[check.name])
             result["suppressions"] = [{"kind": "external", "justification": justification}]
         results.append(result)
     driver = {"name": "lastword check", "version": __version__, "rules": rules}
@@ -77,12 +77,12 @@ def _file_of(command: Sequence[str]) -> str:
     return os.path.basename(command[0]) if command else "agent"
 
 
-def badge(rows: Sequence[Row], known: Mapping[str, str]) -> bytes:
+def badge(rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
     """Return an SVG that says how many checks passed, or failed."""
     verdicts = [
         finding.verdict
         for check, finding in rows
-        if not (check.name in known and finding.verdict in _LEVELS)
+        if not (check.name in reasons and finding.verdict in _LEVELS)
     ]
     failed, warned = verdicts.count(CheckVerdict.FAIL), verdicts.count(CheckVerdict.WARN)
     passed = verdicts.count(CheckVerdict.PASS)
