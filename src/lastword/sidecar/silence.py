@@ -1,8 +1,8 @@
 """Looks at a silent agent's processes and connections: when, and what is kept between them.
 
-Owns the schedule and the cost: at most once in 2 s, at most a five-hundredth of the time, and only
-while one turn is silent. `silence_cause` judges what is seen. It is loaded at the first silence; on
-a system that shows nothing there is no cause.
+Owns the schedule and the cost: at most once in 2 s, at most a five-hundredth of the time unless a
+timer takes effect, and only while one turn is silent. `silence_cause` judges what is seen. It is
+loaded at the first silence; on a system that shows nothing there is no cause.
 """
 
 from __future__ import annotations
@@ -32,11 +32,21 @@ MAX_STORED = 4096
 class SilenceLooks:
     """The causes of an agent's silences."""
 
-    __slots__ = ("_due", "_has_sockets", "_judge", "_others", "_owners", "_root", "seconds")
+    __slots__ = (
+        "_due",
+        "_has_sockets",
+        "_judge",
+        "_looked_at",
+        "_others",
+        "_owners",
+        "_root",
+        "seconds",
+    )
 
     def __init__(self) -> None:
         self._judge = Judge()
         self._root = 0
+        self._looked_at = -LOOK_SECONDS
         self._due = 0.0
         self._owners: dict[int, int] = {}
         """The process of each of the agent's connections, by its number."""
@@ -46,9 +56,9 @@ class SilenceLooks:
         self.seconds: float = 0.0
         """How long the looks have taken altogether, of this thread's own time."""
 
-    def is_due(self, now: float) -> bool:
-        """Return whether another look may be made."""
-        return now >= self._due
+    def is_due(self, now: float, *, for_timer: bool = False) -> bool:
+        """Return whether another look may be made; before a timer, whatever the last one cost."""
+        return now >= (self._looked_at + LOOK_SECONDS if for_timer else self._due)
 
     def look(
         self, root: int, turns: Sequence[SilentTurn], now: float, *, port: int | None = None
@@ -69,6 +79,7 @@ class SilenceLooks:
         sockets = self._sockets(processes, port)
         took = time.thread_time() - began
         self.seconds += took
+        self._looked_at = now
         self._due = now + min(max(LOOK_SECONDS, took * LOOK_SHARE), MAX_LOOK_SECONDS)
         look = Look(now, tuple(processes), tuple(sockets))
         if len(turns) != 1:

@@ -203,7 +203,7 @@ class Sources:
         if late_modules.LateModules.in_progress:
             # Loading is not counted as a part of the look.
             self._timer_since = now
-        over = self._look(now, PENDING_SECONDS)
+        over = self._look(now, PENDING_SECONDS, for_timer=True)
         if over and not self._is_fresh:
             # That was the rest of an earlier look.
             self._is_fresh, over = True, False
@@ -211,14 +211,14 @@ class Sources:
             self._timer_since = None
         return self._timer_since is None
 
-    def _look(self, now: float, seconds: float) -> bool:
+    def _look(self, now: float, seconds: float, *, for_timer: bool = False) -> bool:
         """Go on with a look, or begin one, for a slice of time; return whether it is over."""
         self._look_at_events(now)
         if self._looking is None:
             self._looking = self._steps(now, seconds)
         if self._go_on(self._looking, now):
             self._looking = None
-            self._look_at_processes(now, seconds)
+            self._look_at_processes(now, seconds, for_timer=for_timer)
         turns = self._connection.silent_turns(now, 0.0)
         if self._looking is not None:
             self.due = now + (
@@ -261,7 +261,7 @@ class Sources:
                 self.due = soon if self.due is None else min(self.due, soon)
         self._marked = {(turn.session_id, turn.began_at) for turn in turns}
 
-    def _look_at_processes(self, now: float, seconds: float) -> None:
+    def _look_at_processes(self, now: float, seconds: float, *, for_timer: bool) -> None:
         silent = self._connection.silent_turns(now, seconds)
         if not silent:
             return
@@ -273,7 +273,8 @@ class Sources:
 
             self._silences = SilenceLooks()
         start = self._start
-        if start is not None and start.group and self._silences.is_due(now):
+        is_due = self._silences.is_due(now, for_timer=for_timer)
+        if start is not None and start.group and is_due:
             cause = self._silences.look(start.group, silent, now, port=start.port)
             self._connection.receive_silence(cause, now)
 

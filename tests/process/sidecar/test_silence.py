@@ -148,7 +148,7 @@ def test_a_connection_that_has_been_answered_accuses_nobody(start: Start) -> Non
 
 def test_tries_that_an_agent_makes_in_silence_are_counted(start: Start) -> None:
     provider = Provider(b"HTTP/1.1 429 Too Many Requests\r\n\r\n")
-    client = start("tries-in-silence", provider.port, options=["--warn-after", "8"])
+    client = start("tries-in-silence", provider.port, options=["--warn-after", "12"])
     title = remark(client)
     assert re.fullmatch(r"The agent has sent its request \d+ times and keeps trying\.", title)
     provider.close()

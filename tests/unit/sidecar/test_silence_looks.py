@@ -43,6 +43,16 @@ class System:
         return [7] if pid == 1 else [99]
 
 
+class Clock:
+    """The time of a thread, as a list of readings."""
+
+    def __init__(self, readings: list[float]) -> None:
+        self._readings = readings
+
+    def thread_time(self) -> float:
+        return self._readings.pop(0)
+
+
 @pytest.fixture
 def system(monkeypatch: pytest.MonkeyPatch) -> System:
     return System(monkeypatch)
@@ -64,6 +74,17 @@ def test_two_looks_prove_a_cause_and_descriptors_are_read_once(system: System) -
     system.inodes.append(9)
     look(looks, system, 108.0)
     assert system.descriptors_read == 4
+
+
+def test_before_a_timer_a_look_may_follow_a_costly_one(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "time", Clock([0.0, 0.02]))
+    looks = SilenceLooks()
+    look(looks, system, 104.0)
+    assert not looks.is_due(104.0 + LOOK_SECONDS)
+    assert looks.is_due(104.0 + LOOK_SECONDS, for_timer=True)
+    assert not looks.is_due(104.0 + LOOK_SECONDS - 0.1, for_timer=True)
 
 
 def test_the_stream_of_events_is_no_connection_of_interest(system: System) -> None:
