@@ -104,6 +104,7 @@ NAMES = {
     "invalid_records": "records of a fleet that none of its nodes wrote",
     "journals": "the user's own journals",
     "kind": "the kind of an entry",
+    "known": "why a baseline expects a check to fail",
     "lags": "how often a viewer was far behind",
     "last_at": "when the last entry came",
     "last_epoch_ms": "the same in milliseconds",

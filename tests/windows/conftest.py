@@ -51,7 +51,7 @@ class PlayedUnderWine(pytest.Item):
             ["wine", str(environment.PYTHON), *arguments, path(self.path)],
             cwd=environment.ROOT,
             env=environment.environment(),
-            input=b"",  # a console or a file of Linux is no handle for it
+            input=b"",  # Windows' Python rejects a console or a file of Linux
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=FILE_TIMEOUT_SECONDS,

@@ -248,7 +248,7 @@ def main() -> int:
     except MissingError as missing:
         print(missing, file=sys.stderr)
         return 1
-    # A console or a file of Linux is no handle for it: pipes are.
+    # Windows' Python rejects a console or a file of Linux; pipes work.
     command = ["wine", str(PYTHON), *sys.argv[1:]]
     pipe, merged = subprocess.PIPE, subprocess.STDOUT
     with subprocess.Popen(

@@ -13,9 +13,12 @@ import time
 from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lastword.platform.files import is_running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FUSE_SECONDS = 60.0
 AGENT = Path(__file__).with_name("agent.py")
@@ -31,12 +34,23 @@ def lastword(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "lastword", *arguments]
 
 
+def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end, without input; nothing that it prints is a traceback."""
+    ended = subprocess.run(
+        command, input=b"", capture_output=True, timeout=2 * FUSE_SECONDS, check=False
+    )
+    assert b"Traceback" not in ended.stdout + ended.stderr
+    return ended
+
+
 class Client:
     """A client of an agent, or of what stands in front of one."""
 
-    def __init__(self, *command: str) -> None:
+    def __init__(self, *command: str, environment: Mapping[str, str] | None = None) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        )
         self.frames: queue.Queue[dict[str, Any]] = queue.Queue()
         self.updates: list[str] = []
         """The text of all updates."""
@@ -90,11 +104,11 @@ class Client:
             content = frame.get("params", {}).get("update", {}).get("content") or {}
             self.updates.append(content.get("text", ""))
 
-    def session(self) -> str:
+    def session(self, folder: str = "") -> str:
         """Begin a session; return its id."""
         if not self._numbers:
             self.answer(self.send("initialize", protocolVersion=1, clientCapabilities={}))
-        begun = self.answer(self.send("session/new", cwd=os.getcwd(), mcpServers=[]))
+        begun = self.answer(self.send("session/new", cwd=folder or os.getcwd(), mcpServers=[]))
         return str(begun["result"]["sessionId"])
 
     def ask(self, session: str, text: str = "hello") -> int:

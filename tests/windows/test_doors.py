@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
-from tests.windows.kit import FUSE_SECONDS, Client, agent, failure, lastword
+from tests.windows.kit import Client, agent, failure, lastword, run
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
@@ -64,12 +63,9 @@ def test_a_check_passes_what_keeps_to_the_protocol_and_names_what_does_not() -> 
     assert status == 0, said
     status, said = said_by(*check, *lastword("agent", "--bare", "fails_to_start"))
     assert status == 1, said
-    assert "Traceback" not in said
 
 
 def said_by(*command: str) -> tuple[int, str]:
     """Return the exit status and the output of a command."""
-    ended = subprocess.run(
-        command, input=b"", capture_output=True, timeout=2 * FUSE_SECONDS, check=False
-    )
+    ended = run(*command)
     return ended.returncode, (ended.stdout + ended.stderr).decode()

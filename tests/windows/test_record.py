@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
-from tests.windows.kit import FUSE_SECONDS, Editor, agent, failure, lastword
+from tests.windows.kit import Editor, agent, failure, lastword, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,13 +15,7 @@ if TYPE_CHECKING:
 
 def listed(folder: Path) -> list[dict[str, Any]]:
     """Return the sessions that the record has."""
-    ended = subprocess.run(
-        lastword("log", "--record", str(folder), "--json"),
-        input=b"",
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    ended = run(*lastword("log", "--record", str(folder), "--json"))
     assert ended.returncode == 0, ended.stderr.decode()
     sessions: list[dict[str, Any]] = json.loads(ended.stdout)["sessions"]
     return sessions

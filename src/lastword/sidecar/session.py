@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure.exit_status import in_words
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side, Spend
@@ -433,4 +432,6 @@ def describe(exit_: Exit) -> str:
             return f"killed by signal {exit_.signal}"
     if exit_.code is None:
         return "its exit status is unknown"
+    from lastword.core.failure.exit_status import in_words  # noqa: PLC0415
+
     return in_words(exit_.code)

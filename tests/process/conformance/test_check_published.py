@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,19 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import AGENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-AGENT = """
-import json, sys
-for line in sys.stdin:
-    frame = json.loads(line)
-    if "id" in frame:
-        result = {"protocolVersion": 1} if frame["method"] == "initialize" else {}
-        print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}), flush=True)
-"""
-"""It answers requests that it does not know, with success."""
+AGENT = AGENTS / "obliging.py"
 
 
 class Checked:
@@ -31,7 +25,7 @@ class Checked:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "agent.py").write_text(AGENT)
+        shutil.copy(AGENT, folder / "agent.py")
 
     def __call__(self, *options: str) -> subprocess.CompletedProcess[str]:
         only = ("--only", "initialize,unknown-method")
@@ -111,7 +105,7 @@ def test_a_failure_may_be_allowed_not_to_fail_the_run(checked: Checked) -> None:
     [
         ("known = 1\n", "it needs one table, [known]"),
         ("[known]\nids = ''\n", "ids needs a reason"),
-        ("[known]\nno-such = 'x'\n", "there is no check no-such"),
+        ("[known]\nno-such = 'x'\n", "unknown check no-such"),
         ("[known\n", "not TOML"),
     ],
 )

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.places import ROOT
+from tests.kit.places import AGENTS, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ACTION = ROOT / ".github" / "actions" / "check"
 INSTALL_TIMEOUT_SECONDS = 300.0
-AGENT = """
-import json, sys
-for line in sys.stdin:
-    frame = json.loads(line)
-    if "id" in frame:
-        result = {"protocolVersion": 1} if frame["method"] == "initialize" else {}
-        print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": result}), flush=True)
-"""
+AGENT = AGENTS / "obliging.py"
 
 
 def test_its_step_checks_an_agent_and_leaves_the_results_where_it_says(tmp_path: Path) -> None:
@@ -41,7 +35,7 @@ def test_its_step_checks_an_agent_and_leaves_the_results_where_it_says(tmp_path:
     (step,) = action["runs"]["steps"]
     filled = {f"${{{{ inputs.{name} }}}}": value for name, value in inputs.items()}
     filled["${{ github.action_path }}/../../.."] = str(ROOT)
-    (tmp_path / "my agent.py").write_text(AGENT)
+    shutil.copy(AGENT, tmp_path / "my agent.py")
     (tmp_path / "known.toml").write_text('[known]\nunknown-method = "a stub"\n')
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", step["run"]],

@@ -215,7 +215,8 @@ def _check(
             rows.append((row, finding))
             if not options.json:
                 in_front = is_in_front(settings.command)
-                report.show(page, row, finding, is_in_front=in_front, reason=reasons.get(row.name))
+                reason = baseline.reason_for(row, finding, reasons)
+                report.show(page, row, finding, is_in_front=in_front, reason=reason)
                 with progress.aside():
                     sys.stdout.write(page.drain())
                     sys.stdout.flush()
@@ -246,7 +247,11 @@ def _publish(
 
 def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -> bool:
     verdicts = {finding.verdict for _, finding in rows}
-    new = {finding.verdict for check, finding in rows if check.name not in reasons}
+    new = {
+        finding.verdict
+        for check, finding in rows
+        if baseline.reason_for(check, finding, reasons) is None
+    }
     # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
     # that opened no session.
     closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lastword.cli.page import Page
-from lastword.kit.check.baseline import outlived
+from lastword.kit.check.baseline import COUNTING, outlived, reason_for
 from lastword.kit.check.checks import CheckVerdict, Finding
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ STDERR_LINES = 6
 _SILENT = (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED)
 """Verdicts whose reason is often the same for many checks."""
 
-_COUNTING = (CheckVerdict.FAIL, CheckVerdict.WARN)
-
 
 def page() -> Page:
     """Return an empty page of a report's width."""
@@ -71,7 +69,7 @@ def show(
     """
     if finding.verdict in _SILENT:
         return
-    if reason is not None and finding.verdict in _COUNTING:
+    if reason is not None:
         lead = (("known ", "dim"), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
         page.row(lead, check.title)
         page.line(f"because: {reason}", indent=_INDENT, hang=2)
@@ -79,7 +77,7 @@ def show(
     label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
     lead = ((label, _STYLES[finding.verdict]), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
     page.row(lead, check.title)
-    if finding.verdict in {CheckVerdict.FAIL, CheckVerdict.WARN}:
+    if finding.verdict in COUNTING:
         page.line(f"seen: {finding.evidence}", indent=_INDENT, hang=2)
         for frame in finding.frames:
             page.line(frame, indent=_INDENT, hang=2, at_most=FRAME_LINES)
@@ -104,7 +102,7 @@ def show_summary(
         for reason, names in left_out.items():
             lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
             page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
-    expected = [c for c, f in rows if c.name in reasons and f.verdict in _COUNTING]
+    expected = [check for check, finding in rows if reason_for(check, finding, reasons)]
     counts = Counter(finding.verdict for check, finding in rows if check not in expected)
     parts = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
     if expected:

@@ -71,6 +71,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _exit_status(text: str) -> int:
+    return int(text, 16 if text.lower().startswith(("0x", "-0x")) else 10)
+
+
+_exit_status.__name__ = "exit status"  # argparse says: invalid exit status value
+
+
 def parser() -> CommandParser:
     """Return the parser."""
     made = CommandParser("explain", usage="[options] [FILE]", about=_ABOUT, ends=_EPILOG)
@@ -90,7 +97,7 @@ def parser() -> CommandParser:
     ending = made.add_argument_group("a process that exited; FILE has its last output")
     ending.add_argument(
         "--exit-code",
-        type=lambda text: int(text, 0),
+        type=_exit_status,
         metavar="N",
         help="the exit status, from 0 to 255, or -N; on Windows also 0xC0000005",
     )

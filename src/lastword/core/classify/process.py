@@ -11,7 +11,7 @@ import re
 
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
-from lastword.core.failure.exit_status import CTRL_C, WINDOWS
+from lastword.core.failure.exit_status import CTRL_C, WINDOWS, WOULD_HAPPEN_AGAIN
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -139,10 +139,9 @@ def read_ending(
     if number is not None:
         return _by_signal(number, code, words)
     if code in WINDOWS:
-        status = WINDOWS[code]
-        return ProcessEnding(
-            status.reason, status.retryable, exit_code=code, cancelled=code == CTRL_C
-        )
+        reason = WINDOWS[code][1]
+        retryable = reason not in WOULD_HAPPEN_AGAIN
+        return ProcessEnding(reason, retryable, exit_code=code, cancelled=code == CTRL_C)
     if any(sign in words for sign in _MEMORY_SIGNS):
         return ProcessEnding("oom", retryable=True, exit_code=code)
     unable = read_start_failure(words) if code != 0 else None

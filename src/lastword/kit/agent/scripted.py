@@ -34,9 +34,9 @@ LIFE, TURN = b"L", b"T"
 
 
 class Lives:
-    """What outlives the process: how often it was started, and how many turns it ran.
+    """The numbers of starts and turns, which outlive the process.
 
-    One byte each, in a file that whoever starts it again keeps; without one, every life is the
+    A byte for each is in a file that the next start gets again; without one, each start is the
     first.
     """
 

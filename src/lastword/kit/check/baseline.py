@@ -13,15 +13,18 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from lastword.kit.check.checks import CHECKS
+from lastword.kit.check.checks import CHECKS, CheckVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from lastword.kit.check.checks import Check
+    from lastword.kit.check.checks import Check, Finding
 
 MAX_BYTES = 256 * 1024
+
+COUNTING = (CheckVerdict.FAIL, CheckVerdict.WARN)
+"""The verdicts that a baseline covers."""
 
 
 class BaselineError(ValueError):
@@ -51,9 +54,14 @@ def load(path: Path) -> dict[str, str]:
             raise BaselineError(f"{path}: {name} needs a reason, as a text that is not empty")
         named = [check.name for check in CHECKS.values() if name in {check.name, check.requirement}]
         if not named:
-            raise BaselineError(f"{path}: there is no check {name}; see `lastword check --list`")
+            raise BaselineError(f"{path}: unknown check {name}; see `lastword check --list`")
         reasons |= dict.fromkeys(named, reason.strip())
     return reasons
+
+
+def reason_for(check: Check, finding: Finding, reasons: Mapping[str, str]) -> str | None:
+    """Return why a finding does not count; `None` if it does, or if there is nothing to excuse."""
+    return reasons.get(check.name) if finding.verdict in COUNTING else None
 
 
 def outlived(reasons: Mapping[str, str], passed: Sequence[Check]) -> list[str]:

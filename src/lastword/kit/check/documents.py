@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 from lastword._version import __version__
 from lastword.core.redact.printable import printable
+from lastword.kit.check.baseline import reason_for
 from lastword.kit.check.checks import CHECKS, CheckVerdict
 from lastword.kit.check.hooks import is_in_front
 
@@ -72,7 +73,7 @@ def report(
                 "frames": list(finding.frames),
                 "stderr": list(finding.stderr),
                 "fault_of": finding.fault_of,
-                "known": reasons.get(check.name),
+                "known": reason_for(check, finding, reasons),
             }
             for check, finding in in_order(rows)
         ],
@@ -100,11 +101,12 @@ def junit(
 
     What is known to fail is skipped in it.
     """
-    failures = sum(f.verdict is CheckVerdict.FAIL and c.name not in reasons for c, f in rows)
-    skipped = sum(
-        f.verdict in _SKIPPED or (f.verdict is CheckVerdict.FAIL and c.name in reasons)
-        for c, f in rows
+    skips = [_skip(check, finding, reasons) for check, finding in rows]
+    failures = sum(
+        finding.verdict is CheckVerdict.FAIL and skip is None
+        for (_, finding), skip in zip(rows, skips, strict=True)
     )
+    skipped = len(rows) - skips.count(None)
     counts = {"tests": str(len(rows)), "failures": str(failures), "skipped": str(skipped)}
     counts |= {"errors": "0", "time": f"{seconds:.1f}"}
     root = ET.Element("testsuites", counts)
@@ -121,12 +123,10 @@ def junit(
             },
         )
         text = "\n".join(words(check, finding, command))
-        if finding.verdict is CheckVerdict.FAIL and check.name in reasons:
-            _add(case, "skipped", f"known: {reasons[check.name]}", text)
+        if skip := _skip(check, finding, reasons):
+            _add(case, "skipped", skip, text if finding.verdict is CheckVerdict.FAIL else "")
         elif finding.verdict is CheckVerdict.FAIL:
             _add(case, "failure", finding.evidence, text)
-        elif finding.verdict in _SKIPPED:
-            _add(case, "skipped", f"{_SKIPPED[finding.verdict]}: {finding.evidence}")
         elif finding.verdict is CheckVerdict.WARN:
             ET.SubElement(case, "system-out").text = _clean(f"warning: {text}")
     ET.indent(root)
@@ -138,6 +138,14 @@ _SKIPPED = {
     CheckVerdict.NOT_APPLICABLE: "not applicable",
     CheckVerdict.UNREACHED: "could not be reached",
 }
+
+
+def _skip(check: Check, finding: Finding, reasons: Mapping[str, str]) -> str | None:
+    if finding.verdict is CheckVerdict.FAIL and (reason := reason_for(check, finding, reasons)):
+        return f"known: {reason}"
+    if finding.verdict in _SKIPPED:
+        return f"{_SKIPPED[finding.verdict]}: {finding.evidence}"
+    return None
 
 
 def _add(case: ET.Element, tag: str, message: str, text: str = "") -> None:

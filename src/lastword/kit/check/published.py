@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from lastword._version import __version__
 from lastword.core.redact.printable import printable
+from lastword.kit.check.baseline import reason_for
 from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.documents import in_order, words
 from lastword.kit.check.hooks import is_in_front
@@ -55,9 +56,8 @@ def sarif(command: Sequence[str], rows: Sequence[Row], reasons: Mapping[str, str
             "locations": [{"physicalLocation": place}],
             "partialFingerprints": {"check/v1": check.name},
         }
-        if check.name in reasons:
-            justification = printable(reasons[check.name])
-            result["suppressions"] = [{"kind": "external", "justification": justification}]
+        if reason := reason_for(check, finding, reasons):
+            result["suppressions"] = [{"kind": "external", "justification": printable(reason)}]
         results.append(result)
     driver = {"name": "lastword check", "version": __version__, "rules": rules}
     log = {
@@ -80,9 +80,7 @@ def _file_of(command: Sequence[str]) -> str:
 def badge(rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
     """Return an SVG that says how many checks passed, or failed."""
     verdicts = [
-        finding.verdict
-        for check, finding in rows
-        if not (check.name in reasons and finding.verdict in _LEVELS)
+        finding.verdict for check, finding in rows if reason_for(check, finding, reasons) is None
     ]
     failed, warned = verdicts.count(CheckVerdict.FAIL), verdicts.count(CheckVerdict.WARN)
     passed = verdicts.count(CheckVerdict.PASS)

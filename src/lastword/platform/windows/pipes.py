@@ -206,6 +206,8 @@ def write(fd: int, data: bytes | bytearray | memoryview) -> int:
 def close(fd: int) -> None:
     """Close a descriptor, once what was accepted for it is written; a read that waits ends."""
     with _changed:
+        # Else a wait that was given up would start to read what has this number next.
+        _waits[:] = [wait for wait in _waits if wait[0] != fd]
         reading, writing = _readings.pop(fd, None), _writings.pop(fd, None)
         for end in (reading, writing):
             if end is not None:
