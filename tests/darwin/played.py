@@ -31,6 +31,9 @@ PLAYED = (
 )
 """Files, folders and tests below `tests/process`."""
 
+NEEDS_LSOF = ("sidecar/test_event_stream.py",)
+"""The same: macOS has the program, Linux may lack it."""
+
 _SEARCHES = "looks for processes in /proc"
 _PROCESS = "platform/test_process.py"
 _UNREAD = "test_a_client_that_reads_nothing_while_the_agent_dies_and_returns_misses_nothing"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.darwin.played import LINUX_ONLY, OTHER_LOOP, PLAYED
+from tests.darwin.played import LINUX_ONLY, NEEDS_LSOF, OTHER_LOOP, PLAYED
+from tests.kit.installs import give_up
 from tests.kit.places import ROOT, TESTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 FUSE_SECONDS = 600
@@ -24,6 +27,17 @@ LONG_TEMPORARY = "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
 
 
 def test_what_is_played_as_on_macos_passes(tmp_path: Path) -> None:
+    play(PLAYED, tmp_path)
+
+
+def test_what_asks_lsof_on_macos_passes(tmp_path: Path) -> None:
+    if shutil.which("lsof", path=SHORT_PATH) is None:
+        give_up("lsof is not there. Install Debian's package lsof.")
+    play(NEEDS_LSOF, tmp_path)
+
+
+def play(names: Iterable[str], tmp_path: Path) -> None:
+    """Play tests without what Linux alone has."""
     temporary = tmp_path / LONG_TEMPORARY
     temporary.mkdir(parents=True)
     assert len(str(temporary)) >= 60
@@ -41,7 +55,7 @@ def test_what_is_played_as_on_macos_passes(tmp_path: Path) -> None:
     inner = [sys.executable, "-m", "pytest", "-q", f"-n{WORKERS}", "-p", "no:cacheprovider"]
     inner += ["-k", f"not {OTHER_LOOP}"]
     inner += [f"--deselect=tests/process/{name}" for name in LINUX_ONLY]
-    inner += [f"tests/process/{name}" for name in PLAYED]
+    inner += [f"tests/process/{name}" for name in names]
     run = subprocess.run(
         inner,
         cwd=ROOT,

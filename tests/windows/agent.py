@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 MODE = sys.argv[1]
 ACCESS_VIOLATION = 0xC0000005 - (1 << 32)
@@ -30,7 +34,12 @@ def prompt(number: object, session: str, text: str) -> None:
     if MODE == "flood":
         while True:
             sys.stderr.write("x" * 4000 + "\n")
-    if MODE == "hang":
+    prompted.set()
+    if MODE == "journal":
+        write_journal(session)
+    while MODE == "spin":
+        pass
+    if MODE in {"hang", "acp"}:
         time.sleep(120)
     if MODE in {"confirm", "late"} and text != "again":
         waiting.append((number, session))
@@ -42,6 +51,37 @@ def prompt(number: object, session: str, text: str) -> None:
     say(id=number, result={"stopReason": "end_turn"})
 
 
+def serve_events() -> None:
+    """Serve events as opencode does: one, that it waits to try again."""
+    server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+    stream, _ = server.accept()
+    stream.recv(65_536)
+    stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+    prompted.wait()
+    status = {"type": "retry", "attempt": 1, "message": "Rate limit reached"}
+    status["next"] = (time.time() + 30) * 1000
+    properties = {"sessionID": "s1", "status": status}
+    event = {"payload": {"id": "e", "type": "session.status", "properties": properties}}
+    stream.sendall(b"data: " + json.dumps(event).encode() + b"\n\n")
+    time.sleep(120)
+
+
+def write_journal(session: str) -> None:
+    """Write down a failed call as qwen does, after a silence."""
+    time.sleep(5)
+    folder = Path(os.environ["QWEN_HOME"], "projects", "a", "chats")
+    folder.mkdir(parents=True)
+    failed = {"event.name": "qwen-code.api_error", "status_code": 429, "error_message": "slow"}
+    line = {"subtype": "ui_telemetry", "systemPayload": {"uiEvent": failed}}
+    line["timestamp"] = datetime.now(UTC).isoformat()
+    folder.joinpath(f"{session}.jsonl").write_text(json.dumps(line) + "\n")
+    time.sleep(120)
+
+
+NAMES = {"acp": "OpenCode", "journal": "qwen-code"}
+prompted = threading.Event()
+if MODE == "acp":
+    threading.Thread(target=serve_events, daemon=True).start()
 print("argument:", "|".join(sys.argv[2:]), file=sys.stderr, flush=True)
 sessions = 0
 waiting: list[tuple[object, str]] = []
@@ -51,7 +91,9 @@ for line in sys.stdin.buffer:
     if method == "initialize":
         if MODE == "parent":
             subprocess.Popen([sys.executable, "-c", SLEEPER])
-        say(id=frame["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
+        info = {"name": NAMES.get(MODE, "agent"), "version": "1"}
+        hello = {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info}
+        say(id=frame["id"], result=hello)
     elif method == "session/new":
         sessions += 1
         say(id=frame["id"], result={"sessionId": f"s{sessions}"})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_TIMEOUT_SECONDS = 420.0
+MARK = "needs_windows"
 
 if sys.platform != "win32":
     from tests.kit.installs import or_skip, require_node_packages
@@ -46,7 +47,8 @@ class PlayedUnderWine(pytest.Item):
         require_node_packages(self.path.parent / "node", "--force")
         path = environment.windows_path
         arguments = ["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:lastword"]
-        arguments += ["-o", "addopts=", "--durations=5", f"--confcutdir={path(self.path.parent)}"]
+        arguments += ["-m", f"not {MARK}", "-o", "addopts=", "--durations=5"]
+        arguments.append(f"--confcutdir={path(self.path.parent)}")
         played = subprocess.run(
             ["wine", str(environment.PYTHON), *arguments, path(self.path)],
             cwd=environment.ROOT,
@@ -64,6 +66,11 @@ class PlayedUnderWine(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the file, and what is run of it."""
         return self.path, None, f"{self.path.name} under Wine"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark of what Wine does not show: docs/platforms.md says it."""
+    config.addinivalue_line("markers", f"{MARK}: Wine does not show it")
 
 
 collect_ignore_glob = [] if sys.platform in {"linux", "win32"} else ["test_*.py"]

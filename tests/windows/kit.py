@@ -104,10 +104,20 @@ class Client:
             content = frame.get("params", {}).get("update", {}).get("content") or {}
             self.updates.append(content.get("text", ""))
 
-    def session(self, folder: str = "") -> str:
+    def update(self, kind: str) -> dict[str, Any]:
+        """Return the next update of a kind."""
+        deadline = time.monotonic() + FUSE_SECONDS
+        while True:
+            frame = self.frames.get(timeout=max(0.0, deadline - time.monotonic()))
+            update: dict[str, Any] = frame.get("params", {}).get("update", {})
+            if update.get("sessionUpdate") == kind:
+                return update
+
+    def session(self, folder: str = "", **capabilities: object) -> str:
         """Begin a session; return its id."""
         if not self._numbers:
-            self.answer(self.send("initialize", protocolVersion=1, clientCapabilities={}))
+            hello = {"protocolVersion": 1, "clientCapabilities": capabilities}
+            self.answer(self.send("initialize", **hello))
         begun = self.answer(self.send("session/new", cwd=folder or os.getcwd(), mcpServers=[]))
         return str(begun["result"]["sessionId"])
 

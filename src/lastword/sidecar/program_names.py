@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
+_SHELLS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh"}
+)
 _STARTERS = _SHELLS | {
     *("env", "nice", "nohup", "sudo", "timeout", "setsid", "stdbuf", "time"),
     *("bwrap", "firejail", "unshare"),

@@ -316,12 +316,15 @@ class Sources:
         count = self._connections.get(port, 0)
         if count >= MAX_CONNECTIONS:
             return
-        self._connections = {port: count + 1}
         # Loaded for an agent that serves events.
         from lastword.platform.listeners import listens  # noqa: PLC0415
         from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
 
-        if not listens(port, self._start.group):
+        own = listens(port, self._start.group)
+        if own is None:
+            return
+        self._connections = {port: count + 1}
+        if not own:
             return
         try:
             self._events = EventStream(port, now)

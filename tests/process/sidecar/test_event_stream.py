@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.platform import listeners
+from lastword.platform.posix import listeners as posix_listeners
 from lastword.sidecar import event_stream
 from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EmptyAnswers, EventLines
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
@@ -321,16 +323,25 @@ def test_a_flood_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         ours.close()
 
 
+def _listens(port: int, group: int) -> bool:
+    """Whether a group listens, once the system has said it."""
+    deadline = time.monotonic() + FUSE_SECONDS
+    while (answer := listeners.listens(port, group)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return answer
+
+
 def test_a_listener_is_told_from_a_strangers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert listeners.listens(port, os.getpgrp())
+        assert _listens(port, os.getpgrp())
         other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1, process_group=0)
         try:
-            assert not listeners.listens(port, other.pid)
+            assert not _listens(port, other.pid)
         finally:
             other.communicate(b"\n")
-    assert not listeners.listens(port, os.getpgrp())
+    assert not _listens(port, os.getpgrp())
 
 
 def test_a_free_port_is_none_that_is_given_by_chance() -> None:
@@ -338,10 +349,16 @@ def test_a_free_port_is_none_that_is_given_by_chance() -> None:
     assert listeners.LOWEST_PORT <= port < 65_536
 
 
-def test_where_the_system_tells_nothing_of_ports_there_is_none(
+def test_where_the_system_tells_nothing_of_listeners_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listeners, "_RANGE", "/nowhere")
-    monkeypatch.setattr(listeners, "_TABLE", "/nowhere")
-    assert listeners.free_port() is None
+    monkeypatch.setattr(posix_listeners, "_RANGE", "/nowhere")
+    monkeypatch.setattr(posix_listeners, "_TABLE", "/nowhere")
+    monkeypatch.setattr(posix_listeners, "_LSOF", ())
+    assert posix_listeners._dynamic_from() == 49_152
     assert not listeners.listens(1, os.getpgrp())
+
+
+def test_where_no_port_is_left_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listeners, "DYNAMIC_FROM", listeners.LOWEST_PORT)
+    assert listeners.free_port() is None

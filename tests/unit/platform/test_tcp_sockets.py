@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from lastword.platform import process_tree, tcp_sockets
+from lastword.platform import tcp_sockets
+from lastword.platform.posix import process_tree
 from lastword.platform.process_tree import read_tree, sockets_of
 from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
 
