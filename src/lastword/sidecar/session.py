@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -423,13 +424,20 @@ class Sidecar:
         return now >= self._finish_by or (flushed and not stop.group_left)
 
 
+_REPORTED = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
+REPORTS = "~/Library/Logs/DiagnosticReports"
+"""Where macOS writes what is known of a crash, some seconds after it."""
+
+
 def describe(exit_: Exit) -> str:
     """Return how it ended, in words."""
     if exit_.signal is not None:
         try:
-            return f"killed by {signal.Signals(exit_.signal).name}"
+            name = signal.Signals(exit_.signal).name
         except ValueError:
             return f"killed by signal {exit_.signal}"
+        reported = sys.platform == "darwin" and name in _REPORTED
+        return f"killed by {name}" + (f"; a crash report goes to {REPORTS}" if reported else "")
     if exit_.code is None:
         return "its exit status is unknown"
     from lastword.core.failure.exit_status import in_words  # noqa: PLC0415

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.sidecar.session import REPORTS
 from tests.process.sidecar.failing_turn import (
     failure_of,
     is_healthy,
@@ -62,6 +64,15 @@ def test_the_death_of_an_agent_ends_its_turn_typed_and_at_once(start: Start, dea
     next_request_is_answered(client)
     # The exit status of what ran last: an agent that was started again is asked to leave.
     assert client.end() in (death.status, 0)
+
+
+def test_a_crash_on_macos_is_said_with_the_place_of_its_report(start: Start) -> None:
+    client = start("segfaults")
+    client.open()
+    client.turn()
+    client.end()
+    assert "the agent ended: killed by SIGSEGV" in client.said
+    assert (REPORTS in client.said) is (sys.platform == "darwin")
 
 
 def test_what_the_agent_sent_whole_arrives_before_its_death_does(start: Start) -> None:
