@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from lastword.cli.check.command import _rounded
 from lastword.kit.check.checks import CHECKS
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.places import ROOT, SOURCE
@@ -23,10 +26,18 @@ HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
 FAULTY = [*MISBEHAVING_AGENT, "noise"]
 TRACEBACK = [*MISBEHAVING_AGENT, "traceback"]
 FUSE_SECONDS = 120
+STEP = re.compile(r"(Checking|Starting).* \.\.\.$")
 
 
 def check(*arguments: str, **environment: str) -> tuple[int, str, str]:
-    done = subprocess.run(
+    """Return the status, stdout, and stderr without the steps that lasted."""
+    done = run_check(*arguments, **environment)
+    lines = done.stderr.decode().splitlines(keepends=True)
+    return done.returncode, done.stdout.decode(), "".join(filterfalse(STEP.match, lines))
+
+
+def run_check(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
         [sys.executable, "-m", "lastword", "check", *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -34,7 +45,6 @@ def check(*arguments: str, **environment: str) -> tuple[int, str, str]:
         check=False,
         env=os.environ | environment,
     )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def test_an_agent_without_the_fault_gives_0() -> None:
@@ -201,7 +211,8 @@ def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
         timeout=FUSE_SECONDS,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.returncode == 1
+    assert not re.sub(rb"(?m)^.* \.\.\.\n", b"", done.stderr)
     assert b"1 failed" in done.stdout
 
 
@@ -281,3 +292,21 @@ def test_other_peoples_runs_of_pytest_may_have_the_options_names(tmp_path: Path)
     (tmp_path / "test_x.py").write_text("def test_x():\n    pass\n")
     status, out = under_pytest("--agent", "007", "test_x.py", folder=tmp_path)
     assert status == 0, out
+
+
+def test_without_a_terminal_steps_that_last_are_said() -> None:
+    slow = "import runpy, sys, time; time.sleep(3); runpy.run_module('lastword')"
+    agent = (sys.executable, "-c", slow, "agent", "--bare", "healthy")
+    done = run_check("--only", "opens-session", "--json", "--", *agent)
+    assert b"Checking, 0 of 1 checks done" in done.stderr
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "5 s"), (42, "40 s"), (61, "2 min")])
+def test_the_time_that_is_left_is_rounded(seconds: float, words: str) -> None:
+    assert _rounded(seconds) == words
+
+
+def test_two_runs_say_the_same() -> None:
+    options = ("--only", "AGT-9,AGT-10,AGT-11,unknown-method,opens-session", "--", *FAULTY)
+    first, second = (re.sub(r"; \d+ s\n", "", check(*options)[1]) for _ in "12")
+    assert first == second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -205,11 +206,13 @@ def _check(
     started = time.monotonic()
     page = report.page()
     rows: list[Row] = []
-    with Progress("Starting the agent") as progress:
+    with Progress("Starting the agent", in_lines=True) as progress:
 
-        def at(acts: Sequence[str]) -> None:
+        def at(acts: Sequence[str], seconds_left: float | None) -> None:
             done = f"{len(rows)} of {len(checks)} checks done"
-            progress.say(f"Checking, {done}; playing {' and '.join(acts).replace(':', ' ')}")
+            left = "" if seconds_left is None else f", about {_rounded(seconds_left)} left"
+            playing = " and ".join(acts).replace(":", " ")
+            progress.say(f"Checking, {done}{left}; playing {playing}")
 
         for row, finding in findings(settings, checks, at):
             rows.append((row, finding))
@@ -228,6 +231,12 @@ def _check(
         sys.stdout.write(page.drain())
     _publish(settings.command, rows, seconds, reasons, options)
     return 1 if options.fail_on != "never" and _has_failed(rows, reasons, options.fail_on) else 0
+
+
+def _rounded(seconds: float) -> str:
+    if seconds < 60:  # noqa: PLR2004
+        return f"{max(5, round(seconds / 5) * 5)} s"
+    return f"{math.ceil(seconds / 60)} min"
 
 
 def _publish(

@@ -1,5 +1,6 @@
-"""A run of checks: the acts that they need, in parallel, and the findings in the table's order.
+"""A run of checks: the acts that they need, in parallel, and the findings in a fixed order.
 
+Nothing in it is left to chance: the acts, their keys and the order are the same in every run.
 Owns the order and the pool. It does not own what is played (`probes`), judged (`checks`) or shown
 (`documents`, `lastword.cli`).
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Semaphore
 from typing import TYPE_CHECKING, Self
@@ -94,7 +95,7 @@ class CheckRun:
         self,
         settings: CheckSettings,
         checks: Sequence[Check],
-        at: Callable[[Sequence[str]], None] = lambda _: None,
+        at: Callable[[Sequence[str], float | None], None] = lambda *_: None,
     ) -> None:
         self._settings = settings
         self._at = at
@@ -105,9 +106,9 @@ class CheckRun:
         self._slots = Semaphore(WORKERS)
         self._seconds: dict[str, float] = {}
         self._replays: dict[str, list[Played]] = {}
-        needed = {act for row in checks for act in row.acts}
+        self._needed = {act for row in checks for act in row.acts}
         self._acts: dict[str, Future[Played]] = {
-            name: self._pool.submit(self._play, name) for name in ACTS if name in needed
+            name: self._pool.submit(self._play, name) for name in ACTS if name in self._needed
         }
 
     @property
@@ -135,14 +136,24 @@ class CheckRun:
         if self._given_up:
             peer.kill()
 
-    def is_over(self, check: Check) -> bool:
-        """Return whether all acts of a check are over."""
-        return all(self._acts[name].done() for name in check.acts)
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long the acts that are left take; `None` before one is over."""
+        seconds = dict(self._seconds)  # other threads add to it
+        if not seconds:
+            return None
+        left = 0.0
+        for waits in (True, False):  # an act with a failing provider waits for the agent's retries
+            names = [name for name in self._needed if name.startswith("fail:") is waits]
+            over = [seconds[name] for name in names if name in seconds]
+            each = sum(over) / len(over) if over else min(seconds.values())
+            left += each * (len(names) - len(over))
+        return left / WORKERS
 
-    def wait(self) -> None:
-        """Wait until another act is over."""
-        open_acts = [act for act in self._acts.values() if not act.done()]
-        wait(open_acts, return_when=FIRST_COMPLETED)
+    def in_order(self, checks: Iterable[Check]) -> list[Check]:
+        """Return checks in the order in which their last acts begin."""
+        begins = list(self._acts)
+        return sorted(checks, key=lambda row: max(map(begins.index, row.acts), default=0))
 
     def finding(self, check: Check) -> Finding:
         """Return what came of a check; waits for its acts, and plays again what failed."""
@@ -186,7 +197,7 @@ class CheckRun:
         with self._slots:
             since = time.monotonic()
             self._playing.append(name)
-            self._at(tuple(self._playing))
+            self._at(tuple(self._playing), self.seconds_left)
             played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
             self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
@@ -207,24 +218,19 @@ def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
 def findings(
     settings: CheckSettings,
     checks: Sequence[Check],
-    at: Callable[[Sequence[str]], None] = lambda _: None,
+    at: Callable[[Sequence[str], float | None], None] = lambda *_: None,
 ) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check's finding as soon as there is one; in order, what is there at once.
+    """Yield each check's finding, in the order in which their last acts begin.
 
     Args:
         settings: What is checked, and how.
         checks: Which.
-        at: Called with the acts that are being played, whenever one begins.
+        at: Called whenever an act begins, with those that are being played, and with about how many
+            seconds are left.
     """
-    left = list(checks)
     with CheckRun(settings, checks, at) as run:
-        while left:
-            over = [row for row in left if run.is_over(row)]
-            left = [row for row in left if row not in over]
-            for row in over:
-                yield row, run.finding(row)
-            if left and not over:
-                run.wait()
+        for row in run.in_order(checks):
+            yield row, run.finding(row)
 
 
 def _keep(played: Played, folder: Path) -> None:
