@@ -16,7 +16,7 @@ from lastword.platform.framing import whole_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.link.effects import Effect
+    from lastword.core.link.effects import Effect, Side
     from lastword.core.link.ends import Order
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
@@ -53,6 +53,8 @@ class Relay:
         self.noise: bytearray = bytearray()
         """The output, before the client's first message, of a program that is not an agent."""
         self.noise_cut: bool = False
+        self.frames: Callable[[Side | None, bytes, list[bytes], list[bytes]], object] | None = None
+        """Called with what came from one side, and what is written to the client and the agent."""
 
     def attach_agent(self, to_agent: FrameWriter | None) -> None:
         """Write to this agent from now on; `None` for no agent."""
@@ -72,6 +74,8 @@ class Relay:
         if messages and messages[0].method is not None:
             passed = self._connection.observe(messages, 0, now)
         if messages and passed == len(messages):
+            if self.frames is not None:
+                self.frames(AGENT, block, jsonrpc.split_block(block, messages) or [block], [])
             self._to_client.write(block)
             return
         lines = jsonrpc.split_block(block, messages) if messages else None
@@ -90,7 +94,7 @@ class Relay:
                 if start < len(lines):
                     passed += self._connection.observe(messages, start, now)
                     run += lines[start:passed]
-        self._write_runs()
+        self._write_runs(AGENT, block)
 
     def _agent_line(self, line: bytes, now: float) -> None:
         for part in glued.decode_parts(line, may_quote=True):
@@ -120,7 +124,7 @@ class Relay:
             else:
                 for part in glued.parts(frame, may_quote=False):
                     self._client_frame(part, now)
-        self._write_runs()
+        self._write_runs(CLIENT, block)
 
     def _client_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
         effects = self._connection.receive(CLIENT, frame, now)
@@ -132,7 +136,9 @@ class Relay:
             self._ends.carry_out(effects)
             self._write_runs()
 
-    def _write_runs(self) -> None:
+    def _write_runs(self, sender: Side | None = None, block: bytes = b"") -> None:
+        if self.frames is not None:
+            self.frames(sender, block, self._client_run, self._agent_run)
         if self._client_run:
             _write(self._to_client, self._client_run)
         if self._agent_run:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.agent_start import AgentStart
+    from lastword.sidecar.frames import Frames
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25
@@ -146,6 +147,20 @@ class Sidecar:
     def _without_record(self, error: Exception) -> None:
         self._recorder = None
         self._console.say(f"recording has stopped ({type(error).__name__}: {error})")
+
+    def write_frames(self, frames: Frames) -> None:
+        """Write the messages of both sides to a file."""
+
+        def note(
+            sender: Side | None, block: bytes, to_client: list[bytes], to_agent: list[bytes]
+        ) -> None:
+            try:
+                frames.note(sender, block, to_client, to_agent)
+            except Exception as error:  # noqa: BLE001 - a session goes on without the file
+                self._loop.relay.frames = None
+                self._console.say(f"the file of frames ends here ({error})")
+
+        self._loop.relay.frames = note
 
     def _agent_runs(self, now: float) -> None:
         program = os.path.basename(self._settings.start.command[0])

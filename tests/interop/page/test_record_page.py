@@ -130,6 +130,32 @@ def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_p
     tab.do("close")
 
 
+def test_messages_show_what_lastword_made_of_them(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "frames.jsonl"
+    editor = Editor(tmp_path, "--frames", str(file))
+    editor.play("rate_limit")
+    with LogWeb(tmp_path, "--frames", str(file)) as served:
+        tab = browser.tab()
+        with tab.without_errors():
+            tab.do("goto", served.link)
+            tab.see("Messages", "client → agent", "session/prompt", "changed")
+            tab.do("select", "Show", "What lastword changed, added or held back")
+            tab.do(
+                "until",
+                "() => !document.querySelector('.frames').innerText.includes('session/new')",
+            )
+            tab.do("evaluate", "() => document.querySelector('.meddled details').open = true")
+            tab.see("agent_error")
+            holds_for_all(tab, "record-frames")
+            tab.do("fill", "with the words", "no such words")
+            tab.see("0 shown")
+            tab.do("fill", "with the words", "")
+            editor.play("crash_after_text")
+            editor.leave()
+            tab.see("lastword → client", "added")
+        tab.do("close")
+
+
 def test_a_session_that_is_named_is_opened_at_its_incident(browser: Browser, state: Path) -> None:
     with LogWeb(state, INCIDENT) as served:
         tab = browser.tab()

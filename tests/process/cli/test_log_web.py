@@ -223,7 +223,7 @@ def test_what_cannot_be_served_is_answered_in_a_sentence(
 def test_its_options_are_of_no_use_without_it(state: Path, option: list[str]) -> None:
     done = lastword("log", *option, state=state)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--no-open and --port need --web" in done.stderr
+    assert "--no-open, --port and --frames need --web" in done.stderr
 
 
 def test_a_record_that_is_not_there_or_damaged_is_said_so(tmp_path: Path) -> None:
@@ -268,13 +268,13 @@ def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "_say", interrupted)
-    options = Namespace(session=None, last=False, port=None, open=False)
+    options = Namespace(session=None, last=False, port=None, open=False, frames=None)
     assert serve(options, str(state / "record.db")) == 0
     assert said[1:] == ["ended"]
 
 
 def test_it_ends_when_nobody_asks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = Namespace(session=None, last=False, port=None, open=False)
+    options = Namespace(session=None, last=False, port=None, open=False, frames=None)
     assert serve(options, str(state / "record.db"), idle_seconds=0.2) == 0
     assert capsys.readouterr().err.endswith("lastword log: ended: no request for 0 minutes\n")
 
@@ -317,3 +317,12 @@ def test_the_page_needs_no_extra() -> None:
     code = "import sys; sys.modules |= dict.fromkeys(('starlette', 'uvicorn', 'websockets'));"
     code += "import lastword.cli.web.command, lastword.cli.web.document"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=FUSE_SECONDS)
+
+
+def test_a_file_of_frames_that_is_absent_or_beside_a_session_is_refused(state: Path) -> None:
+    absent = lastword("log", "--web", "--frames", "absent.jsonl", state=state)
+    assert (absent.returncode, absent.stdout) == (2, "")
+    assert "--frames cannot be absent.jsonl: no such file or directory" in absent.stderr
+    both = lastword("log", "--web", "--frames", "absent.jsonl", "s1", state=state)
+    assert both.returncode == 2
+    assert "leave the session out" in both.stderr

@@ -40,7 +40,7 @@ def test_nothing_in_it_could_end_the_script_or_the_style_that_it_stands_in() -> 
 
 def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
     own = {path.name for path in RECORD.iterdir()}
-    assert own == {"record.html", "record.js", "record_file.js", "record_live.js"}
+    assert own == {"frames.js", "record.html", "record.js", "record_file.js", "record_live.js"}
     assert record_files().keys() == {"icon.svg", "record.html", "style.css"} | {"record_live.js"}
     assert "class RecordLog" in record_files()["record_live.js"].body.decode()
     assert "class RecordLog" not in gateway_files()["main.js"].body.decode()

@@ -13,14 +13,14 @@ _lastword_command() {
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
     'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --overnight --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
-    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' ;;
-    'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
+    'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose --frames' runs_agent='yes' ;;
+    'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --frames --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
     'export') flags='-h --help --last -o --output --html --force --json --record' runs_agent='' argument='ARGUMENT' ;;
     'stats') flags='-h --help --days --json --record' runs_agent='' ;;
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --sarif --badge --baseline --fail-on --keep' runs_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-listen --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-listen --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose --frames' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --fleet-key-file --record' runs_agent='' ;;
     'gateway status') flags='-h --help --fleet --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
@@ -75,8 +75,10 @@ _lastword_value() {
     'run --notify-secret-file') kind=file ;;
     'run --notify-question-after') kind=nothing ;;
     'run --config') kind=file ;;
+    'run --frames') kind=file ;;
     'log --since') kind=nothing ;;
     'log --limit') kind=nothing ;;
+    'log --frames') kind=file ;;
     'log --port') kind=nothing ;;
     'log --record') kind=folder ;;
     'log ARGUMENT') kind=session ;;
@@ -169,6 +171,7 @@ _lastword_value() {
     'gateway --notify-secret-file') kind=file ;;
     'gateway --notify-question-after') kind=nothing ;;
     'gateway --config') kind=file ;;
+    'gateway --frames') kind=file ;;
     'gateway ARGUMENT') kind=words words='token status reload stop' ;;
     'gateway token --role') kind=words words='controller observer' ;;
     'gateway token --session') kind=nothing ;;

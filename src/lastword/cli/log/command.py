@@ -6,6 +6,7 @@ arguments.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,11 @@ def _add_forms(group: argparse._ArgumentGroup) -> None:
         "--web", action="store_true", help="show the record in a browser on this machine"
     )
     group.add_argument(
+        "--frames",
+        metavar="FILE",
+        help="with --web: show this file of `lastword run --frames` (default: none)",
+    )
+    group.add_argument(
         "--no-open",
         dest="open",
         action="store_false",
@@ -145,8 +151,8 @@ def _run(options: argparse.Namespace, path: str) -> int:
         raise UnusableError("--all has no limit; leave --limit out")
     if options.web:
         return _web(options, path)
-    if not options.open or options.port is not None:
-        raise UnusableError("--no-open and --port need --web")
+    if not options.open or options.port is not None or options.frames:
+        raise UnusableError("--no-open, --port and --frames need --web")
     if options.follow:
         if options.limit is not None or options.since is not None or options.all:
             raise UnusableError("--follow begins now; leave --since, --limit and --all out")
@@ -170,6 +176,14 @@ def _web(options: argparse.Namespace, path: str) -> int:
     given = [f"--{name}" for name in others if getattr(options, name)]
     if given:
         raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
+    if options.frames:
+        if options.session is not None or options.last:
+            raise UnusableError("--frames shows a file, not a session; leave the session out")
+        try:
+            os.stat(options.frames)
+        except OSError as error:
+            reason = (error.strerror or "cannot be read").lower()
+            raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error
     from lastword.cli.web.command import serve  # noqa: PLC0415
 
     return serve(options, path)

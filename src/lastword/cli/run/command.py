@@ -21,6 +21,10 @@ from lastword.platform.process import (
 from lastword.platform.signals import SignalInbox
 from lastword.sidecar.agent_start import AgentStart
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lastword.sidecar.frames import Frames
+
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
 """As a shell, env and tini report them."""
@@ -60,6 +64,18 @@ def _help() -> int:
 
 def _relay(options: RunOptions) -> int:
     """Start the agent, and relay until the session is over."""
+    frames: Frames | None = None
+    if options.values["frames"]:
+        # Loaded if somebody asks for the file.
+        from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
+        from lastword.sidecar.frames import Frames  # noqa: PLC0415
+
+        try:
+            frames = Frames(str(options.values["frames"]), secrets_of(os.environ))
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            write_message(_one_line(f"--frames cannot be {options.values['frames']}: {reason}"))
+            return 2
     ensure_standard_streams()
     inbox = SignalInbox()
     agent: Agent | None = None
@@ -76,6 +92,8 @@ def _relay(options: RunOptions) -> int:
     from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
 
     sidecar = sidecar_for(options, start, agent, guardian, inbox)
+    if frames is not None:
+        sidecar.write_frames(frames)
     if failure is not None:
         status = _not_started(options.command[0], failure)
         sidecar.refuse(failure)

@@ -59,7 +59,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("notify_content", "notify_question_after"),
     ),
     "configuration files": ("config", "no_config"),
-    "troubleshooting lastword": ("passthrough", "verbose"),
+    "troubleshooting lastword": ("passthrough", "verbose", "frames"),
 }
 """Each option by its key, in the order in which they are shown."""
 

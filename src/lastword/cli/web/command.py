@@ -32,9 +32,9 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
         UnusableError: The session does not exist, or the port is not available.
         StoreError: The record cannot be read.
     """
-    place = _place(options, path)
+    place = "#/frames" if options.frames else _place(options, path)
     try:
-        server = LogServer(path, options.port or 0)
+        server = LogServer(path, options.port or 0, options.frames)
     except OSError as error:
         raise UnusableError(_no_port(error, options.port)) from None
     with server:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from lastword.cli.web import answers
+from lastword.cli.web import answers, frames
 from lastword.cli.web.door import Door
 from lastword.errors import StoreError
 from lastword.web.files import SAFE, TYPES, record_files
@@ -38,14 +38,15 @@ class LogServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, path: str, port: int) -> None:
-        """Listen; port 0 is any free one.
+    def __init__(self, path: str, port: int, frames: str | None = None) -> None:
+        """Listen; port 0 is any free one. `frames` is a file of `lastword run --frames`.
 
         Raises:
             OSError: The port is not available.
         """
         super().__init__((HOST, port), _Request)
         self.path = path
+        self.frames = frames
         self.door: Door = Door(self.server_address[1])
         self.timeout: float | None = _LOOK_SECONDS
         self.requested_at: float = time.monotonic()
@@ -156,6 +157,13 @@ class _Request(BaseHTTPRequestHandler):
         except StoreError as error:
             self._send_json({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            self._send_json(
+                {"error": f"The file of frames cannot be read: {reason}."},
+                HTTPStatus.SERVICE_UNAVAILABLE,
+            )
+            return
         if answer is None:
             missing = "There is no such session in the record; it may have been cleared."
             self._send_json({"error": missing}, HTTPStatus.NOT_FOUND)
@@ -168,6 +176,8 @@ class _Request(BaseHTTPRequestHandler):
         if path == "/record/session":
             after = _number(query.get("after"))
             return answers.session(self.server.path, query.get("name", ""), after)
+        if path == "/record/frames" and self.server.frames is not None:
+            return frames.frames(self.server.frames, _number(query.get("after")))
         return None
 
     def _send_json(self, answer: dict[str, Any], status: int) -> None:

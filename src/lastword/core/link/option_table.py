@@ -405,6 +405,13 @@ OPTIONS = (
         "flag",
         "run the agent without lastword, to see whether lastword causes a problem",
     ),
+    Option(
+        "frames",
+        "file",
+        "write every message of both sides to this file, without secrets, for a bug report; "
+        "prompts and answers are in it; `lastword log --web --frames FILE` shows it",
+        "",
+    ),
     Option("verbose", "flag", "log to stderr what lastword sees and does, for a bug report"),
     Option("config", "file", "read this configuration file instead of the user's own", ""),
     Option("no-config", "flag", "read no configuration file, neither the user's nor a project's"),

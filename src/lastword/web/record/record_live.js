@@ -5,6 +5,7 @@
  */
 import { TITLES, mark } from "./cards.js";
 import { h, line, plural, when } from "./dom.js";
+import { FrameList } from "./frames.js";
 import { RecordLog } from "./record.js";
 import { RequestError, problemCard, request } from "./requests.js";
 
@@ -113,10 +114,44 @@ async function showSession(name, incident) {
   await look();
 }
 
+async function showFrames() {
+  const mine = views;
+  const list = new FrameList();
+  const place = h("div");
+  main.replaceChildren(h("div", {}, h("div", { class: "heading" }, h("h1", {}, "Messages"), h("a", { href: "#/" }, "All sessions")), place, list.element));
+  document.title = "Messages · lastword";
+  let after = "";
+
+  async function look() {
+    try {
+      for (;;) {
+        const page = await get(`/record/frames${after}`);
+        if (mine !== views) return;
+        if (page.anew) list.clear();
+        list.add(page.frames);
+        after = `?after=${page.next}`;
+        if (!page.more) break;
+      }
+      place.replaceChildren();
+      setTimeout(lookAgain, EVERY_MS);
+    } catch (error) {
+      if (mine === views) place.replaceChildren(problemCard(error, look));
+    }
+  }
+
+  function lookAgain() {
+    if (mine !== views) return;
+    if (document.visibilityState === "visible") void look();
+    else document.addEventListener("visibilitychange", lookAgain, { once: true });
+  }
+  await look();
+}
+
 function show() {
   views += 1;
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, name = ""] = path.split("/");
+  if (view === "frames") return void showFrames();
   if (view !== "session") return void showSessions();
   let decoded = name;
   try {

@@ -1,0 +1,134 @@
+"""`lastword run --frames`: what both sides sent, and what lastword made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.cli.web import frames as shown
+from lastword.core.link.effects import AGENT, CLIENT
+from lastword.sidecar.frames import MAX_FRAME_BYTES, Frames
+from tests.kit.canaries import CANARIES
+from tests.kit.recording import lastword
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.sidecar.conftest import Start
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "frames.jsonl"
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def ways_of(file: Path) -> list[tuple[str, str | None]]:
+    return [(line["from"], line["to"]) for line in lines_of(file) if "from" in line]
+
+
+def test_what_passes_and_what_lastword_adds_is_in_the_file(start: Start, file: Path) -> None:
+    client = start("segfaults", options=["--frames", str(file)])
+    client.open()
+    client.turn()
+    ways = ways_of(file)
+    assert ways[:4] == [("client", "agent"), ("agent", "client")] * 2
+    assert ways[4] == ("client", "agent")
+    added = [line["frame"] for line in lines_of(file) if line.get("from") == "lastword"]
+    assert added[0]["params"]["update"]["_meta"]["agent_error"]["type"] == "agent_crash"
+    assert added[1]["error"]["data"]["agent_error"]["type"] == "agent_crash"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_what_lastword_changes_is_there_in_both_forms(start: Start, file: Path) -> None:
+    client = start("error-after-text", options=["--frames", str(file)])
+    client.open()
+    client.turn()
+    (line,) = [line for line in lines_of(file) if "was" in line and "error" in line["frame"]]
+    assert (line["from"], line["to"]) == ("agent", "client")
+    assert "agent_error" not in json.dumps(line["was"])
+    assert line["frame"]["error"]["data"]["agent_error"]["type"] == "network"
+
+
+def test_no_secret_is_in_it(start: Start, file: Path) -> None:
+    client = start("healthy", options=["--frames", str(file)])
+    client.open()
+    client.turn(" ".join(CANARIES.values()))
+    text = file.read_text()
+    assert "session/prompt" in text
+    assert not [canary for canary in CANARIES.values() if canary in text]
+
+
+def test_a_long_message_is_cut_and_a_text_that_is_none_is_kept_as_text(file: Path) -> None:
+    frames = Frames(str(file))
+    long = json.dumps({"id": 1, "result": "x" * MAX_FRAME_BYTES}).encode()
+    frames.note(AGENT, long + b"\nnot JSON \xff\n", [long], [])
+    _, first, second = lines_of(file)
+    assert first["bytes"] == len(long)
+    assert len(first["text"]) < MAX_FRAME_BYTES
+    assert (second["to"], second["text"], second["bytes"]) == (None, "not JSON \ufffd", 10)
+
+
+def test_a_full_file_makes_room_for_another(file: Path) -> None:
+    frames = Frames(str(file), max_bytes=2000)
+    line = json.dumps({"id": 1, "method": "m", "params": "x" * 300}).encode()
+    for _ in range(12):
+        frames.note(CLIENT, line + b"\n", [], [line])
+    first = file.with_name(f"{file.name}.1")
+    assert 0 < file.stat().st_size <= 2000
+    assert 0 < first.stat().st_size <= 2000
+    assert {way for each in (first, file) for way in ways_of(each)} == {("client", "agent")}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_that_was_open_to_others_is_so_no_longer(file: Path) -> None:
+    file.touch(mode=0o644)
+    Frames(str(file))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_where_it_cannot_be_written_no_agent_is_started(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    os.symlink(tmp_path / "elsewhere", tmp_path / "link")
+    for path, why in (
+        (tmp_path, "is a directory"),
+        (tmp_path / "absent" / "file", "no such file or directory"),
+        (tmp_path / "link", "too many levels of symbolic links"),
+    ):
+        done = lastword("run", "--frames", str(path), "--", "touch", str(started), state=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"lastword: --frames cannot be {path}: {why}\n"
+    assert not started.exists()
+
+
+def test_a_disk_that_fills_up_ends_the_file_and_not_the_session(start: Start, file: Path) -> None:
+    small_disk = ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
+    options = ["--no-record", "--frames", str(file)]
+    client = start("healthy", options=options, under=small_disk)
+    client.open()
+    assert client.turn().answer["result"]["stopReason"] == "end_turn"
+    client.end()
+    assert "the file of frames ends here" in client.said
+    assert ways_of(file)
+
+
+def test_the_page_gets_whole_lines_and_begins_anew_with_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "READ_BYTES", 40)
+    file.write_text('{"at": 1}\nnonsense\n{"at": 2}\n{"at": 3}\n{"at"')
+    first = shown.frames(str(file), None)
+    assert (first["frames"], first["unreadable"]) == ([{"at": 1}, {"at": 2}, {"at": 3}], 1)
+    assert first["more"]
+    rest = shown.frames(str(file), first["next"])
+    assert (rest["frames"], rest["more"], rest["next"]) == ([], False, first["next"])
+    file.write_text('{"at": 4}\n')
+    again = shown.frames(str(file), first["next"])
+    assert (again["frames"], again["anew"]) == ([{"at": 4}], True)
