@@ -138,16 +138,15 @@ class CheckRun:
 
     @property
     def seconds_left(self) -> float | None:
-        """About how long the acts that are left take; `None` before one is over."""
+        """About how long the acts that are left take; `None` before one of each sort is over."""
         seconds = dict(self._seconds)  # other threads add to it
-        if not seconds:
-            return None
         left = 0.0
         for waits in (True, False):  # an act with a failing provider waits for the agent's retries
             names = [name for name in self._needed if name.startswith("fail:") is waits]
             over = [seconds[name] for name in names if name in seconds]
-            each = sum(over) / len(over) if over else min(seconds.values())
-            left += each * (len(names) - len(over))
+            if names and not over:
+                return None
+            left += sum(over) / max(len(over), 1) * (len(names) - len(over))
         return left / WORKERS
 
     def in_order(self, checks: Iterable[Check]) -> list[Check]:
