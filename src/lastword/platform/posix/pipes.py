@@ -11,10 +11,11 @@ assert sys.platform != "win32"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from socket import socket
 
-read = os.read
-write = os.write
+read: Callable[[int, int], bytes] = os.read
+write: Callable[[int, bytes | bytearray | memoryview], int] = os.write
 Poller = select.poll
 POLLIN = select.POLLIN
 POLLOUT = select.POLLOUT
@@ -62,8 +63,8 @@ def number_of(socket: socket) -> int:
     return socket.fileno()
 
 
-is_blocking = os.get_blocking
-set_blocking = os.set_blocking
+is_blocking: Callable[[int], bool] = os.get_blocking
+set_blocking: Callable[[int, bool], None] = os.set_blocking
 
 
 def is_waitable(fd: int) -> bool:
