@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
+from tests.kit.collector import OK, Collector, answer
 from tests.windows.kit import Editor, agent, failure, lastword, run
 
 if TYPE_CHECKING:
@@ -50,3 +51,38 @@ def test_what_failed_is_recorded_and_shown_while_the_session_goes_on(tmp_path: P
         (session,) = listed(tmp_path / "r")[-1:]
         assert "agent_crash" in json.dumps(session)
         editor.leave()
+
+
+def waiting(folder: Path) -> int:
+    """Return how many reports wait."""
+    shown = run(*lastword("outbox", "--record", str(folder), "--json"))
+    return int(json.loads(shown.stdout)["waiting"])
+
+
+def test_a_report_that_was_refused_outlives_a_killed_lastword_and_arrives(tmp_path: Path) -> None:
+    folder = tmp_path / "Müller"
+    with Collector(answer(503)) as collector:
+        options = ("--record", str(folder), "--report-to", collector.url)
+        with Editor(*agent("silent"), options=options) as editor:
+            failure(editor.prompt(editor.session()))
+            collector.expect(1)
+            editor.process.kill()
+        assert waiting(folder) == 1
+        collector.turn_to(OK)
+        sent = run(*lastword("outbox", "--send", *options))
+        assert sent.returncode == 0, sent.stderr.decode()
+        assert "silent_success" in json.dumps(collector.accepted[0].facts)
+    assert waiting(folder) == 0
+
+
+def test_what_was_recorded_is_counted_exported_and_explained(tmp_path: Path) -> None:
+    folder = str(tmp_path / "r")
+    with Editor(*agent("crash"), options=("--record", folder)) as editor:
+        failure(editor.prompt(editor.session()))
+        editor.leave()
+    assert b"agent_crash" in run(*lastword("stats", "--record", folder, "--json")).stdout
+    page = tmp_path / "Sitzung für Müller.html"
+    made = run(*lastword("export", "--last", "--record", folder, "--html", "-o", str(page)))
+    assert made.returncode == 0, made.stderr.decode()
+    assert "0xC0000005" in page.read_text(encoding="utf-8")
+    assert b"agent_crash" in run(*lastword("explain", "--exit-code", "0xC0000005")).stdout
