@@ -323,6 +323,11 @@ def test_a_file_of_frames_that_is_absent_or_beside_a_session_is_refused(state: P
     absent = lastword("log", "--web", "--frames", "absent.jsonl", state=state)
     assert (absent.returncode, absent.stdout) == (2, "")
     assert "--frames cannot be absent.jsonl: no such file or directory" in absent.stderr
+    other = state / "other"
+    other.write_text("a text\n")
+    text = lastword("log", "--web", "--frames", str(other), state=state)
+    assert text.returncode == 2
+    assert "has no frames" in text.stderr
     both = lastword("log", "--web", "--frames", "absent.jsonl", "s1", state=state)
     assert both.returncode == 2
     assert "leave the session out" in both.stderr

@@ -65,6 +65,7 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("--log-limit", "lots", "--", "true"), "takes a size"),
         (("--idle-timeout", "soon", "--", "true"), "idle-timeout"),
         (("--frob", "--", "true"), "--frob"),
+        (("--frames", "f", "--", "true"), "is an option of `lastword run`"),
         (("--listen", "127.0.0.1:0"), "command is missing"),
         (("--",), "command"),
         (("token", "--expires", "-5"), "--expires"),

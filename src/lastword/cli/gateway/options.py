@@ -57,6 +57,8 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         raise UsageError(MISSING)
     # Each agent's `lastword run` reads the files itself, with the project's of where it works.
     run = parse([*rest, "--", *agent], os.environ)
+    if run.values.get("frames"):
+        raise UsageError("--frames is an option of `lastword run`; leave it out")
     if not os.path.isdir(chosen.root):
         raise UsageError(f"--root cannot be {chosen.root!r}: that is not a folder")
     values = {

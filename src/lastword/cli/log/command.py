@@ -6,7 +6,6 @@ arguments.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -179,8 +178,13 @@ def _web(options: argparse.Namespace, path: str) -> int:
     if options.frames:
         if options.session is not None or options.last:
             raise UnusableError("--frames shows a file, not a session; leave the session out")
+        from lastword.cli.web.frames import has_frames  # noqa: PLC0415
+
         try:
-            os.stat(options.frames)
+            if not has_frames(options.frames):
+                raise UnusableError(
+                    f"{options.frames} has no frames; name a file of `lastword run --frames`"
+                )
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
             raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error

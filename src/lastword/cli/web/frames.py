@@ -12,6 +12,21 @@ MAX_BYTES = 32 * 1024 * 1024
 """Of a longer file, which no `--frames` writes, the beginning is left out."""
 
 
+def has_frames(path: str) -> bool:
+    """Return whether a file may be one of `--frames`.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with open(path, "rb") as file:
+        first = file.readline(READ_BYTES)
+    try:
+        value = msgspec.json.decode(first or b'{"at": 0}')
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(value, dict) and "at" in value
+
+
 def frames(path: str, after: int | None) -> dict[str, Any]:
     """Return whole lines that begin at or after a place in the file, and the place that follows.
 

@@ -86,7 +86,7 @@ export class FrameList {
   /** @param {Frame[]} frames */
   add(frames) {
     this.frames.push(...frames);
-    this.first = this.frames[0]?.at ?? 0;
+    this.first = Number(this.frames[0]?.at ?? 0);
     if (this.frames.length > MAX_ROWS) {
       this.frames.splice(0, this.frames.length - MAX_ROWS);
       this.#show();
@@ -115,7 +115,7 @@ export class FrameList {
 
   /** @param {Frame} frame */
   #row(frame) {
-    const seconds = h("time", {}, `${(frame.at - this.first).toFixed(3)} s`);
+    const seconds = h("time", {}, `${(Number(frame.at) - this.first).toFixed(3)} s`);
     if (frame.lastword !== undefined) return h("li", { class: "row quiet" }, seconds, " ", line(`${frame.lastword} begins`, 60));
     const change = changeOf(frame);
     const way = frame.to === null ? `${frame.from} →` : `${frame.from} → ${frame.to}`;
