@@ -1,13 +1,15 @@
 """The file of `--frames`: what both sides sent, and what lastword made of it, for a bug report.
 
 Owns the file, which is this user's alone, and its lines. A line is a JSON object with the time
-`at` (seconds since 1970), who sent a message (`from`), who got it (`to`: null for nobody), and the
-message (`frame`, or `text` if it is not JSON or is too long). `was` is the message as it came, if
-lastword changed it. Secrets are removed. It is loaded if the option is given.
+`at` (seconds since 1970), the `pid` of the process that wrote it, who sent a message (`from`), who
+got it (`to`: null for nobody), and the message (`frame`, or `text` if it is not JSON or is too
+long). `was` is the message as it came, if lastword changed it. Secrets are removed. Several
+processes may write one file. It is loaded if the option is given.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -53,8 +55,8 @@ class Frames:
         self._path = os.path.abspath(os.path.expanduser(path))
         self._max_bytes = max_bytes
         self._redactor = Redactor(values=tuple(secrets))
-        self._fd, self._size = _opened(self._path)
-        self._append([{"at": time.time(), "lastword": IMPLEMENTATION}])
+        self._fd = _opened(self._path)
+        self._append([{"at": time.time(), "pid": os.getpid(), "lastword": IMPLEMENTATION}])
 
     def note(
         self, sender: Side | None, block: bytes, to_client: list[bytes], to_agent: list[bytes]
@@ -81,8 +83,8 @@ class Frames:
         for withheld in came:
             name = (sender or CLIENT).value
             lines.append({"from": name, "to": None} | self._content("frame", withheld))
-        at = time.time()
-        self._append([{"at": at} | line for line in lines])
+        head = {"at": time.time(), "pid": os.getpid()}
+        self._append([head | line for line in lines])
 
     def _content(self, name: str, line: bytes) -> Line:
         value = _decoded(line) if len(line) <= MAX_FRAME_BYTES else None
@@ -93,25 +95,38 @@ class Frames:
 
     def _append(self, lines: Sequence[Line]) -> None:
         data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-        if self._size and self._size + len(data) > self._max_bytes:
+        size = self._size()
+        if size and size + len(data) > self._max_bytes:
             os.close(self._fd)
             os.replace(self._path, f"{self._path}.1")
-            self._fd, self._size = _opened(self._path)
+            self._fd = _opened(self._path)
         written = os.write(self._fd, data)
         if written < len(data):
-            os.ftruncate(self._fd, self._size)
-            raise OSError(0, "the disk is full")
-        self._size += written
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
+            raise OSError(errno.ENOSPC, "the disk is full")
+
+    def _size(self) -> int:
+        """Return the size of the file, opened again if another process has begun a new one."""
+        status = os.fstat(self._fd)
+        try:
+            there = os.stat(self._path, follow_symlinks=False)
+        except FileNotFoundError:
+            there = None
+        if there is None or not os.path.samestat(status, there):
+            os.close(self._fd)
+            self._fd = _opened(self._path)
+            status = os.fstat(self._fd)
+        return status.st_size
 
 
-def _opened(path: str) -> tuple[int, int]:
+def _opened(path: str) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | CREATE | NO_LINK, 0o600)
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode) or not is_own(status):
         os.close(fd)
-        raise OSError(0, "not a file of yours")
+        raise OSError(errno.EPERM, "not a file of yours")
     restrict(fd)
-    return fd, status.st_size
+    return fd
 
 
 def _origin(sent: bytes, came: Sequence[bytes]) -> bytes | None:
