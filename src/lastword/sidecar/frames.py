@@ -120,6 +120,8 @@ class Frames:
 
 
 def _opened(path: str) -> int:
+    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
+        raise OSError(errno.EPERM, "a queue, which would wait for its reader")
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | CREATE | NO_LINK, 0o600)
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode) or not is_own(status):

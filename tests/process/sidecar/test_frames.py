@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +17,6 @@ from tests.kit.canaries import CANARIES
 from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.process.sidecar.conftest import Start
 
 
@@ -108,10 +107,13 @@ def test_a_file_that_was_open_to_others_is_so_no_longer(file: Path) -> None:
 def test_where_it_cannot_be_written_no_agent_is_started(tmp_path: Path) -> None:
     started = tmp_path / "started"
     os.symlink(tmp_path / "elsewhere", tmp_path / "link")
+    os.mkfifo(tmp_path / "queue")
     for path, why in (
         (tmp_path, "is a directory"),
         (tmp_path / "absent" / "file", "no such file or directory"),
         (tmp_path / "link", "too many levels of symbolic links"),
+        (tmp_path / "queue", "a queue, which would wait for its reader"),
+        (Path("/dev/null"), "not a file of yours"),
     ):
         done = lastword("run", "--frames", str(path), "--", "touch", str(started), state=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
