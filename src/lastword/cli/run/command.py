@@ -64,6 +64,7 @@ def _help() -> int:
 
 def _relay(options: RunOptions) -> int:
     """Start the agent, and relay until the session is over."""
+    ensure_standard_streams()
     frames: Frames | None = None
     if options.values["frames"]:
         # Loaded if somebody asks for the file.
@@ -76,7 +77,6 @@ def _relay(options: RunOptions) -> int:
             reason = (error.strerror or "failed").lower()
             write_message(_one_line(f"--frames cannot be {options.values['frames']}: {reason}"))
             return 2
-    ensure_standard_streams()
     inbox = SignalInbox()
     agent: Agent | None = None
     guardian: Guardian | None = None

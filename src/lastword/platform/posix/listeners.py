@@ -59,12 +59,15 @@ def _query_lsof(port: int, group: int) -> bool | None:
         if program is None:
             return False
         conditions = ("-a", "-g", str(group), f"-iTCP@{LOOPBACK}:{port}", "-sTCP:LISTEN")
-        _queries[port, group] = subprocess.Popen(
-            [program, "-nP", "-t", *conditions],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        try:
+            _queries[port, group] = subprocess.Popen(
+                [program, "-nP", "-t", *conditions],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            return False
         return None
     if query.poll() is None:
         return None
