@@ -15,6 +15,9 @@ from tests.kit import children
 
 children.prepare()
 
+# The tests start thousands of processes, each of which would compile lastword anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Every process that a test starts keeps its record there, and none in the user's own.
 os.environ["LASTWORD_STATE_DIR"] = tempfile.mkdtemp(prefix="lastword-tests-")
 
