@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from lastword.gateway.connecting.elsewhere import Elsewhere
+
+DEFAULT_URL = "http://127.0.0.1:7780"
 AT_A_TERMINAL = (
     "lastword connect: reading ACP messages from stdin; it connects to {url} at the first message. "
     "An editor normally starts this command. Press Ctrl-D to stop it.\n"
@@ -46,6 +49,8 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     options = made.read([*(word for word in words if not word.startswith("--url=")), *arguments])
     if options.url is None:
         options.url = url or None
+    if options.url is None and options.ssh:
+        options.url = DEFAULT_URL
     if options.url is None:
         made.error("the following arguments are required: URL")
     return options
@@ -69,6 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
     try:
+        elsewhere = _elsewhere(options)
         url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
@@ -77,13 +83,37 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)
     status = StatusLine(sys.stderr)
-    asyncio.run(ConnectShell(connector, url, tokens, status).run())
+    shell = ConnectShell(connector, url, tokens, status, elsewhere=elsewhere)
+    asyncio.run(shell.run())
     status.close()
     for session_id in connector.session_ids:
         status.say(
             f"session {session_id} stays on the gateway; --session {session_id} continues it"
         )
     return 0
+
+
+def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
+    """Return the changes for an agent on another machine; `None` if there are none.
+
+    Raises:
+        AddressError: The machine or the folder cannot be used.
+    """
+    from lastword.gateway.connecting import dial, elsewhere, ssh  # noqa: PLC0415
+
+    if options.ssh and sys.platform == "win32":
+        raise dial.AddressError(ssh.ON_WINDOWS)
+    if options.ssh and not ssh.is_host(options.ssh):
+        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes a host, as `ssh` does")
+    if not options.ssh and not options.folder:
+        return None
+    folders = elsewhere.FolderMap.read(options.folder) if options.folder else elsewhere.FolderMap()
+    if folders is None:
+        raise dial.AddressError(
+            f"--folder cannot be {options.folder!r}: it takes a whole path there, such as "
+            "/home/me/src, or HERE=THERE, such as /Users/me=/home/me"
+        )
+    return elsewhere.Elsewhere(options.ssh, folders)
 
 
 def _complain(reason: str) -> int:

@@ -23,6 +23,7 @@ examples:
   lastword connect http://127.0.0.1:7780
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
+  lastword connect --ssh box --folder /Users/me=/home/me --token-file ~/.box-token
 
 exit status: 0 when the editor closes its end, 2 for invalid arguments.
 """
@@ -37,6 +38,22 @@ OPTIONS = (
         "URL of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
         metavar="URL",
         note="url in [connect] of the configuration file",
+    ),
+    Setting(
+        "ssh",
+        "text",
+        "go through `ssh HOST`, to the URL as HOST sees it; a new connection of ssh for each "
+        "connection to the gateway",
+        metavar="HOST",
+        note="none; with it, URL is http://127.0.0.1:7780 unless given",
+    ),
+    Setting(
+        "folder",
+        "text",
+        "the folder on the gateway's machine in which sessions work, in place of the editor's; "
+        "with HERE=, only in place of the folder HERE, and what is below it",
+        metavar="[HERE=]THERE",
+        note="the editor's own",
     ),
     Setting(
         "session",

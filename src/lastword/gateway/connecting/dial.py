@@ -5,8 +5,10 @@ Owns what is sent with the upgrade request, and how the reconnect policy sees a 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ipaddress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -15,6 +17,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 
 from lastword._version import __version__
 from lastword.client import reconnect
+from lastword.gateway.connecting.ssh import SshError
+from lastword.gateway.connecting.tunnel import Tunnel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,23 +129,68 @@ class _Dialler(connect):
         return exc
 
 
-async def dial(url: str, token: str) -> ClientConnection:
-    """Open a socket, without a timeout of its own: the policy has one."""
+async def dial(url: str, token: str, host: str = "") -> ClientConnection:
+    """Open a socket, without a timeout of its own: the policy has one.
+
+    Args:
+        url: The WebSocket address.
+        token: The token.
+        host: The machine to go through with `ssh`; empty to connect from here.
+    """
+    if not host:
+        return await _connected(url, token, None)
+    tunnel = await Tunnel.open(host, url)
+    try:
+        socket = await _connected(url, token, tunnel)
+    except InvalidStatus:
+        await tunnel.close()
+        raise
+    except FAILURES as error:
+        failure = await tunnel.failure()
+        await tunnel.close()
+        raise failure or error from None
+    except BaseException:
+        await tunnel.close()
+        raise
+    _OPEN.add(ending := asyncio.create_task(_end_with(socket, tunnel)))
+    ending.add_done_callback(_OPEN.discard)
+    return socket
+
+
+async def _connected(url: str, token: str, tunnel: Tunnel | None) -> ClientConnection:
+    through: dict[str, Any] = {"sock": tunnel.socket} if tunnel else {}
+    is_direct = tunnel is not None or is_loopback(urlsplit(url).hostname or "")
     return await _Dialler(
         url,
         additional_headers={"Authorization": f"Bearer {token}"},
         user_agent_header=f"lastword-connect/{__version__}",
         compression=None,
-        proxy=None if is_loopback(urlsplit(url).hostname or "") else True,
+        proxy=None if is_direct else True,
         open_timeout=None,
         close_timeout=CLOSE_SECONDS,
         ping_interval=None,
         max_size=MAX_FRAME_BYTES,
+        **through,
     )
+
+
+_OPEN: set[asyncio.Task[None]] = set()
+"""The tasks that end tunnels with their sockets: the loop itself would forget them."""
+
+
+async def _end_with(socket: ClientConnection, tunnel: Tunnel) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await socket.wait_closed()
+    await tunnel.close()
 
 
 FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
 """What an attempt can fail with."""
+
+
+def is_lasting(error: Exception) -> bool:
+    """Return whether an attempt failed of what the next one would meet again, as far as known."""
+    return isinstance(error, SshError) and error.is_lasting
 
 
 def failed(error: Exception) -> reconnect.Event:

@@ -40,10 +40,13 @@ if TYPE_CHECKING:
 
     from lastword.gateway.connecting.core import Connector
     from lastword.gateway.connecting.dial import TokenSource
+    from lastword.gateway.connecting.elsewhere import Elsewhere
     from lastword.gateway.connecting.status_line import StatusLine
 
 STDIN, STDOUT = 0, 1
 LEAVE_SECONDS = 2.0
+SEEK_SECONDS = 15 * 60.0
+"""How long a machine behind `ssh` is sought while an answer is due: a ride without a network."""
 NORMAL = 1000
 TOO_LONG = b'"'
 """Stands for a line over the limit: no message."""
@@ -53,13 +56,34 @@ class ConnectShell:
     """One run of `lastword connect`."""
 
     def __init__(
-        self, connector: Connector, url: str, tokens: TokenSource, status: StatusLine
+        self,
+        connector: Connector,
+        url: str,
+        tokens: TokenSource,
+        status: StatusLine,
+        *,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
+        """Prepare a run.
+
+        Args:
+            connector: What is decided.
+            url: The gateway's WebSocket address.
+            tokens: Where each attempt's token comes from.
+            status: The line for people.
+            elsewhere: The other machine, if the agent works on one.
+        """
         self._connector = connector
         self._url = url
+        self._host = elsewhere.host if elsewhere is not None else ""
+        self._elsewhere = elsewhere
+        self._sought_since: float | None = None
+        """Since when a machine behind `ssh` has been sought without a pause."""
         self._tokens = tokens
         self._status = status
         self._reports = ConnectReports(url, tokens)
+        self._is_lasting = False
+        """Whether the last attempt would end alike."""
         self._attached_at: float | None = None
         """Since when the link has been of use; nothing while it is not."""
         self._state: reconnect.ReconnectState | None = None
@@ -125,12 +149,23 @@ class ConnectShell:
                     line = TOO_LONG + b"\n"
                 if not line:
                     return
-                self._carry_out(self._connector.from_editor(line.rstrip(b"\r\n"), time.monotonic()))
+                line = self._for_agent(line.rstrip(b"\r\n"))
+                self._carry_out(self._connector.from_editor(line, time.monotonic()))
                 while self._connector.is_full or len(self._outgoing) > 1:
                     self._is_superseded.clear()
                     await self._is_superseded.wait()
         finally:
             self._over.set()
+
+    def _for_agent(self, line: bytes) -> bytes:
+        """Return the editor's message as the agent's machine needs it."""
+        if self._elsewhere is None:
+            return line
+        line = self._elsewhere.changed(line)
+        for name in self._elsewhere.left_out:
+            self._status.say(f"MCP server {name} is a command of this machine, so it is left out")
+        self._elsewhere.left_out.clear()
+        return line
 
     async def _editor_takes(self) -> None:
         """Wait for the editor, so that its frames do not accumulate here."""
@@ -156,7 +191,9 @@ class ConnectShell:
                     self._has_outgoing.set()
                 case Greeted():
                     self._attached_at = time.monotonic()
-                    self._reports.send()
+                    self._sought_since = None
+                    if not self._host:  # else its address is another machine's
+                        self._reports.send()
                     self._step(reconnect.Attached(effect.updates, probes=True))
                 case NotGreeted():
                     self._step(reconnect.Refused(effect.status))
@@ -203,7 +240,10 @@ class ConnectShell:
             case reconnect.Show():
                 self._status.show(action.line)
                 self._report(action.line)
+            case reconnect.GiveUp() if self._seeks_on(action):
+                asyncio.get_running_loop().call_soon(self._step, Signal.RETRY)
             case reconnect.GiveUp():
+                self._sought_since = None
                 self._note_given_up()
                 self._drop(1000, "")
                 cause = f" ({action.cause})" if action.cause else ""
@@ -212,6 +252,15 @@ class ConnectShell:
                 self._is_superseded.set()
             case reconnect.WaitUntil():
                 self._arm(action.until)
+
+    def _seeks_on(self, end: reconnect.GiveUp) -> bool:
+        """Return whether to go on: behind `ssh`, it is the network here that is gone for long."""
+        is_worth_it = self._host and not self._is_lasting and self._connector.has_open
+        if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
+            return False
+        now = time.monotonic()
+        self._sought_since = self._sought_since or now
+        return now - self._sought_since < SEEK_SECONDS
 
     def _arm(self, until: int | None) -> None:
         if self._timer is not None:
@@ -298,9 +347,10 @@ class ConnectShell:
             self._step(reconnect.TokenFailed(str(error)))
             return
         try:
-            socket = await dial.dial(self._url, token)
+            socket = await dial.dial(self._url, token, self._host)
         except dial.FAILURES as error:
             if self._attempt is me:
+                self._is_lasting = dial.is_lasting(error)
                 self._step(dial.failed(error))
             return
         if self._attempt is not me:
