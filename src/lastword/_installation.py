@@ -32,9 +32,9 @@ def command_for(extra: str) -> str:
     return _pip(extra)
 
 
-def lasting_commands() -> tuple[str, str]:
+def lasting_commands(*extras: str) -> tuple[str, str]:
     """Return the commands of uv and pipx that put lastword on PATH, from where it came itself."""
-    source = shlex.join(_source([]))
+    source = shlex.join(_source([*extras]))
     return f"uv tool install {source}", f"pipx install {source}"
 
 

@@ -48,6 +48,7 @@ PARSED_ONLY = {
 """What is read by its parser alone, and why; where it is run."""
 
 STATUS = {
+    "lastword setup zed claude --host": 1,  # no `ssh`; tests/interop/remote/test_setup_host.py
     "lastword gateway status --fleet": 2,  # no gateway of a fleet is there
     "lastword gateway status": 1,  # no gateway is there
     "lastword gateway reload": 1,

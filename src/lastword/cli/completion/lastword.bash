@@ -11,7 +11,7 @@ _lastword_command() {
   case $1 in
     'demo') flags='-h --help --frames --svg --theme' runs_agent='' ;;
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
-    'setup') flags='-h --help --list --write --remove --wrap --name --file --create --force --overnight --json' runs_agent='yes' argument='ARGUMENT' ;;
+    'setup') flags='-h --help --list --write --remove --wrap --host --port --folder --name --file --create --force --overnight --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
     'run') flags='-h --help --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose --frames' runs_agent='yes' ;;
     'log') flags='-h --help --last --errors --follow --since --limit --all --json --web --frames --no-open --port --record' runs_agent='' argument='ARGUMENT' ;;
@@ -25,7 +25,7 @@ _lastword_command() {
     'gateway status') flags='-h --help --fleet --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
     'gateway stop') flags='-h --help --agents --port --record' runs_agent='' ;;
-    'connect') flags='-h --help --session --token --token-file --insecure --config --no-config' runs_agent='' argument='ARGUMENT' ;;
+    'connect') flags='-h --help --ssh --folder --session --token --token-file --insecure --config --no-config' runs_agent='' argument='ARGUMENT' ;;
     'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --notify --notify-format --notify-template --notify-secret-file --record' runs_agent='' ;;
     'help') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
     'completion') flags='-h --help' runs_agent='' argument='ARGUMENT' ;;
@@ -39,6 +39,9 @@ _lastword_value() {
     'doctor --client') kind=words words='zed acpx jetbrains typed older v2' ;;
     'doctor --timeout') kind=nothing ;;
     'setup --wrap') kind=nothing ;;
+    'setup --host') kind=nothing ;;
+    'setup --port') kind=nothing ;;
+    'setup --folder') kind=nothing ;;
     'setup --name') kind=nothing ;;
     'setup --file') kind=file ;;
     'setup ARGUMENT') kind=words words='zed jetbrains codecompanion avante agent-shell toad acpx vscode vscode-acp-plugin claude codex zed-codex gemini opencode qwen kimi kimi-code vibe cline pi goose copilot auggie kilo kiro cursor' ;;
@@ -185,6 +188,8 @@ _lastword_value() {
     'gateway reload --record') kind=folder ;;
     'gateway stop --port') kind=nothing ;;
     'gateway stop --record') kind=folder ;;
+    'connect --ssh') kind=nothing ;;
+    'connect --folder') kind=nothing ;;
     'connect --session') kind=nothing ;;
     'connect --token') kind=nothing ;;
     'connect --token-file') kind=file ;;

@@ -39,7 +39,7 @@ _lastword_command() {
       argument='' runs_agent=yes
       ;;
     'setup')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--list:list the known editors and agents' '--write:change the settings file' '--remove:remove the entry again' '--wrap:put lastword in front of an agent that is in the settings' '--name:the agent'\''s name in the editor' '--file:another settings file' '--create:with --write: create the folder of the settings file if it does not exist' '--force:replace or remove an entry that lastword did not write' '--overnight:with the options of `lastword run` for a session that is left alone: go on when a limit ends, try again, remind of questions, and answer them with no in the end' '--json:print the same as JSON')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--list:list the known editors and agents' '--write:change the settings file' '--remove:remove the entry again' '--wrap:put lastword in front of an agent that is in the settings' '--host:the agent works on another machine, which `ssh HOST` reaches' '--port:with --host: the gateway'\''s port there' '--folder:with --host: the folder there in which sessions work, or with HERE= the one that stands for HERE' '--name:the agent'\''s name in the editor' '--file:another settings file' '--create:with --write: create the folder of the settings file if it does not exist' '--force:replace or remove an entry that lastword did not write' '--overnight:with the options of `lastword run` for a session that is left alone: go on when a limit ends, try again, remind of questions, and answer them with no in the end' '--json:print the same as JSON')
       argument=ARGUMENT runs_agent=yes
       ;;
     'config')
@@ -95,7 +95,7 @@ _lastword_command() {
       argument='' runs_agent=''
       ;;
     'connect')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--session:continue this session when the editor asks for a new one' '--token:the token' '--token-file:the file with the token' '--insecure:send the token to another machine without TLS, on a network that is itself encrypted' '--config:read this configuration file instead of the user'\''s own' '--no-config:read no configuration file, neither the user'\''s nor a project'\''s')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--ssh:go through `ssh HOST`, to the URL as HOST sees it' '--folder:the folder on the gateway'\''s machine in which sessions work, in place of the editor'\''s' '--session:continue this session when the editor asks for a new one' '--token:the token' '--token-file:the file with the token' '--insecure:send the token to another machine without TLS, on a network that is itself encrypted' '--config:read this configuration file instead of the user'\''s own' '--no-config:read no configuration file, neither the user'\''s nor a project'\''s')
       argument=ARGUMENT runs_agent=''
       ;;
     'outbox')
@@ -121,6 +121,9 @@ _lastword_value() {
     'doctor --client') kind=words values=(zed acpx jetbrains typed older v2) ;;
     'doctor --timeout') kind=nothing ;;
     'setup --wrap') kind=nothing ;;
+    'setup --host') kind=nothing ;;
+    'setup --port') kind=nothing ;;
+    'setup --folder') kind=nothing ;;
     'setup --name') kind=nothing ;;
     'setup --file') kind=file ;;
     'setup ARGUMENT') kind=words values=(zed jetbrains codecompanion avante agent-shell toad acpx vscode vscode-acp-plugin claude codex zed-codex gemini opencode qwen kimi kimi-code vibe cline pi goose copilot auggie kilo kiro cursor) ;;
@@ -267,6 +270,8 @@ _lastword_value() {
     'gateway reload --record') kind=folder ;;
     'gateway stop --port') kind=nothing ;;
     'gateway stop --record') kind=folder ;;
+    'connect --ssh') kind=nothing ;;
+    'connect --folder') kind=nothing ;;
     'connect --session') kind=nothing ;;
     'connect --token') kind=nothing ;;
     'connect --token-file') kind=file ;;

@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.setup import entries, locations, programs, settings_text
+from lastword.cli.setup import entries, locations, programs, remote, settings_text
 from lastword.cli.setup.jsonc import as_json
 from lastword.cli.setup.settings_file import load, save
 from lastword.cli.setup.settings_text import AgentSettings, SettingsError
@@ -19,6 +19,7 @@ from lastword.cli.setup.settings_text import AgentSettings, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.cli.setup.remote import Remote
     from lastword.cli.setup.settings_file import SettingsFile
     from lastword.quirks.agent_commands import AgentCommand
     from lastword.quirks.editors import Editor
@@ -38,6 +39,9 @@ class SetupRequest:
         create: create the folder of the settings file if it does not exist.
         force: replace or remove an entry that lastword did not write.
         environment: the variables of this process.
+        remote: the machine of the agent, if it is another one.
+        connect_words: the words of `lastword connect` for it, in place of `lastword run` and the
+            agent's command.
     """
 
     editor: Editor
@@ -49,6 +53,8 @@ class SetupRequest:
     create: bool
     force: bool
     environment: Mapping[str, str]
+    remote: Remote | None = None
+    connect_words: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -61,9 +67,11 @@ class SetupRequest:
     def entry_name(self) -> str:
         """Return the entry's name; empty if neither a name nor an agent was given."""
         name = self.name
-        if not name and (self.agent or self.command):
-            default = self.agent.name + locations.SUFFIX if self.agent else ""
-            name = default or locations.default_name(self.command)
+        suffix = self.remote.suffix if self.remote else locations.SUFFIX
+        if not name and self.agent:
+            name = self.agent.name + suffix
+        elif not name and self.command:
+            name = locations.default_name(self.command).removesuffix(locations.SUFFIX) + suffix
         # acpx knows no capital letters.
         return name.strip().lower() if self.editor.form == "argv" else name
 
@@ -130,6 +138,22 @@ def write(request: SetupRequest) -> SetupOutcome:
     return outcome
 
 
+def check(request: SetupRequest) -> None:
+    """Check that the entry can be put into the settings file, and change nothing.
+
+    Raises:
+        SettingsError: it cannot.
+    """
+    outcome = show(request)
+    _, settings = _open(request)
+    old, new = settings.entry(outcome.name), outcome.entry or {}
+    if old is not None and not request.force:
+        new, _ = _with_variables(old.plain, new)
+        if old.plain != new:
+            _may_be_replaced(outcome.name, old.plain, new)
+    settings_text.put(settings, outcome.name, new)
+
+
 def remove(request: SetupRequest) -> SetupOutcome:
     """Take the entry out of the settings file.
 
@@ -137,7 +161,7 @@ def remove(request: SetupRequest) -> SetupOutcome:
         SettingsError: it is not ours, or cannot be taken out; nothing has changed.
     """
     file, settings = _open(request)
-    name = request.entry_name or _only_one(settings)
+    name = request.entry_name or _only_one(settings, request.remote)
     outcome = SetupOutcome("absent", name, request.path)
     old = settings.entry(name) if name else None
     if old is None:
@@ -146,6 +170,7 @@ def remove(request: SetupRequest) -> SetupOutcome:
         raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
     outcome.backup = save(file, settings_text.remove_entry(settings, name))
     outcome.action = "removed"
+    outcome.notes += remote.forgotten(entries.words_of(old.plain), request.environment)
     return outcome
 
 
@@ -173,7 +198,7 @@ def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
     """
     file, settings, words = _existing(request, name)
     outcome = SetupOutcome("unchanged", name, request.path)
-    if not programs.is_ours(words):
+    if not programs.is_ours(words) or "--" not in words:
         return outcome
     return _rewritten(outcome, file, settings, programs.behind(words), "unwrapped")
 
@@ -182,6 +207,8 @@ def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
     """Return the whole command line, and notes about it."""
     whole = programs.uses_whole_paths(request.editor)
     own = programs.own_command(request.environment, whole=whole)
+    if request.connect_words:
+        return [*own.words, *request.connect_words], [own.note] if own.note else []
     install = request.agent.install if request.agent else ""
     agent = programs.agent_command(request.command, request.environment, install, whole=whole)
     words = [*own.words, "run", *request.run_words, "--", *agent.words]
@@ -191,6 +218,8 @@ def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
 def _env(request: SetupRequest, words: list[str]) -> dict[str, str]:
     # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
     # agent, and what it runs, are looked for there.
+    if request.connect_words:
+        return {}  # `ssh` is where every system has it
     path = programs.path_for(request.editor, programs.behind(words), request.environment)
     return {"PATH": path} if path else {}
 
@@ -238,21 +267,26 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
         )
 
 
-def _only_one(settings: AgentSettings) -> str:
+def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
     """Return the name of the one entry that a bare `--remove` can mean, or nothing.
+
+    Args:
+        settings: The settings.
+        machine: The other machine that it is about, if it is about one.
 
     Raises:
         SettingsError: There are several, or the entry may predate lastword.
     """
     members = settings.agents.members or () if settings.agents else ()
-    names = [
-        member.key for member in members if programs.is_ours(entries.words_of(member.value.plain))
-    ]
+    commands = {member.key: entries.words_of(member.value.plain) for member in members}
+    names = [name for name, words in commands.items() if programs.is_ours(words)]
+    if machine is not None:
+        names = [name for name in names if remote.host_of(commands[name]) == machine.host]
     if len(names) > 1:
         raise SettingsError(
             f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
         )
-    if names and not names[0].endswith(locations.SUFFIX):
+    if names and "--" in commands[names[0]] and not names[0].endswith(locations.SUFFIX):
         named = shlex.quote(names[0])
         raise SettingsError(
             f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "

@@ -9,16 +9,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lastword.cli.parser import CommandParser
+from lastword.cli.record_access import port
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import actions, locations, overnight, report
+from lastword.cli.setup import actions, locations, overnight, remote, report
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.overnight import OVERNIGHT
 from lastword.cli.setup.settings_text import SettingsError
 from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
+from lastword.gateway.connecting import ssh
+from lastword.gateway.connecting.elsewhere import FolderMap
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
 
@@ -43,6 +47,7 @@ examples:
   lastword setup jetbrains --write -- opencode acp
   lastword setup zed --wrap "My Agent" --write
   lastword setup zed claude --remove
+  lastword setup zed claude --host box.example --write
 
 Before a file is changed, a copy is saved beside it. Comments are preserved.
 
@@ -73,7 +78,10 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"lastword setup: {error}\n")
         return 2
     try:
-        outcome = _carried_out(request, options)
+        request, outcome = _carried_out(request, options)
+    except remote.RemoteError as error:
+        sys.stderr.write(f"lastword setup: {error}\n")
+        return 1
     except SettingsError as error:
         path = locations.shown(request.path, os.environ)
         sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
@@ -84,14 +92,50 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _carried_out(request: SetupRequest, options: argparse.Namespace) -> actions.SetupOutcome:
+def _carried_out(
+    request: SetupRequest, options: argparse.Namespace
+) -> tuple[SetupRequest, actions.SetupOutcome]:
+    """Do what was asked; return the request, completed, and the outcome."""
     if options.wrap is not None and options.remove:
-        return actions.unwrap(request, options.wrap)
+        return request, actions.unwrap(request, options.wrap)
     if options.wrap is not None:
-        return actions.wrap(request, options.wrap, is_written=options.write)
+        return request, actions.wrap(request, options.wrap, is_written=options.write)
     if options.remove:
-        return actions.remove(request)
-    return actions.write(request) if options.write else actions.show(request)
+        return request, actions.remove(request)
+    if request.remote is not None:
+        return _elsewhere(request, request.remote, is_written=options.write)
+    return request, actions.write(request) if options.write else actions.show(request)
+
+
+def _elsewhere(
+    request: SetupRequest, machine: remote.Remote, *, is_written: bool
+) -> tuple[SetupRequest, actions.SetupOutcome]:
+    """Set an agent on another machine up.
+
+    Raises:
+        RemoteError: The machine cannot be used; nothing has changed here.
+        SettingsError: The settings cannot be changed; a gateway may have been started there.
+    """
+    environment = request.environment
+    there = remote.look(machine, request.command, request.agent)
+    machine = replace(machine, program=there.program)
+    request = replace(
+        request,
+        remote=machine,
+        command=request.command or there.serves.split(),
+        connect_words=tuple(machine.words(there.home, environment)),
+    )
+    outcome = actions.show(request)
+    if is_written:
+        if request.editor.is_json:
+            actions.check(request)
+        if not there.serves:
+            remote.start(machine, request.command, request.run_words, there.home)
+        remote.save_token(machine, environment)
+        if request.editor.is_json:
+            outcome = actions.write(request)
+    outcome.notes += remote.notes_of(machine, there, request.run_words, is_written=is_written)
+    return request, outcome
 
 
 def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
@@ -111,7 +155,8 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
     if command is not None and not (command and command[0]):
         raise UsageError(f"there is no command after --: lastword setup {editor.name} -- CMD ARGS")
     existing = options.wrap is not None or options.remove
-    if command is None and not existing:
+    machine = _remote(options)
+    if command is None and not existing and machine is None:
         raise UsageError(
             f"say which agent: lastword setup {editor.name} claude, or "
             f"lastword setup {editor.name} -- CMD ARGS (lastword setup --list has them all)"
@@ -130,7 +175,32 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
         create=options.create,
         force=options.force,
         environment=os.environ,
+        remote=machine,
     )
+
+
+def _remote(options: argparse.Namespace) -> remote.Remote | None:
+    """Return the machine of the agent, if it is another one.
+
+    Raises:
+        UsageError: It cannot be one.
+    """
+    if options.host is None:
+        given = [f"--{name}" for name in ("port", "folder") if getattr(options, name) is not None]
+        if given:
+            raise UsageError(f"{given[0]} goes with --host")
+        return None
+    if not ssh.is_host(options.host):
+        raise UsageError(f"--host cannot be {options.host!r}: it takes a host, as `ssh` does")
+    if options.wrap is not None:
+        raise UsageError("--wrap is for an agent of this machine: leave --host out")
+    folder = options.folder or ""
+    if folder and FolderMap.read(folder) is None:
+        raise UsageError(
+            f"--folder cannot be {folder!r}: it takes a whole path there, such as /home/me/src, "
+            "or HERE=THERE, such as /Users/me=/home/me"
+        )
+    return remote.Remote(options.host, options.port or remote.DEFAULT_PORT, folder)
 
 
 def _is_swapped(editor: str | None, agent: str | None) -> bool:
@@ -161,7 +231,8 @@ def _editor(name: str | None, agent: str | None) -> Editor:
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
     """Refuse to change a configuration that is a program, or that has no file."""
-    given = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
+    names = ["remove", "wrap", "file"] if options.host else ["write", "remove", "wrap", "file"]
+    given = [f"--{name}" for name in names if getattr(options, name)]
     if editor.is_json or not given:
         return
     if editor.form == "toad":
@@ -184,7 +255,7 @@ def _run_words(options: argparse.Namespace) -> list[str]:
             value = OVERNIGHT.get(option.key)
         if value is None:
             continue
-        if option.kind in {"folder", "file"} and value:
+        if option.kind in {"folder", "file"} and value and options.host is None:
             # An editor starts programs in folders of its own.
             value = os.path.abspath(os.path.expanduser(value))
         if option.kind == "flag":
@@ -223,9 +294,27 @@ def parser() -> CommandParser:
         "(default: none)",
     )
     made.add_argument(
+        "--host",
+        metavar="HOST",
+        help="the agent works on another machine, which `ssh HOST` reaches; with --write, a "
+        "gateway is started there unless one is running (default: this machine)",
+    )
+    made.add_argument(
+        "--port",
+        type=port,
+        metavar="PORT",
+        help=f"with --host: the gateway's port there (default: {remote.DEFAULT_PORT})",
+    )
+    made.add_argument(
+        "--folder",
+        metavar="[HERE=]THERE",
+        help="with --host: the folder there in which sessions work, or with HERE= the one that "
+        "stands for HERE (default: your home for your home)",
+    )
+    made.add_argument(
         "--name",
         metavar="NAME",
-        help="the agent's name in the editor (default: AGENT-lastword)",
+        help="the agent's name in the editor (default: AGENT-lastword, or AGENT-HOST)",
     )
     made.add_argument(
         "--file", metavar="FILE", help="another settings file (default: the editor's own)"

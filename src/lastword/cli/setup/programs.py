@@ -180,12 +180,15 @@ def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Return whether this command puts lastword in front of an agent."""
-    bare = len(words) > 1 and _stem(words[0]) == OURS and words[1] == "run"
+    """Return whether this command is lastword's: in front of an agent, or of a gateway."""
+    bare = len(words) > 1 and _stem(words[0]) == OURS
     # Earlier settings lack the -P.
     start = 2 if list(words[1:2]) == ["-P"] else 1
-    as_module = list(words[start : start + 3]) == ["-m", OURS, "run"]
-    return (bare or as_module) and "--" in words
+    as_module = list(words[start : start + 2]) == ["-m", OURS]
+    command = words[1:2] if bare else words[start + 2 : start + 3] if as_module else []
+    return (list(command) == ["run"] and "--" in words) or (
+        list(command) == ["connect"] and "--ssh" in words
+    )
 
 
 def _stem(program: str) -> str:

@@ -85,13 +85,17 @@ def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
 
 def _check(request: SetupRequest) -> str:
     """Return the command that checks whether the agent can start here."""
+    if request.remote:
+        return shlex.join(["ssh", request.remote.host, request.remote.command("status")])
     return shlex.join([*typed_command(request.environment), "doctor", "--", *request.command])
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return the command that undoes the change."""
     words = [*typed_command(request.environment), "setup", request.editor.name]
-    if request.agent and not request.name and outcome.action != "wrapped":
+    if request.remote:
+        words += ["--remove", "--name", outcome.name]
+    elif request.agent and not request.name and outcome.action != "wrapped":
         words += [request.agent.name, "--remove"]
     else:
         words += ["--remove", "--wrap" if outcome.action == "wrapped" else "--name", outcome.name]

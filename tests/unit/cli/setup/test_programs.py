@@ -100,6 +100,8 @@ def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
         (["/usr/bin/python3", "-m", "lastword", "run", "--", "x"], True),
         (["/usr/bin/python3", "-P", "-m", "lastword", "run", "--", "x"], True),
         (["lastword", "connect", "http://x"], False),
+        (["lastword", "connect", "--ssh", "box", "http://x"], True),
+        (["/usr/bin/python3", "-P", "-m", "lastword", "connect", "--ssh", "box"], True),
         (["lastword", "run"], False),
         (["opencode", "acp"], False),
         (["lastword"], False),

@@ -1,0 +1,364 @@
+"""The remote part of `lastword setup --host`: a gateway on another machine, by the user's `ssh`.
+
+Owns what is run there: a look that changes nothing, the start of a gateway, and a token. Nothing is
+installed. The token is in a file here that only this user can read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lastword._installation import command_for, lasting_commands
+from lastword.gateway.connecting import ssh
+from lastword.record.paths import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lastword.quirks.agent_commands import AgentCommand
+
+DEFAULT_PORT = 7780
+OLDEST = (0, 2)
+"""The first version whose gateway `lastword connect` of today speaks to."""
+
+TOKEN_DAYS = 90
+TIMEOUT_SECONDS = 120.0
+_START_TRIES = 60
+"""Half a second each."""
+
+_MARK = "lastword-setup:"
+_LAST = 4096
+"""Characters of another machine's words that are shown."""
+
+_BEGIN = r"""
+say() { printf '\nlastword-setup:%s=%s\n' "$1" "$2"; }
+case ${SHELL:-} in */bash|*/zsh|*/fish|*/ksh|*/dash) shell=$SHELL ;; *) shell=sh ;; esac
+login=$("$shell" -lic 'printf "\n%s" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
+PATH=${login:-$PATH}:$HOME/.local/bin:/opt/homebrew/bin:/usr/local/bin
+export PATH
+status() { lastword gateway status --port {port} "$@" </dev/null; }
+running() { status --json 2>/dev/null | sed -n 's/.*"front_pid": *\([0-9][0-9]*\).*/\1/p'; }
+"""
+"""A terminal's PATH, too: agents are often on it alone."""
+
+_LOOK = r"""
+say home "$HOME"
+say python "$(python3 -c 'import sys; print(sys.version.split()[0])' </dev/null 2>/dev/null)"
+say program "$(command -v lastword)"
+if command -v lastword >/dev/null; then
+  say version "$(lastword --version </dev/null 2>/dev/null | tail -n 1)"
+  say problem "$(status 2>&1 >/dev/null | tail -n 1)"
+  pid=$(running)
+  say pid "$pid"
+  [ -n "$pid" ] && say serves "$(ps -ww -o args= -p "$pid")"
+fi
+say agent "$(command -v {agent})"
+say done yes
+"""
+
+_START = r"""
+log=${XDG_STATE_HOME:-$HOME/.local/state}/lastword/gateway-{port}.log
+(umask 077; mkdir -p "${log%/*}")
+cd || exit
+SETUP_PATH=$PATH nohup "$shell" -lic {line} </dev/null >>"$log" 2>&1 &
+started=$!
+tries=0
+while [ -z "$(running)" ] && [ "$tries" -lt {tries} ] && kill -0 "$started" 2>/dev/null; do
+  sleep 0.5
+  tries=$((tries + 1))
+done
+say pid "$(running)"
+say log "$log"
+say end "$(tail -n 1 "$log")"
+"""
+
+_MAKE_TOKEN = r"""
+say token "$(lastword gateway token --expires {days}d </dev/null 2>/dev/null | tail -n 1)"
+say done yes
+"""  # noqa: S105 - a script
+
+
+class RemoteError(Exception):
+    """The other machine cannot be used; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Another machine, as `lastword setup` was asked for it.
+
+    Attributes:
+        host: the machine, as `ssh` takes it.
+        port: the gateway's port there.
+        folder: what `lastword connect --folder` takes; empty for home in place of home.
+        program: lastword's own path there, once it is known.
+    """
+
+    host: str
+    port: int = DEFAULT_PORT
+    folder: str = ""
+    program: str = "lastword"
+
+    @property
+    def suffix(self) -> str:
+        """What an entry's name ends with."""
+        return "-" + re.sub(r"[^\w.-]", "-", self.host.rpartition("@")[2])
+
+    def token_path(self, environment: Mapping[str, str]) -> str:
+        """Return the path of the file here with the token."""
+        name = re.sub(r"[^\w.@-]", "-", self.host)
+        return os.path.join(_token_folder(environment), f"{name}-{self.port}.token")
+
+    def words(self, home: str, environment: Mapping[str, str]) -> list[str]:
+        """Return the words of `lastword connect` for the editor's entry."""
+        here = environment.get("HOME") or os.path.expanduser("~")
+        return [
+            *("connect", "--ssh", self.host),
+            *("--folder", self.folder or f"{here}={home}"),
+            *("--token-file", self.token_path(environment), f"http://127.0.0.1:{self.port}"),
+        ]
+
+    def command(self, *words: str) -> str:
+        """Return a command for the gateway there, to be typed there."""
+        port = [] if self.port == DEFAULT_PORT else ["--port", str(self.port)]
+        return shlex.join([self.program, "gateway", *words, *port])
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """What there is on the other machine.
+
+    Attributes:
+        home: the user's home there.
+        program: lastword's path.
+        version: lastword's version there.
+        serves: the command of the agent whose gateway is running at the port; empty if none is.
+    """
+
+    home: str
+    program: str
+    version: str
+    serves: str
+
+
+def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> RemoteState:
+    """Return what there is, and change nothing.
+
+    Args:
+        remote: The machine.
+        command: The agent's command; empty for that of the gateway which is running there.
+        agent: The agent, if it is a known one.
+
+    Raises:
+        RemoteError: It cannot be reached, or lacks something that only its user can add.
+    """
+    _check_here()
+    host = shlex.quote(remote.host)
+    first = shlex.quote(command[0]) if command else "sh"
+    facts = _run(remote, _LOOK.replace("{agent}", first))
+    if not facts["program"]:
+        raise RemoteError(_absent(host, facts["python"]))
+    version = facts["version"].rpartition(" ")[2]
+    if _numbers(version) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise RemoteError(
+            f"{host} has lastword {version or 'of an unknown version'}, and this needs {oldest} "
+            "or newer: upgrade it there, and run this again"
+        )
+    if not facts["pid"] and facts["problem"]:
+        raise RemoteError(f"{host} says: {facts['problem'].removeprefix('lastword: ')}")
+    serves = facts.get("serves", "").partition(" -- ")[2] if facts["pid"] else ""
+    agent_line = " ".join(command)
+    if facts["pid"] and agent_line and agent_line != serves:
+        raise RemoteError(
+            f"the gateway on port {remote.port} of {host} serves `{serves}`: leave the agent out "
+            f"to use that, or give another --port for a gateway with `{agent_line}`"
+        )
+    if not facts["pid"] and not agent_line:
+        raise RemoteError(
+            f"no gateway is running on port {remote.port} of {host}: say which agent it is to serve"
+        )
+    if not facts["pid"] and not facts["agent"]:
+        hint = f": {agent.install}" if agent and agent.install else ": install it"
+        raise RemoteError(f"{host} has no program {command[0]!r}{hint}, and run this again")
+    return RemoteState(facts["home"], facts["program"], version, serves)
+
+
+def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home: str) -> None:
+    """Start a gateway there, which goes on when `ssh` has ended.
+
+    Raises:
+        RemoteError: It did not start.
+    """
+    words = [
+        *(remote.program, "gateway", "--listen", f"127.0.0.1:{remote.port}"),
+        *("--root", _root(remote.folder, home), *run_words, "--", *command),
+    ]
+    # A login shell sets its own PATH, in which what is in ~/.local/bin may be missing.
+    line = shlex.quote(f'exec env "PATH=$SETUP_PATH" {shlex.join(words)}')
+    script = _START.replace("{line}", line).replace("{tries}", str(_START_TRIES))
+    facts = _run(remote, script + "say done yes\n")
+    if not facts["pid"]:
+        why = facts["end"].removeprefix("lastword: ") or "it said nothing"
+        raise RemoteError(
+            f"the gateway on {shlex.quote(remote.host)} did not start: {why} (its log there: "
+            f"{facts['log']})"
+        )
+
+
+def save_token(remote: Remote, environment: Mapping[str, str]) -> None:
+    """Have a token made there, and save it here.
+
+    Raises:
+        RemoteError: There was none, or it cannot be saved.
+    """
+    token = _run(remote, _MAKE_TOKEN.replace("{days}", str(TOKEN_DAYS)))["token"]
+    if not token or " " in token:
+        host = shlex.quote(remote.host)
+        raise RemoteError(f"{host} made no token: `{remote.command('token')}` says why there")
+    path = remote.token_path(environment)
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=folder)  # readable by this user alone
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{token}\n")
+        os.replace(draft, path)
+    except OSError as error:
+        why = (error.strerror or "failed").lower()
+        raise RemoteError(f"the token cannot be saved in {path}: {why}") from None
+
+
+def host_of(words: Sequence[str]) -> str:
+    """Return the machine of an entry's command; empty if it is none of these."""
+    return _value(words, "--ssh") if "connect" in words else ""
+
+
+def forgotten(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Delete the token of an entry that was removed; return what is left, in sentences."""
+    host = host_of(words)
+    path = _value(words, "--token-file")
+    if not host or os.path.dirname(path) != _token_folder(environment):
+        return []
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    port = words[-1].rpartition(":")[2]
+    remote = Remote(host, int(port) if port.isdecimal() else DEFAULT_PORT)
+    return ["The token was deleted here, and the gateway goes on.", _end(remote)]
+
+
+def _value(words: Sequence[str], option: str) -> str:
+    """Return what stands behind an option."""
+    return next((after for word, after in pairwise(words) if word == option), "")
+
+
+def _token_folder(environment: Mapping[str, str]) -> str:
+    return os.path.join(state_folder(environment), "hosts")
+
+
+def notes_of(
+    remote: Remote, there: RemoteState, run_words: Sequence[str], *, is_written: bool
+) -> list[str]:
+    """Return what the user should know of an agent there, in sentences."""
+    port = f" on port {remote.port}"
+    if there.serves:
+        notes = [f"The gateway{port} of {remote.host} serves `{there.serves}`."]
+        if run_words:
+            notes.append(f"It was started without this, so {shlex.join(run_words)} has no effect.")
+    elif is_written:
+        restart = "After a restart of that machine, this same command starts it again."
+        notes = [f"A gateway was started{port} of {remote.host}. {restart}"]
+    else:
+        notes = [f"No gateway is running{port} of {remote.host}; --write starts one."]
+    folder = remote.folder or f"your home, {there.home}, in place of your home here"
+    notes.append(f"Sessions work there, in {folder}; files here stay untouched.")
+    if is_written:
+        notes.append(f"The token is good for {TOKEN_DAYS} days; this command makes a new one.")
+    notes.append(_end(remote))
+    return notes
+
+
+def _end(remote: Remote) -> str:
+    command = replace(remote, program="lastword").command("stop", "--agents")
+    return f"On {remote.host}, `{command}` ends the gateway and its agents."
+
+
+def _check_here() -> None:
+    """Check that `lastword connect` can run here.
+
+    Raises:
+        RemoteError: It cannot.
+    """
+    if sys.platform == "win32":
+        raise RemoteError(ssh.ON_WINDOWS)
+    if importlib.util.find_spec("websockets") is None:
+        raise RemoteError(
+            "the editor is to start `lastword connect`, which needs the extra `gateway` here: "
+            f"{command_for('gateway')}"
+        )
+
+
+def _run(remote: Remote, script: str) -> dict[str, str]:
+    """Run a script there; return the facts that it printed.
+
+    Raises:
+        RemoteError: It could not be run.
+    """
+    text = (_BEGIN + script).replace("{port}", str(remote.port))
+    try:
+        done = subprocess.run(  # noqa: S603 - the words are our own
+            ssh.command(remote.host, script="exec sh -s"),
+            input=text.encode(),
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT_SECONDS,
+        )
+    except FileNotFoundError:
+        raise RemoteError(ssh.MISSING) from None
+    except subprocess.TimeoutExpired:
+        host = shlex.quote(remote.host)
+        raise RemoteError(f"{host} did not answer within {TIMEOUT_SECONDS:g} s") from None
+    facts = {}
+    for line in done.stdout.decode("utf-8", "replace").splitlines():
+        if line.startswith(_MARK):
+            name, _, value = line.removeprefix(_MARK).partition("=")
+            facts[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
+    if "done" not in facts:
+        output = done.stderr.decode("utf-8", "replace")
+        raise RemoteError(str(ssh.error_of(remote.host, output, done.returncode)))
+    return facts
+
+
+def _root(folder: str, home: str) -> str:
+    """Return the folder below which sessions work there."""
+    return folder.rpartition("=")[2] or home
+
+
+def _absent(host: str, python: str) -> str:
+    """Return the sentence for a machine without lastword."""
+    if _numbers(python) < (3, 11):
+        has = f"only Python {python}" if python else "no Python"
+        return (
+            f"{host} has no lastword and {has}: install Python 3.11 or newer there, then lastword "
+            "with its extra `gateway`, and run this again"
+        )
+    uv, pipx = lasting_commands("gateway")
+    if not shlex.split(uv)[3].startswith("lastword"):  # from a folder of this machine
+        return (
+            f"{host} has no lastword: install it there as you did here, with its extra `gateway`, "
+            "and run this again"
+        )
+    return f"{host} has no lastword: install it there with `{uv}` or `{pipx}`, and run this again"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
