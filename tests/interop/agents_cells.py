@@ -18,7 +18,7 @@ import time
 import uuid
 from contextlib import ExitStack, closing
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003  (a struct says it)
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,6 +43,9 @@ CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 PROMPT = "What is the answer?"
 RETRY = "agent_retry"
 AUTH_REQUIRED = -32000
+FIRST_FRAMES, LAST_FRAMES, FRAME_CHARS = 8, 6, 700
+"""What is kept of a turn's messages for a report: enough to see how it began and how it ended."""
+
 KEPT_BYTES = 4 * 1024 * 1024
 _OWN_RETRY = re.compile(
     rb'"willRetry": ?true|_session/retrying|Retrying \(attempt|"opencode/retry"|api_retry'
@@ -153,6 +156,14 @@ class Told(msgspec.Struct, frozen=True):
     wait_seconds: float | None = None
 
 
+class Passed(msgspec.Struct, frozen=True, array_like=True):
+    """A message of the turn: when it passed, whether the client sent it, and its text, cut."""
+
+    seconds: float
+    is_sent: bool
+    text: str
+
+
 class End(StrEnum):
     """How a turn ended, as far as its client waited."""
 
@@ -185,6 +196,9 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         calls: how often the provider was asked.
         sources: whence lastword knew, as its record has it.
         stderr_bytes: how much the agent wrote there.
+        date: when it was played, as in 2026-11-27.
+        frames: the first and the last messages of the turn.
+        left_out: how many there were between them.
     """
 
     agent: str
@@ -207,6 +221,9 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     sources: tuple[str, ...] = ()
     stderr_bytes: int = 0
+    date: str = ""
+    frames: tuple[Passed, ...] = ()
+    left_out: int = 0
 
     @property
     def cell(self) -> Cell:
@@ -248,6 +265,24 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _failed_well(self) -> bool:
         return self.end is End.ANSWER and not FAILURES[self.failure].recovers
+
+
+def outcome(one: Seen) -> str:
+    """How a turn ended, in words."""
+    if one.end is End.ERROR and one.type:
+        return f"`{one.type}`" + (f" ({one.reason})" if one.reason else "")
+    if one.end is End.ERROR:
+        return f"error {one.code}"
+    if one.end is End.ANSWER and FAILURES[one.failure].recovers and one.has_text:
+        return f"`{one.stop_reason}`"
+    if one.end is End.ANSWER:
+        said = "the error as text" if one.prose else "nothing tells"
+        return f"`{one.stop_reason}`, {said}"
+    return {
+        End.NONE: "no answer",
+        End.GONE: "the agent's end",
+        End.UNREADY: "no session",
+    }[one.end]
 
 
 class How(msgspec.Struct, frozen=True, kw_only=True):
@@ -299,6 +334,7 @@ def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
         failed_at = provider.failed_at
         zero = talk.prompted_at if failed_at is None else failed_at - talk.started_at
         seen = _seen(cell, talk, zero, how.waits, provider)
+        seen = _with_frames(seen, talk, zero, place)
     # The record is whole once the process has ended.
     seen = msgspec.structs.replace(seen, version=program.version(), sources=record_sources(state))
     if how.keep is not None:
@@ -395,6 +431,26 @@ def _seen(cell: Cell, talk: Talk, zero: float, waits: float, provider: Provider)
         calls=len(provider.calls),
         stderr_bytes=talk.stderr.count,
     )
+
+
+def _with_frames(seen: Seen, talk: Talk, zero: float, place: Path) -> Seen:
+    events = talk.events[talk.first :]
+    cut = [*events[:FIRST_FRAMES], *events[FIRST_FRAMES:][-LAST_FRAMES:]]
+    frames = [Passed(round(each.at - zero, 2), each.sent, _shown(each.raw, place)) for each in cut]
+    return msgspec.structs.replace(
+        seen,
+        date=time.strftime("%F", time.gmtime()),
+        frames=tuple(frames),
+        left_out=len(events) - len(cut),
+    )
+
+
+def _shown(raw: bytes, place: Path) -> str:
+    """A message's text without the key and this machine's folders, cut."""
+    text = raw.decode("utf-8", "replace").replace(API_KEY, "[KEY]")
+    for folder, name in ((place, "/agent"), (ROOT, "/lastword"), (Path.home(), "/home/me")):
+        text = text.replace(str(folder), name)
+    return text if len(text) <= FRAME_CHARS else f"{text[:FRAME_CHARS]}…"
 
 
 def _end(talk: Talk) -> End:

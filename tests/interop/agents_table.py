@@ -1,7 +1,7 @@
 """What unmodified agents tell of a failing provider, bare and behind lastword.
 
     python -m tests.interop.agents_table [--agents …] [--failures …] [--unknown|--further|--started]
-        [--write]
+        [--write|--html [FILE]]
 
 Owns the table of every agent under every failure, in `protocol/AGENTS.md` or on stdout: its rows,
 what is counted over them, and what is said above them. What was seen is kept as JSON between runs,
@@ -36,9 +36,11 @@ from tests.interop.agents_cells import (
     How,
     Mode,
     Seen,
+    outcome,
     play,
 )
 from tests.interop.agents_further import EVERY, FURTHER, STARTED_OTHERWISE
+from tests.interop.agents_page import page
 from tests.interop.agents_registry import AGENTS
 from tests.kit import children
 from tests.kit.places import PROTOCOL
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 DOCUMENT = PROTOCOL / "AGENTS.md"
+PAGE = PROTOCOL / "agents.html"
 COMMAND = "python -m tests.interop.agents_table --write"
 RESULTS = toolchain.MORE_AGENTS / "results.json"
 WORKERS = 6
@@ -281,24 +284,6 @@ def _soon(one: Seen | None) -> str:
     return f"**{moment:.1f}**" if one.ended_right else f"{moment:.1f}"
 
 
-def outcome(one: Seen) -> str:
-    """How a turn ended, in words."""
-    if one.end is End.ERROR and one.type:
-        return f"`{one.type}`" + (f" ({one.reason})" if one.reason else "")
-    if one.end is End.ERROR:
-        return f"error {one.code}"
-    if one.end is End.ANSWER and FAILURES[one.failure].recovers and one.has_text:
-        return f"`{one.stop_reason}`"
-    if one.end is End.ANSWER:
-        said = "the error as text" if one.prose else "nothing tells"
-        return f"`{one.stop_reason}`, {said}"
-    return {
-        End.NONE: "no answer",
-        End.GONE: "the agent's end",
-        End.UNREADY: "no session",
-    }[one.end]
-
-
 _COLUMNS = (
     "the provider",
     "bare",
@@ -468,6 +453,14 @@ def main() -> int:
     parser.add_argument("--keep", help="a folder for what passed, and the agents' own files")
     parser.add_argument("--again", action="store_true", help="play nothing, tell what was seen")
     parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
+    parser.add_argument(
+        "--html",
+        nargs="?",
+        const=PAGE,
+        type=Path,
+        metavar="FILE",
+        help=f"write one page with the messages of each turn (default: {PAGE.name})",
+    )
     arguments = parser.parse_args()
     usual = (UNKNOWN_SECONDS, UNKNOWN_OPTIONS) if arguments.unknown else (GIVES_UP_SECONDS, "")
     arguments.seconds = usual[0] if arguments.seconds is None else arguments.seconds
@@ -481,6 +474,10 @@ def main() -> int:
         for one in _measure(cells, arguments):
             seen[one.cell] = one
             save(arguments.results, seen)
+    if arguments.html:
+        arguments.html.parent.mkdir(parents=True, exist_ok=True)
+        arguments.html.write_text(page(seen), "utf-8")
+        return 0
     if not arguments.write:
         sys.stdout.write(document(seen, Mode.UNKNOWN if arguments.unknown else Mode.BEHIND))
         return 0

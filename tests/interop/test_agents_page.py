@@ -1,0 +1,119 @@
+"""The agents' page: made from what was seen, read without a script, and sorted by one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Passed, Seen, Told
+from tests.interop.agents_page import page, verdict
+from tests.interop.agents_registry import AGENTS
+from tests.interop.agents_table import PAGE
+from tests.interop.reconnect.chromium import FLAGS, require_chromium
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRAMES = tuple(Passed(number / 10, number == 0, f'{{"n": {number}}}') for number in range(14))
+
+
+def one(agent: str, failure: str, mode: Mode, **facts: object) -> Seen:
+    known = {"version": "1.2.3", "waited_seconds": 75.0, "end": End.NONE, "date": "2026-11-27"}
+    return Seen(agent=agent, failure=failure, mode=mode, **known | facts)  # type: ignore[arg-type]
+
+
+def made(*seen: Seen) -> dict[Cell, Seen]:
+    return {each.cell: each for each in seen}
+
+
+SOME = made(
+    one("claude", "unauthorized", Mode.BARE, frames=FRAMES, left_out=3),
+    one("claude", "unauthorized", Mode.BEHIND, retries=(Told(2.5, "auth"),)),
+    one("codex", "quota", Mode.BARE, end=End.ANSWER, prose="<b>no money</b>"),
+    one("codex", "quota", Mode.BEHIND, end=End.ERROR, type="budget", seconds=0.25),
+    one("opencode", "hang", Mode.BEHIND, end=End.ERROR, type="network", seconds=60.5),
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"end": End.ERROR, "type": "auth", "seconds": 1.0}, "right"),
+        ({"retries": (Told(1.0, "auth"),)}, "retrying"),
+        ({"end": End.ERROR, "code": -32603}, "untyped"),
+        ({"end": End.ERROR, "type": "network"}, "wrong"),
+        ({"end": End.ANSWER}, "silent"),
+        ({"end": End.NONE}, "waiting"),
+        ({"end": End.GONE}, "gone"),
+        ({"end": End.UNREADY}, "gone"),
+    ],
+)
+def test_a_turn_has_the_verdict_that_its_user_would_give(
+    facts: dict[str, object], expected: str
+) -> None:
+    assert verdict(one("claude", "unauthorized", Mode.BEHIND, **facts)) == expected
+    assert not verdict(None)
+
+
+def test_every_row_can_be_read_without_a_script() -> None:
+    text = page(SOME)
+    assert text.count("<tbody data-bare=") == 3
+    assert "auth, while it retries" in text
+    assert "3 messages" in text
+    assert "&lt;b&gt;" not in text.partition("codex")[0]
+    assert "{&quot;n&quot;: 13}" in text
+    assert "<b>" not in text
+    assert "Played 2026-11-27." in text
+
+
+def test_the_page_loads_nothing() -> None:
+    text = page(SOME)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
+    assert not re.search(r"(?:src|href)=", text)
+
+
+def shown(tmp_path: Path, view: str) -> list[str]:
+    """The agents that a browser shows, in order."""
+    file = tmp_path / "agents.html"
+    file.write_text(page(SOME), "utf-8")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    done = subprocess.run(
+        [require_chromium(), *FLAGS, profile, "--dump-dom", f"file://{file}#{view}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+    )
+    rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", done.stdout)
+    return [agent for attributes, agent in rows if "hidden" not in attributes]
+
+
+@pytest.mark.parametrize(
+    ("view", "agents"),
+    [
+        ("", ["claude", "codex", "opencode"]),
+        ("sort=0-descending", ["opencode", "codex", "claude"]),
+        ("sort=4-ascending", ["codex", "claude", "opencode"]),
+        ("q=quota+budget", ["codex"]),
+        ("bare=silent", ["codex"]),
+        ("behind=right&q=claude", []),
+    ],
+)
+def test_a_browser_sorts_and_filters_as_its_address_says(
+    tmp_path: Path, view: str, agents: list[str]
+) -> None:
+    assert shown(tmp_path, view) == agents
+
+
+def test_the_page_of_the_repository_has_every_agent_and_every_failure() -> None:
+    text = PAGE.read_text("utf-8")
+    rows = re.findall(r"<tbody data-bare=\"(\w+)\" data-behind=\"(\w+)\"><tr><td>([\w-]+)", text)
+    for agent in AGENTS:
+        assert sum(row[2] == agent for row in rows) == len(FAILURES), agent
+    assert not re.search(r"(?:src|href)=|/tmp/|/root/", text)
