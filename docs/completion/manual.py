@@ -9,7 +9,7 @@ from docs.completion.command_line import PARSERS, commands
 from lastword._version import __version__
 from lastword.cli.commands import GROUPS
 
-DATE = "2026-11-23"
+DATE = "2026-11-27"
 """The date of the page."""
 
 _COLUMNS = 66
