@@ -50,6 +50,7 @@ input, select, button { font: inherit; padding: .2rem .4rem }
 table { border-collapse: collapse; width: 100% }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left;
   vertical-align: top }
+th, td:last-child { white-space: nowrap }
 thead th { position: sticky; top: 0; background: Canvas }
 thead button { background: none; border: 0; color: inherit; font-weight: 600; padding: 0 }
 th[aria-sort=ascending] button::after { content: " \\2191" }
@@ -169,7 +170,8 @@ def verdict(one: Seen | None) -> str:
     if one.ended_right:
         return "right"
     if one.right_seconds is not None:
-        return "retrying"
+        is_named = one.end is End.ERROR and one.named in FAILURES[one.failure].types
+        return "right" if is_named else "retrying"
     if one.end in {End.GONE, End.UNREADY}:
         return "gone"
     if one.end is End.NONE:
