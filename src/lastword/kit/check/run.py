@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 WORKERS = 2
 """Agents at once: more would slow each other down on a small machine, and fail for that."""
 
+WAITING = 2
+"""As many more in acts whose provider fails: most of their time is the agent's wait for a retry."""
+
+PLACES = {True: WAITING, False: WORKERS}
+"""Places for acts, by whether they wait for the agent's retries."""
+
 
 PLAYS = 5
 """How often an act is played that fails only sometimes."""
@@ -100,15 +106,17 @@ class CheckRun:
         self._settings = settings
         self._at = at
         self._playing: list[str] = []
-        self._pool = ThreadPoolExecutor(WORKERS)
+        self._pools = {waits: ThreadPoolExecutor(places) for waits, places in PLACES.items()}
         self._peers: list[StrictClient] = []
         self._given_up = False
-        self._slots = Semaphore(WORKERS)
+        self._slots = {waits: Semaphore(places) for waits, places in PLACES.items()}
         self._seconds: dict[str, float] = {}
         self._replays: dict[str, list[Played]] = {}
         self._needed = {act for row in checks for act in row.acts}
         self._acts: dict[str, Future[Played]] = {
-            name: self._pool.submit(self._play, name) for name in ACTS if name in self._needed
+            name: self._pools[_waits(name)].submit(self._play, name)
+            for name in ACTS
+            if name in self._needed
         }
 
     @property
@@ -122,12 +130,14 @@ class CheckRun:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._give_up()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def _give_up(self) -> None:
         """End the agents that run, so that their acts end at once."""
         self._given_up = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
         for peer in list(self._peers):
             peer.kill()
 
@@ -140,18 +150,19 @@ class CheckRun:
     def seconds_left(self) -> float | None:
         """About how long the acts that are left take; `None` before one of each sort is over."""
         seconds = dict(self._seconds)  # other threads add to it
-        left = 0.0
-        for waits in (True, False):  # an act with a failing provider waits for the agent's retries
-            names = [name for name in self._needed if name.startswith("fail:") is waits]
+        longest = 0.0
+        for waits, places in PLACES.items():
+            names = [name for name in self._needed if _waits(name) is waits]
             over = [seconds[name] for name in names if name in seconds]
             if names and not over:
                 return None
-            left += sum(over) / max(len(over), 1) * (len(names) - len(over))
-        return left / WORKERS
+            left = sum(over) / max(len(over), 1) * (len(names) - len(over))
+            longest = max(longest, left / places)
+        return longest
 
     def in_order(self, checks: Iterable[Check]) -> list[Check]:
-        """Return checks in the order in which their last acts begin."""
-        begins = list(self._acts)
+        """Return checks in the order in which their last acts begin, those that wait last."""
+        begins = sorted(self._acts, key=_waits)
         return sorted(checks, key=lambda row: max(map(begins.index, row.acts), default=0))
 
     def finding(self, check: Check) -> Finding:
@@ -193,7 +204,7 @@ class CheckRun:
 
     def _play_once(self, name: str) -> Played:
         chosen = self._settings
-        with self._slots:
+        with self._slots[_waits(name)]:
             since = time.monotonic()
             self._playing.append(name)
             self._at(tuple(self._playing), self.seconds_left)
@@ -201,6 +212,11 @@ class CheckRun:
             self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
         return played
+
+
+def _waits(name: str) -> bool:
+    """Return whether an act waits for the agent's retries, since its provider fails."""
+    return name.startswith("fail:")
 
 
 def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
