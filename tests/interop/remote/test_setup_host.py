@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.interop import toolchain
+from tests.interop.client_acpx import PROGRAM
 from tests.kit.gateway.box import Box
 from tests.kit.gateway.editor import Editor, counting
 from tests.kit.patience import FUSE_SECONDS
@@ -250,6 +253,27 @@ def test_editors_that_are_configured_by_a_program_get_text_to_add(user: User) ->
     assert '"connect", "--ssh", "box"' in said
     assert '"connect" "--ssh" "box"' in user.setup("agent-shell")
     assert list(user.home.rglob("*.token"))
+
+
+def test_acpx_shows_the_failure_of_an_agent_on_another_machine(user: User) -> None:
+    toolchain.require_node()
+    agent = f"{sys.executable} -P -m lastword agent --bare rate_limit"
+    user.box.install("limited", f'exec {agent} "$@"')
+    said = user.setup("acpx", "--write", "--create", "--", "limited")
+    assert "~/.acpx/config.json now has limited-box" in said
+    done = subprocess.run(
+        [shutil.which("node") or "node", str(PROGRAM), "limited-box", "exec", "hi"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        cwd=user.home,
+        env=user.environment | {"NO_COLOR": "1"},
+    )
+    assert "The model provider is limiting requests. Try again in 20 seconds." in done.stdout
+    assert done.returncode == 1
+    assert not user.box.sessions()
 
 
 def test_a_gateway_that_is_gone_is_named_in_the_editor(user: User) -> None:
