@@ -71,17 +71,19 @@ class User:
         return agents
 
     @contextlib.asynccontextmanager
-    async def editor(self) -> AsyncIterator[Editor]:
-        """Zed, which starts what its settings say."""
+    async def editor(self, *, hurried: bool = False) -> AsyncIterator[Editor]:
+        """Zed, which starts what its settings say; hurried, with two short tries a search."""
         (entry,) = self.entries().values()
+        command = [entry["command"], *entry["args"]]
+        if hurried:
+            command[:2] = [sys.executable, "-m", "tests.kit.gateway.hasty_connect"]
         process = await asyncio.create_subprocess_exec(
-            entry["command"],
-            *entry["args"],
+            *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=32 * 1024 * 1024,
-            env=self.environment,
+            env=self.environment | {"LASTWORD_TEST_TRIES": "2"},
         )
         try:
             yield Editor(process)
@@ -165,6 +167,32 @@ def test_a_link_that_falls_silent_is_left_for_another(user: User) -> None:
         for pid in silent:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
+
+    asyncio.run(play())
+
+
+def test_a_machine_is_sought_on_while_a_turn_is_open_and_no_longer(user: User) -> None:
+    user.setup("zed", "--write", "--", "counting")
+
+    async def play() -> None:
+        async with user.editor(hurried=True) as editor:
+            session_id = await editor.begin(user.home)
+            prompt = editor.prompt(session_id, "20 50 as=a")
+            await editor.wait_for(lambda _: len(editor.words()) > 3)
+            user.box.stop()
+            await asyncio.sleep(3)  # many times the two tries
+            user.box.start()
+            answer = await editor.answer(prompt)
+            assert answer["result"]["stopReason"] == "end_turn"
+            assert editor.words() == [f"a.{number}" for number in range(20)]
+            await editor.close()
+        user.box.stop()
+        async with user.editor(hurried=True) as editor:
+            greeted = await editor.call("initialize", {"protocolVersion": 1})
+            assert greeted["error"]["data"]["agent_error"]["reason"] == "gateway_unreachable"
+            assert "box refuses connections to ssh" in json.dumps(greeted)
+            await editor.close()
+        user.box.start()
 
     asyncio.run(play())
 
@@ -253,6 +281,22 @@ def test_editors_that_are_configured_by_a_program_get_text_to_add(user: User) ->
     assert '"connect", "--ssh", "box"' in said
     assert '"connect" "--ssh" "box"' in user.setup("agent-shell")
     assert list(user.home.rglob("*.token"))
+
+
+def test_a_connection_that_is_open_is_used_where_a_login_would_be_asked_for(user: User) -> None:
+    with user.box.open_terminal():
+        user.box.use_key("stranger")
+        assert "A gateway was started" in user.setup("zed", "--write", "--", "counting")
+
+        async def play() -> None:
+            async with user.editor() as editor:
+                session_id = await editor.begin(user.home)
+                answer = await editor.answer(editor.prompt(session_id, "3 1 as=a"))
+                assert answer["result"]["stopReason"] == "end_turn"
+                await editor.close()
+
+        asyncio.run(play())
+    user.box.use_key("user")
 
 
 def test_acpx_shows_the_failure_of_an_agent_on_another_machine(user: User) -> None:

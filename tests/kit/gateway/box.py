@@ -16,9 +16,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin") or "sshd"
 PRIVILEGE_SEPARATION = Path("/run/sshd")
@@ -69,12 +73,22 @@ class Box:
         self._key = self.folder / name
         self._write_user_config()
 
+    @contextlib.contextmanager
+    def open_terminal(self) -> Iterator[None]:
+        """Have the user logged in at a terminal, whose connection others may share."""
+        master = [str(self.user_bin / "ssh"), "-M", "-N", "box"]
+        with subprocess.Popen(master, stdin=subprocess.DEVNULL) as process:
+            until("the connection is shared", (self.runtime / "master").exists)
+            yield
+            process.terminate()
+
     def _write_user_config(self) -> None:
         config = self.folder / "ssh_config"
         config.write_text(
             f"Host box\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
             f"  HostKeyAlias box\n  IdentityFile {self._key}\n  IdentitiesOnly yes\n"
             f"  UserKnownHostsFile {self.known_hosts}\n"
+            f"  ControlPath {self.runtime}/master\n"
             "Host *\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n"
         )
         program = self.user_bin / "ssh"
@@ -117,6 +131,8 @@ class Box:
         """The processes that serve the connections to it."""
         assert self._process is not None
         pid = self._process.pid
+        if self._process.poll() is not None:
+            return []
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         return [int(each) for each in text.split()]
 
@@ -135,9 +151,11 @@ class Box:
     def stop(self) -> None:
         """Stop it: its address leads nowhere."""
         assert self._process is not None
+        serving = self.sessions()
         self._process.terminate()
-        self.cut()
         self._process.wait(FUSE_SECONDS)
+        for pid in serving:
+            self._signal(pid, signal.SIGKILL)
 
     def environment(self, home: Path) -> dict[str, str]:
         """The environment of a user at another machine, whose `ssh` reaches it."""

@@ -44,12 +44,15 @@ _BEGIN = r"""
 say() { printf '\nlastword-setup:%s=%s\n' "$1" "$2"; }
 case ${SHELL:-} in */bash|*/zsh|*/fish|*/ksh|*/dash) shell=$SHELL ;; *) shell=sh ;; esac
 login=$("$shell" -lic 'printf "\n%s" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
+flags=-lic
+[ -n "$login" ] || { shell=sh; flags=-c; }
 PATH=${login:-$PATH}:$HOME/.local/bin:/opt/homebrew/bin:/usr/local/bin
 export PATH
 status() { lastword gateway status --port {port} "$@" </dev/null; }
 running() { status --json 2>/dev/null | sed -n 's/.*"front_pid": *\([0-9][0-9]*\).*/\1/p'; }
 """
-"""A terminal's PATH, too: agents are often on it alone."""
+"""A terminal's PATH, too: agents are often on it alone. Where the login shell becomes another one
+instead of running what it is given, `sh` runs it."""
 
 _LOOK = r"""
 say home "$HOME"
@@ -70,7 +73,7 @@ _START = r"""
 log=${XDG_STATE_HOME:-$HOME/.local/state}/lastword/gateway-{port}.log
 (umask 077; mkdir -p "${log%/*}")
 cd || exit
-SETUP_PATH=$PATH nohup "$shell" -lic {line} </dev/null >>"$log" 2>&1 &
+SETUP_PATH=$PATH nohup "$shell" "$flags" {line} </dev/null >>"$log" 2>&1 &
 started=$!
 tries=0
 while [ -z "$(running)" ] && [ "$tries" -lt {tries} ] && kill -0 "$started" 2>/dev/null; do
@@ -230,9 +233,13 @@ def save_token(remote: Remote, environment: Mapping[str, str]) -> None:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(dir=folder)  # readable by this user alone
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{token}\n")
-        os.replace(draft, path)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(f"{token}\n")
+            os.replace(draft, path)
+        except OSError:
+            os.unlink(draft)
+            raise
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise RemoteError(f"the token cannot be saved in {path}: {why}") from None
@@ -315,18 +322,36 @@ def _run(remote: Remote, script: str) -> dict[str, str]:
     """
     text = (_BEGIN + script).replace("{port}", str(remote.port))
     try:
+        return _facts(remote, text, ssh.OWN)
+    except ssh.SshError as error:
+        if not error.is_refused:
+            raise RemoteError(str(error)) from None
+    try:
+        return _facts(remote, text, ssh.SHARED)
+    except ssh.SshError as error:
+        raise RemoteError(str(error)) from None
+
+
+def _facts(remote: Remote, text: str, way: str) -> dict[str, str]:
+    """Run a script there by one way of `ssh`.
+
+    Raises:
+        SshError: It could not be run.
+    """
+    host = shlex.quote(remote.host)
+    try:
         done = subprocess.run(  # noqa: S603 - the words are our own
-            ssh.command(remote.host, script="exec sh -s"),
+            ssh.command(remote.host, way=way, script="exec sh -s"),
             input=text.encode(),
             capture_output=True,
             check=False,
             timeout=TIMEOUT_SECONDS,
         )
     except FileNotFoundError:
-        raise RemoteError(ssh.MISSING) from None
+        raise ssh.SshError(ssh.MISSING, is_lasting=True) from None
     except subprocess.TimeoutExpired:
-        host = shlex.quote(remote.host)
-        raise RemoteError(f"{host} did not answer within {TIMEOUT_SECONDS:g} s") from None
+        text = f"{host} did not answer within {TIMEOUT_SECONDS:g} s"
+        raise ssh.SshError(text, is_lasting=False) from None
     facts = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         if line.startswith(_MARK):
@@ -334,7 +359,7 @@ def _run(remote: Remote, script: str) -> dict[str, str]:
             facts[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
     if "done" not in facts:
         output = done.stderr.decode("utf-8", "replace")
-        raise RemoteError(str(ssh.error_of(remote.host, output, done.returncode)))
+        raise ssh.error_of(remote.host, output, done.returncode)
     return facts
 
 

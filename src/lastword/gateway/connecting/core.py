@@ -98,6 +98,11 @@ class Connector:
         """Return whether the editor is waiting for an answer."""
         return any(item.request is not None for item in self._items)
 
+    @property
+    def has_turns(self) -> bool:
+        """Return whether a turn is open."""
+        return bool(self._turns())
+
     def tells_at(self) -> float | None:
         """Return when `tell` is due, on the clock of `now`."""
         return self._outage.first_due if self._turns() else None

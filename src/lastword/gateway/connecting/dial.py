@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 
 from lastword._version import __version__
 from lastword.client import reconnect
-from lastword.gateway.connecting.ssh import SshError
+from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.tunnel import Tunnel
 
 if TYPE_CHECKING:
@@ -139,7 +139,16 @@ async def dial(url: str, token: str, host: str = "") -> ClientConnection:
     """
     if not host:
         return await _connected(url, token, None)
-    tunnel = await Tunnel.open(host, url)
+    try:
+        return await _through(host, url, token, ssh.OWN)
+    except ssh.SshError as error:
+        if not error.is_refused:
+            raise
+    return await _through(host, url, token, ssh.SHARED)
+
+
+async def _through(host: str, url: str, token: str, way: str) -> ClientConnection:
+    tunnel = await Tunnel.open(host, url, way)
     try:
         socket = await _connected(url, token, tunnel)
     except InvalidStatus:
@@ -190,7 +199,7 @@ FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
 
 def is_lasting(error: Exception) -> bool:
     """Return whether an attempt failed of what the next one would meet again, as far as known."""
-    return isinstance(error, SshError) and error.is_lasting
+    return isinstance(error, ssh.SshError) and error.is_lasting
 
 
 def failed(error: Exception) -> reconnect.Event:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 STDIN, STDOUT = 0, 1
 LEAVE_SECONDS = 2.0
 SEEK_SECONDS = 15 * 60.0
-"""How long a machine behind `ssh` is sought while an answer is due: a ride without a network."""
+"""How long a machine behind `ssh` is sought while a turn is open: a ride without a network."""
 NORMAL = 1000
 TOO_LONG = b'"'
 """Stands for a line over the limit: no message."""
@@ -255,7 +255,7 @@ class ConnectShell:
 
     def _seeks_on(self, end: reconnect.GiveUp) -> bool:
         """Return whether to go on: behind `ssh`, it is the network here that is gone for long."""
-        is_worth_it = self._host and not self._is_lasting and self._connector.has_open
+        is_worth_it = self._host and not self._is_lasting and self._connector.has_turns
         if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
             return False
         now = time.monotonic()
@@ -341,6 +341,7 @@ class ConnectShell:
     async def _connect(self) -> None:
         """Make one attempt, and serve the link if it succeeds."""
         me = asyncio.current_task()
+        self._is_lasting = False
         try:
             token = self._tokens.take()
         except dial.AddressError as error:

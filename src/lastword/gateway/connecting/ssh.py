@@ -24,9 +24,15 @@ _OPTIONS = (
     f"ConnectTimeout={CONNECT_SECONDS}",
     f"ServerAliveInterval={ALIVE_SECONDS}",
     "ServerAliveCountMax=3",
-    "ControlPath=none",  # a shared connection that has died would hold each attempt up
     "ForwardX11=no",
 )
+
+OWN, SHARED = "ControlPath=none", "ControlMaster=no"
+"""A connection of its own, or through one that the user has open (`ControlMaster`).
+
+The first is tried first: a shared one that has died would hold each attempt up. The second lets in
+whoever logs in with a password or a code, once, in a terminal.
+"""
 
 
 class _Meaning(NamedTuple):
@@ -36,11 +42,13 @@ class _Meaning(NamedTuple):
         pattern: what its words contain.
         sentence: what happened and what to do, with `{host}`.
         is_lasting: whether the next attempt would meet it again.
+        is_refused: whether the machine asks for a login.
     """
 
     pattern: str
     sentence: str
     is_lasting: bool = False
+    is_refused: bool = False
 
 
 _MEANINGS = (
@@ -59,8 +67,10 @@ _MEANINGS = (
     _Meaning(
         r"Permission denied|Too many authentication failures",
         "{host} does not let you in without a password: `ssh {host}` has to work without a "
-        "question, by a key in ssh-agent or one without a passphrase",
+        "question, by a key in ssh-agent or one without a passphrase, or through a connection that "
+        "you have open (ControlMaster)",
         is_lasting=True,
+        is_refused=True,
     ),
     _Meaning(
         r"administratively prohibited",
@@ -99,11 +109,13 @@ class SshError(OSError):
 
     Attributes:
         is_lasting: whether another attempt would end alike.
+        is_refused: whether the machine asks for a login.
     """
 
-    def __init__(self, text: str, *, is_lasting: bool) -> None:
+    def __init__(self, text: str, *, is_lasting: bool, is_refused: bool = False) -> None:
         super().__init__(text)
         self.is_lasting: bool = is_lasting
+        self.is_refused: bool = is_refused
 
 
 def is_host(text: str) -> bool:
@@ -111,15 +123,16 @@ def is_host(text: str) -> bool:
     return bool(text) and text[0] != "-" and text.isprintable() and not re.search(r"\s", text)
 
 
-def command(host: str, *options: str, script: str = "") -> list[str]:
+def command(host: str, *options: str, way: str = OWN, script: str = "") -> list[str]:
     """Return the command line.
 
     Args:
         host: The machine, as `ssh` takes it: a name, USER@NAME, or a `Host` of its configuration.
+        way: `OWN` or `SHARED`.
         options: More options of `ssh`.
         script: What to run there, in the user's own shell; empty for none.
     """
-    settings = [word for option in _OPTIONS for word in ("-o", option)]
+    settings = [word for option in (*_OPTIONS, way) for word in ("-o", option)]
     return ["ssh", "-T", *settings, *options, "--", host, *([script] if script else [])]
 
 
@@ -134,7 +147,11 @@ def error_of(host: str, output: str, status: int | None) -> SshError:
     shown = shlex.quote(host)
     for each in _MEANINGS:
         if re.search(each.pattern, output):
-            return SshError(each.sentence.format(host=shown), is_lasting=each.is_lasting)
+            return SshError(
+                each.sentence.format(host=shown),
+                is_lasting=each.is_lasting,
+                is_refused=each.is_refused,
+            )
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     own = [line for line in lines if not _OWN_LINES.match(line)]
     how = own[-1] if own else f"it ended with status {status}" if status else "it ended"

@@ -35,12 +35,13 @@ class Tunnel:
         self.socket: socket.socket = end
 
     @classmethod
-    async def open(cls, host: str, url: str) -> Tunnel:
+    async def open(cls, host: str, url: str, way: str = ssh.OWN) -> Tunnel:
         """Start `ssh`; whether it gets there shows when the socket is used.
 
         Args:
             host: The machine to go through.
             url: The WebSocket address, as that machine sees it.
+            way: `ssh.OWN` or `ssh.SHARED`.
 
         Raises:
             SshError: There is no `ssh` here.
@@ -52,17 +53,18 @@ class Tunnel:
         ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
-                *ssh.command(host, "-W", forward),
+                *ssh.command(host, "-W", forward, way=way),
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=asyncio.subprocess.PIPE,
                 env=os.environ | {"LC_ALL": "C"},  # its errors are read
                 start_new_session=True,  # Ctrl-C is for `connect`, which ends it
             )
-        except OSError as error:
+        except FileNotFoundError:
             ours.close()
-            if isinstance(error, FileNotFoundError):
-                raise ssh.SshError(ssh.MISSING, is_lasting=True) from None
+            raise ssh.SshError(ssh.MISSING, is_lasting=True) from None
+        except BaseException:
+            ours.close()
             raise
         finally:
             theirs.close()
