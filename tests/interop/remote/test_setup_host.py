@@ -263,6 +263,24 @@ def test_what_cannot_be_used_is_said_in_a_sentence_and_changes_nothing(user: Use
     assert not list(user.home.rglob("*.token"))
 
 
+def test_what_a_login_shell_sets_holds_there_and_one_that_becomes_another_is_left_out(
+    user: User,
+) -> None:
+    profile = user.box.home / ".bash_profile"
+    profile.write_text('echo "Good day"; export XDG_STATE_HOME="$HOME/my state"\n')
+    odd = ["sh", "-c", 'exec counting # {port} $HOME "a  b" \'']
+    stop = f"~/.local/bin/lastword gateway stop --agents --port {user.port}"
+    try:
+        user.setup("zed", "--write", "--", *odd)
+        assert list((user.box.home / "my state/lastword").glob("gateway-*.log"))
+        assert list(user.entries()) == ["sh-box"]
+        assert "needs no change" in user.setup("zed", "--write", "--", *odd)
+    finally:
+        user.box.ssh(f'XDG_STATE_HOME="$HOME/my state" {stop}')
+    profile.write_text("exec sh\n")
+    assert "No gateway is running" in user.setup("zed", "--", "counting")
+
+
 def test_a_gateway_that_cannot_start_or_serves_another_agent_is_said(user: User) -> None:
     user.box.install("broken", "exit 1")
     with socket.create_server(("127.0.0.1", user.port)):

@@ -129,7 +129,7 @@ def _elsewhere(
     if is_written:
         if request.editor.is_json:
             actions.check(request)
-        if not there.serves:
+        if not there.is_running:
             remote.start(machine, request.command, request.run_words, there.home)
         remote.save_token(machine, environment)
         if request.editor.is_json:

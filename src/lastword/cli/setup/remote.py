@@ -33,33 +33,37 @@ OLDEST = (0, 2)
 
 TOKEN_DAYS = 90
 TIMEOUT_SECONDS = 120.0
-_START_TRIES = 60
-"""Half a second each."""
-
 _MARK = "lastword-setup:"
 _LAST = 4096
 """Characters of another machine's words that are shown."""
 
-_BEGIN = r"""
-say() { printf '\nlastword-setup:%s=%s\n' "$1" "$2"; }
+_OUTER = r"""
+SETUP_SCRIPT={script}
+export SETUP_SCRIPT
 case ${SHELL:-} in */bash|*/zsh|*/fish|*/ksh|*/dash) shell=$SHELL ;; *) shell=sh ;; esac
-login=$("$shell" -lic 'printf "\n%s" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
-flags=-lic
-[ -n "$login" ] || { shell=sh; flags=-c; }
-PATH=${login:-$PATH}:$HOME/.local/bin:/opt/homebrew/bin:/usr/local/bin
+if [ -n "$("$shell" -lic 'printf "%s" "$PATH"' </dev/null 2>/dev/null)" ]; then
+  exec "$shell" -lic 'exec sh -c "$SETUP_SCRIPT"' </dev/null
+fi
+exec sh -c "$SETUP_SCRIPT" </dev/null
+"""
+"""Runs a script with what a terminal's shell has set: PATH, keys, folders. A shell that becomes
+another one, instead of running what it is given, is left out."""
+
+_BEGIN = r"""
+unset SETUP_SCRIPT
+say() { printf '\nlastword-setup:%s=%s\n' "$1" "$2"; }
+PATH=$PATH:$HOME/.local/bin:/opt/homebrew/bin:/usr/local/bin
 export PATH
-status() { lastword gateway status --port {port} "$@" </dev/null; }
+status() { lastword gateway status --port {port} "$@"; }
 running() { status --json 2>/dev/null | sed -n 's/.*"front_pid": *\([0-9][0-9]*\).*/\1/p'; }
 """
-"""A terminal's PATH, too: agents are often on it alone. Where the login shell becomes another one
-instead of running what it is given, `sh` runs it."""
 
 _LOOK = r"""
 say home "$HOME"
-say python "$(python3 -c 'import sys; print(sys.version.split()[0])' </dev/null 2>/dev/null)"
+say python "$(python3 -c 'import sys; print(sys.version.split()[0])' 2>/dev/null)"
 say program "$(command -v lastword)"
 if command -v lastword >/dev/null; then
-  say version "$(lastword --version </dev/null 2>/dev/null | tail -n 1)"
+  say version "$(lastword --version 2>/dev/null | tail -n 1)"
   say problem "$(status 2>&1 >/dev/null | tail -n 1)"
   pid=$(running)
   say pid "$pid"
@@ -73,20 +77,21 @@ _START = r"""
 log=${XDG_STATE_HOME:-$HOME/.local/state}/lastword/gateway-{port}.log
 (umask 077; mkdir -p "${log%/*}")
 cd || exit
-SETUP_PATH=$PATH nohup "$shell" "$flags" {line} </dev/null >>"$log" 2>&1 &
+nohup {line} >>"$log" 2>&1 &
 started=$!
 tries=0
-while [ -z "$(running)" ] && [ "$tries" -lt {tries} ] && kill -0 "$started" 2>/dev/null; do
+while [ -z "$(running)" ] && [ "$tries" -lt 60 ] && kill -0 "$started" 2>/dev/null; do
   sleep 0.5
   tries=$((tries + 1))
 done
 say pid "$(running)"
 say log "$log"
 say end "$(tail -n 1 "$log")"
+say done yes
 """
 
 _MAKE_TOKEN = r"""
-say token "$(lastword gateway token --expires {days}d </dev/null 2>/dev/null | tail -n 1)"
+say token "$(lastword gateway token --expires {days}d 2>/dev/null | tail -n 1)"
 say done yes
 """  # noqa: S105 - a script
 
@@ -144,12 +149,14 @@ class RemoteState:
         home: the user's home there.
         program: lastword's path.
         version: lastword's version there.
-        serves: the command of the agent whose gateway is running at the port; empty if none is.
+        is_running: whether a gateway is running at the port.
+        serves: the command of its agent.
     """
 
     home: str
     program: str
     version: str
+    is_running: bool
     serves: str
 
 
@@ -167,7 +174,7 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
     _check_here()
     host = shlex.quote(remote.host)
     first = shlex.quote(command[0]) if command else "sh"
-    facts = _run(remote, _LOOK.replace("{agent}", first))
+    facts = _run(remote, _LOOK, agent=first)
     if not facts["program"]:
         raise RemoteError(_absent(host, facts["python"]))
     version = facts["version"].rpartition(" ")[2]
@@ -181,7 +188,7 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
         raise RemoteError(f"{host} says: {facts['problem'].removeprefix('lastword: ')}")
     serves = facts.get("serves", "").partition(" -- ")[2] if facts["pid"] else ""
     agent_line = " ".join(command)
-    if facts["pid"] and agent_line and agent_line != serves:
+    if serves and agent_line and agent_line != serves:
         raise RemoteError(
             f"the gateway on port {remote.port} of {host} serves `{serves}`: leave the agent out "
             f"to use that, or give another --port for a gateway with `{agent_line}`"
@@ -193,7 +200,7 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
     if not facts["pid"] and not facts["agent"]:
         hint = f": {agent.install}" if agent and agent.install else ": install it"
         raise RemoteError(f"{host} has no program {command[0]!r}{hint}, and run this again")
-    return RemoteState(facts["home"], facts["program"], version, serves)
+    return RemoteState(facts["home"], facts["program"], version, bool(facts["pid"]), serves)
 
 
 def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home: str) -> None:
@@ -206,10 +213,7 @@ def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home
         *(remote.program, "gateway", "--listen", f"127.0.0.1:{remote.port}"),
         *("--root", _root(remote.folder, home), *run_words, "--", *command),
     ]
-    # A login shell sets its own PATH, in which what is in ~/.local/bin may be missing.
-    line = shlex.quote(f'exec env "PATH=$SETUP_PATH" {shlex.join(words)}')
-    script = _START.replace("{line}", line).replace("{tries}", str(_START_TRIES))
-    facts = _run(remote, script + "say done yes\n")
+    facts = _run(remote, _START, line=shlex.join(words))
     if not facts["pid"]:
         why = facts["end"].removeprefix("lastword: ") or "it said nothing"
         raise RemoteError(
@@ -224,7 +228,7 @@ def save_token(remote: Remote, environment: Mapping[str, str]) -> None:
     Raises:
         RemoteError: There was none, or it cannot be saved.
     """
-    token = _run(remote, _MAKE_TOKEN.replace("{days}", str(TOKEN_DAYS)))["token"]
+    token = _run(remote, _MAKE_TOKEN, days=str(TOKEN_DAYS))["token"]
     if not token or " " in token:
         host = shlex.quote(remote.host)
         raise RemoteError(f"{host} made no token: `{remote.command('token')}` says why there")
@@ -277,21 +281,30 @@ def notes_of(
 ) -> list[str]:
     """Return what the user should know of an agent there, in sentences."""
     port = f" on port {remote.port}"
-    if there.serves:
-        notes = [f"The gateway{port} of {remote.host} serves `{there.serves}`."]
+    if there.is_running:
+        notes = [f"The gateway{port} of {remote.host} serves `{there.serves or 'an agent'}`."]
         if run_words:
-            notes.append(f"It was started without this, so {shlex.join(run_words)} has no effect.")
+            ignored = shlex.join(run_words)
+            notes.append(f"It is already running, so {ignored} has no effect: stop it first.")
     elif is_written:
         restart = "After a restart of that machine, this same command starts it again."
         notes = [f"A gateway was started{port} of {remote.host}. {restart}"]
     else:
         notes = [f"No gateway is running{port} of {remote.host}; --write starts one."]
-    folder = remote.folder or f"your home, {there.home}, in place of your home here"
-    notes.append(f"Sessions work there, in {folder}; files here stay untouched.")
+    notes.append(f"{_where(remote.folder, there.home)} Files here are not touched.")
     if is_written:
         notes.append(f"The token is good for {TOKEN_DAYS} days; this command makes a new one.")
-    notes.append(_end(remote))
-    return notes
+    return [*notes, _end(remote)]
+
+
+def _where(folder: str, home: str) -> str:
+    """Return where sessions work, as a sentence."""
+    here, _, there = folder.rpartition("=")
+    if not folder:
+        return f"Sessions work there: your home there ({home}) stands for your home here."
+    if not here:
+        return f"Sessions work there, in {there}."
+    return f"Sessions work there: {there} stands for {here} here."
 
 
 def _end(remote: Remote) -> str:
@@ -309,18 +322,26 @@ def _check_here() -> None:
         raise RemoteError(ssh.ON_WINDOWS)
     if importlib.util.find_spec("websockets") is None:
         raise RemoteError(
-            "the editor is to start `lastword connect`, which needs the extra `gateway` here: "
+            "`lastword connect`, which the editor will start, needs the extra `gateway` here: "
             f"{command_for('gateway')}"
         )
 
 
-def _run(remote: Remote, script: str) -> dict[str, str]:
+def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
     """Run a script there; return the facts that it printed.
+
+    Args:
+        remote: The machine.
+        script: The script, with the names of values in braces.
+        values: The values, one at most of which is not lastword's own.
 
     Raises:
         RemoteError: It could not be run.
     """
     text = (_BEGIN + script).replace("{port}", str(remote.port))
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    text = _OUTER.replace("{script}", shlex.quote(text))
     try:
         return _facts(remote, text, ssh.OWN)
     except ssh.SshError as error:
@@ -342,7 +363,7 @@ def _facts(remote: Remote, text: str, way: str) -> dict[str, str]:
     try:
         done = subprocess.run(  # noqa: S603 - the words are our own
             ssh.command(remote.host, way=way, script="exec sh -s"),
-            input=text.encode(),
+            input=text.encode(errors="surrogateescape"),
             capture_output=True,
             check=False,
             timeout=TIMEOUT_SECONDS,
