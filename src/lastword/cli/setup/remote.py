@@ -174,33 +174,33 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
     _check_here()
     host = shlex.quote(remote.host)
     first = shlex.quote(command[0]) if command else "sh"
-    facts = _run(remote, _LOOK, agent=first)
-    if not facts["program"]:
-        raise RemoteError(_absent(host, facts["python"]))
-    version = facts["version"].rpartition(" ")[2]
+    answers = _run(remote, _LOOK, agent=first)
+    if not answers["program"]:
+        raise RemoteError(_absent(host, answers["python"]))
+    version = answers["version"].rpartition(" ")[2]
     if _numbers(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise RemoteError(
             f"{host} has lastword {version or 'of an unknown version'}, and this needs {oldest} "
             "or newer: upgrade it there, and run this again"
         )
-    if not facts["pid"] and facts["problem"]:
-        raise RemoteError(f"{host} says: {facts['problem'].removeprefix('lastword: ')}")
-    serves = facts.get("serves", "").partition(" -- ")[2] if facts["pid"] else ""
+    if not answers["pid"] and answers["problem"]:
+        raise RemoteError(f"{host} says: {answers['problem'].removeprefix('lastword: ')}")
+    serves = answers.get("serves", "").partition(" -- ")[2] if answers["pid"] else ""
     agent_line = " ".join(command)
     if serves and agent_line and agent_line != serves:
         raise RemoteError(
             f"the gateway on port {remote.port} of {host} serves `{serves}`: leave the agent out "
             f"to use that, or give another --port for a gateway with `{agent_line}`"
         )
-    if not facts["pid"] and not agent_line:
+    if not answers["pid"] and not agent_line:
         raise RemoteError(
             f"no gateway is running on port {remote.port} of {host}: say which agent it is to serve"
         )
-    if not facts["pid"] and not facts["agent"]:
+    if not answers["pid"] and not answers["agent"]:
         hint = f": {agent.install}" if agent and agent.install else ": install it"
         raise RemoteError(f"{host} has no program {command[0]!r}{hint}, and run this again")
-    return RemoteState(facts["home"], facts["program"], version, bool(facts["pid"]), serves)
+    return RemoteState(answers["home"], answers["program"], version, bool(answers["pid"]), serves)
 
 
 def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home: str) -> None:
@@ -213,12 +213,12 @@ def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home
         *(remote.program, "gateway", "--listen", f"127.0.0.1:{remote.port}"),
         *("--root", _root(remote.folder, home), *run_words, "--", *command),
     ]
-    facts = _run(remote, _START, line=shlex.join(words))
-    if not facts["pid"]:
-        why = facts["end"].removeprefix("lastword: ") or "it said nothing"
+    answers = _run(remote, _START, line=shlex.join(words))
+    if not answers["pid"]:
+        why = answers["end"].removeprefix("lastword: ") or "it said nothing"
         raise RemoteError(
             f"the gateway on {shlex.quote(remote.host)} did not start: {why} (its log there: "
-            f"{facts['log']})"
+            f"{answers['log']})"
         )
 
 
@@ -328,7 +328,7 @@ def _check_here() -> None:
 
 
 def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
-    """Run a script there; return the facts that it printed.
+    """Run a script there; return the answers that it printed.
 
     Args:
         remote: The machine.
@@ -343,17 +343,17 @@ def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
         text = text.replace(f"{{{name}}}", value)
     text = _OUTER.replace("{script}", shlex.quote(text))
     try:
-        return _facts(remote, text, ssh.OWN)
+        return _answers(remote, text, ssh.OWN)
     except ssh.SshError as error:
         if not error.is_refused:
             raise RemoteError(str(error)) from None
     try:
-        return _facts(remote, text, ssh.SHARED)
+        return _answers(remote, text, ssh.SHARED)
     except ssh.SshError as error:
         raise RemoteError(str(error)) from None
 
 
-def _facts(remote: Remote, text: str, way: str) -> dict[str, str]:
+def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
     """Run a script there by one way of `ssh`.
 
     Raises:
@@ -373,15 +373,15 @@ def _facts(remote: Remote, text: str, way: str) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         text = f"{host} did not answer within {TIMEOUT_SECONDS:g} s"
         raise ssh.SshError(text, is_lasting=False) from None
-    facts = {}
+    answers = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         if line.startswith(_MARK):
             name, _, value = line.removeprefix(_MARK).partition("=")
-            facts[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
-    if "done" not in facts:
+            answers[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
+    if "done" not in answers:
         output = done.stderr.decode("utf-8", "replace")
         raise ssh.error_of(remote.host, output, done.returncode)
-    return facts
+    return answers
 
 
 def _root(folder: str, home: str) -> str:
