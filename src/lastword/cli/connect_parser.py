@@ -23,7 +23,7 @@ examples:
   lastword connect http://127.0.0.1:7780
   lastword connect --token-file ~/.gateway-token https://gateway.example
   lastword connect --session s-42 http://127.0.0.1:7780
-  lastword connect --ssh box --folder /Users/me=/home/me --token-file ~/.box-token
+  lastword connect --ssh box --folder /home/me/src --token-file ~/.box-token
 
 exit status: 0 when the editor closes its end, 2 for invalid arguments.
 """

@@ -96,8 +96,11 @@ def test_every_setup_line_of_a_page_can_be_run(page: str, tmp_path: Path) -> Non
     assert found
     for words in found:
         done = run(tmp_path, words)
-        # There is nothing in this home that could be wrapped.
-        assert done.returncode == (1 if "--wrap" in words else 0), (words, done.stderr)
+        # There is nothing in this home that could be wrapped, and no `ssh` on this PATH.
+        cannot = {"--wrap", "--host"} & {*words}
+        assert done.returncode == (1 if cannot else 0), (words, done.stderr)
+        if "--host" in words:
+            assert "no `ssh` on PATH here" in done.stderr
 
 
 def test_every_editor_is_shown_on_a_page_that_the_index_links() -> None:
