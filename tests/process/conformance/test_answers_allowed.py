@@ -11,8 +11,10 @@ import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
-from lastword.kit.check.run import CheckSettings, findings
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.probes import Played
+from lastword.kit.check.run import CheckSettings, failing_acts, findings
+from lastword.kit.check.transcript import Transcript, WaitLimits
+from lastword.kit.peer import PeerEvent
 from tests.kit.patience import patient
 
 IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
@@ -220,3 +222,14 @@ def test_of_the_acts_of_a_check_only_the_one_that_failed_is_played_again(tmp_pat
     assert told.verdict is FAIL
     assert told.evidence.startswith("3 of 5 times: a line on stdout")
     assert (tmp_path / "plays").read_text() == "x" * 5
+
+
+def test_an_act_that_was_completed_is_played_again_before_one_that_was_not() -> None:
+    def played(name: str, *, unreached: str = "") -> Played:
+        noise = PeerEvent(0.0, sent=False, raw=b"Welcome!", problem="it is not JSON")
+        return Played(Transcript(name, [noise]), unreached=unreached)
+
+    acts = {name: played(name, unreached="no provider") for name in ("fail:cut", "tool")}
+    acts |= {name: played(name) for name in ("healthy", "early")}
+    row = dataclasses.replace(CHECKS["stdout"], acts=tuple(acts))
+    assert failing_acts(row, acts) == ("healthy",)

@@ -81,6 +81,11 @@ class Played:
     unreached: str = ""
     not_applicable: str = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Return whether it was played to its end."""
+        return not self.unreached and not self.not_applicable
+
 
 def play(
     name: str,

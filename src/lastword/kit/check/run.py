@@ -171,7 +171,7 @@ class CheckRun:
         finding = check.find(acts)
         if finding.verdict is not CheckVerdict.FAIL or self._settings.plays == 1:
             return finding
-        names = _failing_acts(check, acts)
+        names = failing_acts(check, acts)
         if not names or sum(self._seconds[name] for name in names) > REPLAYED_SECONDS:
             return finding
         return self._played_again(replace(check, acts=names), finding)
@@ -219,11 +219,15 @@ def _waits(name: str) -> bool:
     return name.startswith("fail:")
 
 
-def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
-    """Return the acts by which a check failed; of many, each of which it looks at, the first."""
+def failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
+    """Return the acts by which a check failed; of many, each of which it looks at, the first.
+
+    Those that were completed come first: what another sees of an agent that it ends at once may
+    be missing when it is played again.
+    """
     if len(acts) <= FEW_ACTS:
         return check.acts
-    for name in check.acts:
+    for name in sorted(check.acts, key=lambda name: not acts[name].is_complete):
         alone = replace(check, acts=(name,)).find({name: acts[name]})
         if alone.verdict is CheckVerdict.FAIL:
             return (name,)
