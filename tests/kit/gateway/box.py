@@ -7,8 +7,8 @@ configuration in which the machine is called `box`.
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -84,8 +84,9 @@ class Box:
 
     def _write_user_config(self) -> None:
         config = self.folder / "ssh_config"
+        name = pwd.getpwuid(os.geteuid()).pw_name  # whatever the variables say
         config.write_text(
-            f"Host box\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
+            f"Host box\n  HostName 127.0.0.1\n  Port {self.port}\n  User {name}\n"
             f"  HostKeyAlias box\n  IdentityFile {self._key}\n  IdentitiesOnly yes\n"
             f"  UserKnownHostsFile {self.known_hosts}\n"
             f"  ControlPath {self.runtime}/master\n"
