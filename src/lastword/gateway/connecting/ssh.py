@@ -88,7 +88,7 @@ _MEANINGS = (
     ),
     _Meaning(
         r"Could not resolve hostname|Name or service not known|nodename nor servname",
-        "the name {host} leads to no machine: check it, and the network",
+        "the name {host} cannot be resolved: check it, and the network",
     ),
     _Meaning(
         r"Connection refused", "{host} refuses connections to ssh: check that sshd runs there"

@@ -98,7 +98,7 @@ def test_what_is_changed_leaves_the_rest_alone() -> None:
         ("me@box: Permission denied (publickey).", "without a password", True),
         ("channel 0: open failed: administratively prohibited: x", "AllowTcpForwarding", True),
         ("channel 0: open failed: connect failed: Connection refused", "nothing listens", False),
-        ("ssh: Could not resolve hostname box: x", "leads to no machine", False),
+        ("ssh: Could not resolve hostname box: x", "cannot be resolved", False),
         ("ssh: connect to host box port 22: Connection refused", "refuses connections", False),
         ("ssh: connect to host box port 22: Network is unreachable", "cannot be reached", False),
         ("Timeout, server box not responding.", "cannot be reached", False),
