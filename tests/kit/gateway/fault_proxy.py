@@ -70,6 +70,7 @@ class FaultProxy:
         self._swallowed = 0
         self._unanswered = 0
         self._server: asyncio.Server | None = None
+        self._is_over = False
         self._open: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
         """The server's end of each connection that is open."""
@@ -79,10 +80,15 @@ class FaultProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_over = True
         if self._server is not None:
+            # asyncio leaves open what it accepted just before a server is closed: stop accepting,
+            # let it give each a transport, and close the server then.
+            for listening in self._server.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+            for _ in range(2):
+                await asyncio.sleep(0)
             self._server.close()
-        for _ in range(3):  # who was just let in is known once it is served
-            await asyncio.sleep(0)
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -109,6 +115,9 @@ class FaultProxy:
         self._unanswered = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_over:  # it was let in just before, and nobody waits for it
+            writer.transport.abort()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
