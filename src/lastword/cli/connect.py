@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
-    """Return the changes for an agent on another machine; `None` if there are none.
+    """Return the other machine that the agent works on, or `None` if it works on this one.
 
     Raises:
         AddressError: The machine or the folder cannot be used.
@@ -104,14 +104,13 @@ def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
     if options.ssh and sys.platform == "win32":
         raise dial.AddressError(ssh.ON_WINDOWS)
     if options.ssh and not ssh.is_host(options.ssh):
-        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes a host, as `ssh` does")
+        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes {ssh.HOST_EXPECTS}")
     if not options.ssh and not options.folder:
         return None
     folders = elsewhere.FolderMap.read(options.folder) if options.folder else elsewhere.FolderMap()
     if folders is None:
         raise dial.AddressError(
-            f"--folder cannot be {options.folder!r}: it takes a whole path there, such as "
-            "/home/me/src, or HERE=THERE, such as /Users/me=/home/me"
+            f"--folder cannot be {options.folder!r}: it takes {elsewhere.FOLDER_EXPECTS}"
         )
     return elsewhere.Elsewhere(options.ssh, folders)
 

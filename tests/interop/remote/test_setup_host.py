@@ -19,8 +19,9 @@ import pytest
 
 from tests.interop import toolchain
 from tests.interop.client_acpx import PROGRAM
+from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.box import Box
-from tests.kit.gateway.editor import Editor, counting
+from tests.kit.gateway.editor import Editor, before, counting
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ class User:
         self.settings = self.home / ".config/zed/settings.json"
         self.settings.parent.mkdir(parents=True)
         self.environment = self.box.environment(self.home)
-        with socket.socket() as probe:  # the gateway's, since both machines are this one
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()  # the gateway's, since both machines are this one
         self.agent = counting(os.devnull)
         self.box.install("counting", f'cd {ROOT} && exec {" ".join(self.agent)} "$@"')
 
@@ -77,20 +76,8 @@ class User:
         command = [entry["command"], *entry["args"]]
         if hurried:
             command[:2] = [sys.executable, "-m", "tests.kit.gateway.hasty_connect"]
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=32 * 1024 * 1024,
-            env=self.environment | {"LASTWORD_TEST_TRIES": "2"},
-        )
-        try:
-            yield Editor(process)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        async with before(command, self.environment | {"LASTWORD_TEST_TRIES": "2"}) as editor:
+            yield editor
 
 
 @pytest.fixture

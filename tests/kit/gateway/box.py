@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 
@@ -100,9 +101,7 @@ class Box:
         """Start it, at a new address."""
         if os.geteuid() == 0:
             PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         config = self.folder / "sshd_config"
         path = os.environ.get("PATH", os.defpath)
         config.write_text(

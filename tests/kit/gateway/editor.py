@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -130,17 +130,21 @@ async def connected(
     """
     program = ["tests.kit.gateway.hasty_connect"] if hasty or hurried else ["lastword", "connect"]
     pace = {"LASTWORD_TEST_TRIES": "2" if hurried else "100000"}
+    command = [sys.executable, "-m", *program, url, *options]
+    async with before(command, os.environ | pace | {"LASTWORD_GATEWAY_TOKEN": token}) as editor:
+        yield editor
+
+
+@contextlib.asynccontextmanager
+async def before(command: Sequence[str], environment: Mapping[str, str]) -> AsyncIterator[Editor]:
+    """An editor before a command, which ends with it."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        *program,
-        url,
-        *options,
+        *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=32 * 1024 * 1024,
-        env=dict(os.environ) | pace | {"LASTWORD_GATEWAY_TOKEN": token},
+        env=environment,
     )
     try:
         yield Editor(process)

@@ -120,21 +120,9 @@ def write(request: SetupRequest) -> SetupOutcome:
     Raises:
         SettingsError: it cannot be done; nothing has changed.
     """
-    outcome = show(request)
-    file, settings = _open(request)
-    old, new = settings.entry(outcome.name), outcome.entry or {}
-    if old is not None and not request.force:
-        new, variables = _with_variables(old.plain, new)
-        # Their values may be keys: what is shown of the entry is lastword's own part.
-        outcome.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
-    if old is not None and old.plain == new:
-        outcome.action = "unchanged"
-        return outcome
-    if old is not None and not request.force:
-        _may_be_replaced(outcome.name, old.plain, new)
-    text = settings_text.put(settings, outcome.name, new)
-    outcome.backup = save(file, text, may_create=request.create)
-    outcome.action = "written" if old is None else "replaced"
+    outcome, file, text = _prepared(request)
+    if outcome.action != "unchanged":
+        outcome.backup = save(file, text, may_create=request.create)
     return outcome
 
 
@@ -144,14 +132,29 @@ def check(request: SetupRequest) -> None:
     Raises:
         SettingsError: it cannot.
     """
+    _prepared(request)
+
+
+def _prepared(request: SetupRequest) -> tuple[SetupOutcome, SettingsFile, str]:
+    """Return the outcome of `write`, the settings file, and its new text; save nothing.
+
+    Raises:
+        SettingsError: The entry cannot be put in.
+    """
     outcome = show(request)
-    _, settings = _open(request)
+    file, settings = _open(request)
     old, new = settings.entry(outcome.name), outcome.entry or {}
     if old is not None and not request.force:
-        new, _ = _with_variables(old.plain, new)
-        if old.plain != new:
-            _may_be_replaced(outcome.name, old.plain, new)
-    settings_text.put(settings, outcome.name, new)
+        new, variables = _with_variables(old.plain, new)
+        # Their values may be keys: what is shown of the entry is lastword's own part.
+        outcome.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
+    if old is not None and old.plain == new:
+        outcome.action = "unchanged"
+        return outcome, file, file.text
+    if old is not None and not request.force:
+        _may_be_replaced(outcome.name, old.plain, new)
+    outcome.action = "written" if old is None else "replaced"
+    return outcome, file, settings_text.put(settings, outcome.name, new)
 
 
 def remove(request: SetupRequest) -> SetupOutcome:

@@ -22,7 +22,7 @@ from lastword.cli.setup.settings_text import SettingsError
 from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
 from lastword.gateway.connecting import ssh
-from lastword.gateway.connecting.elsewhere import FolderMap
+from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
 
@@ -125,15 +125,14 @@ def _elsewhere(
         command=request.command or there.serves.split(),
         connect_words=tuple(machine.words(there.home, environment)),
     )
-    outcome = actions.show(request)
+    has_file = is_written and request.editor.is_json
+    if has_file:
+        actions.check(request)
     if is_written:
-        if request.editor.is_json:
-            actions.check(request)
         if not there.is_running:
             remote.start(machine, request.command, request.run_words, there.home)
         remote.save_token(machine, environment)
-        if request.editor.is_json:
-            outcome = actions.write(request)
+    outcome = actions.write(request) if has_file else actions.show(request)
     outcome.notes += remote.notes_of(machine, there, request.run_words, is_written=is_written)
     return request, outcome
 
@@ -191,15 +190,12 @@ def _remote(options: argparse.Namespace) -> remote.Remote | None:
             raise UsageError(f"{given[0]} goes with --host")
         return None
     if not ssh.is_host(options.host):
-        raise UsageError(f"--host cannot be {options.host!r}: it takes a host, as `ssh` does")
+        raise UsageError(f"--host cannot be {options.host!r}: it takes {ssh.HOST_EXPECTS}")
     if options.wrap is not None:
         raise UsageError("--wrap is for an agent of this machine: leave --host out")
     folder = options.folder or ""
     if folder and FolderMap.read(folder) is None:
-        raise UsageError(
-            f"--folder cannot be {folder!r}: it takes a whole path there, such as /home/me/src, "
-            "or HERE=THERE, such as /Users/me=/home/me"
-        )
+        raise UsageError(f"--folder cannot be {folder!r}: it takes {FOLDER_EXPECTS}")
     return remote.Remote(options.host, options.port or remote.DEFAULT_PORT, folder)
 
 

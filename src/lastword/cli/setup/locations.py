@@ -29,7 +29,7 @@ def candidates(editor: Editor, environment: Mapping[str, str], system: str = "")
     system = system or sys.platform
     own = {"darwin": editor.places_on_macos, "win32": editor.places_on_windows}
     places = own.get(system) or editor.places
-    home = _home(environment, system)
+    home = home_of(environment, system)
     variables = dict(environment)
     if not os.path.isabs(variables.get("XDG_CONFIG_HOME", "")):
         variables["XDG_CONFIG_HOME"] = os.path.join(home, ".config")
@@ -51,7 +51,8 @@ def config_folder(system: str = "") -> str:
     )
 
 
-def _home(environment: Mapping[str, str], system: str = "") -> str:
+def home_of(environment: Mapping[str, str], system: str = "") -> str:
+    """Return the user's home, by the variables of a process."""
     # Git's shell sets HOME on Windows, and no editor goes by it.
     variable = "USERPROFILE" if (system or sys.platform) == "win32" else "HOME"
     return environment.get(variable) or os.path.expanduser("~")
@@ -67,7 +68,7 @@ def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
 
 def shown(path: str, environment: Mapping[str, str]) -> str:
     """Return a path as people write it."""
-    home = _home(environment)
+    home = home_of(environment)
     inside = home != os.sep and path.startswith(home + os.sep)
     return "~" + path[len(home) :] if inside else path
 

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword._installation import command_for, lasting_commands
+from lastword.cli.setup.locations import home_of
 from lastword.gateway.connecting import ssh
 from lastword.record.paths import state_folder
 
@@ -128,7 +129,7 @@ class Remote:
 
     def words(self, home: str, environment: Mapping[str, str]) -> list[str]:
         """Return the words of `lastword connect` for the editor's entry."""
-        here = environment.get("HOME") or os.path.expanduser("~")
+        here = home_of(environment)
         return [
             *("connect", "--ssh", self.host),
             *("--folder", self.folder or f"{here}={home}"),

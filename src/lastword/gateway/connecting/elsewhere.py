@@ -20,6 +20,9 @@ from lastword.core.protocol.tolerant import raw_members
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FOLDER_EXPECTS = (
+    "a whole path there, such as /home/me/src, or HERE=THERE, such as /Users/me=/home/me"
+)
 _FILE_URL = b"file:"
 _OWN_MACHINE = ("fs", "terminal")
 """Capabilities with which an agent works on the editor's machine."""

@@ -14,6 +14,7 @@ CONNECT_SECONDS = 15
 ALIVE_SECONDS = 5
 """Three without an answer end a connection: the next one costs nothing but a second."""
 
+HOST_EXPECTS = "a host, as `ssh` does"
 MISSING = "there is no `ssh` on PATH here: install OpenSSH's client"
 ON_WINDOWS = (
     "a connection through ssh works on Linux and macOS alone; on Windows keep "
@@ -30,8 +31,8 @@ _OPTIONS = (
 OWN, SHARED = "ControlPath=none", "ControlMaster=no"
 """A connection of its own, or through one that the user has open (`ControlMaster`).
 
-The first is tried first: a shared one that has died would hold each attempt up. The second lets in
-whoever logs in with a password or a code, once, in a terminal.
+Its own comes first, since a shared connection that has died would delay every attempt. The shared
+one is for hosts that ask for a password or a code, which the user has entered in a terminal.
 """
 
 
