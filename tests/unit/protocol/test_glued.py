@@ -218,12 +218,19 @@ def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> 
     assert any(getattr(effect, "request_id", None) == b"3" for effect in effects)
 
 
+def seconds_for(frames: int) -> float:
+    """Of the processor's time, the best of three: others may be busy as well."""
+    seconds = []
+    for _ in range(3):
+        begun = time.process_time()
+        parts = decode_parts(b'{"jsonrpc":"2.0","method":"x"} ' * frames, may_quote=True)
+        seconds.append(time.process_time() - begun)
+        assert len(parts) == frames
+    return min(seconds)
+
+
 def test_a_long_line_of_glued_frames_costs_its_length_and_not_its_square() -> None:
-    frames = 100_000
-    begun = time.process_time()
-    parts = decode_parts(b'{"jsonrpc":"2.0","method":"x"} ' * frames, may_quote=True)
-    assert len(parts) == frames
-    assert time.process_time() - begun < 3
+    assert seconds_for(80_000) < 24 * seconds_for(10_000)  # the square would be 64 times as much
 
 
 @pytest.mark.parametrize("front", [b'{"id":3,"result":{}}', b'{"a":1}'])
