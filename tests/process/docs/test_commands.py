@@ -41,6 +41,11 @@ OWN = {"type": "custom", "command": "my-agent", "args": []}
 UNTIL_STOPPED = ("lastword log --follow", "lastword log --web")
 """What goes on until Ctrl-C."""
 
+FRAMES = """\
+{"at":1795813098.6,"pid":1,"lastword":"lastword/0.3.0"}
+{"at":1795813098.7,"pid":1,"from":"client","to":"agent","frame":{"jsonrpc":"2.0","id":1,"method":"x"}}
+"""
+
 PARSED_ONLY = {
     "lastword gateway": "it serves until it is stopped, at a fixed port; tests/process/gateway",
     "lastword check": "it starts an agent a hundred times; tests/process/conformance",
@@ -97,6 +102,7 @@ def desk(tmp_path: Path) -> Path:
     home.mkdir()
     (home / ".gateway-token").write_text("a.b.c")
     (home / ".hook-secret").write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    (home / "frames.jsonl").write_text(FRAMES)
     (home / "src").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "fleet.key").touch(0o600)
@@ -178,8 +184,9 @@ def run(desk: Path, line: str) -> tuple[int, str]:
 
 def until_stopped(desk: Path, line: str) -> tuple[int, str]:
     """Run what goes on, wait for its first word, and press Ctrl-C."""
+    options = ["--no-open"] if "--web" in line else []
     with subprocess.Popen(
-        words(line) + (["--no-open"] if "--web" in line else []),
+        [*words(line.replace("~", str(desk / "home"))), *options],
         cwd=desk / "here",
         env=environment(desk),
         executable=str(desk / "bin" / "lastword"),
@@ -193,7 +200,7 @@ def until_stopped(desk: Path, line: str) -> tuple[int, str]:
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=FUSE_SECONDS)
         status = process.returncode
-    assert first.strip(), rest
+    assert re.match("http://127.0.0.1|lastword log: (?:follow|wait)", first), first + rest
     return (0 if status in (0, 130, -signal.SIGINT) else status), first + rest
 
 
