@@ -70,7 +70,6 @@ class FaultProxy:
         self._swallowed = 0
         self._unanswered = 0
         self._server: asyncio.Server | None = None
-        self._is_over = False
         self._open: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
         """The server's end of each connection that is open."""
@@ -80,7 +79,6 @@ class FaultProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._is_over = True
         if self._server is not None:
             # asyncio leaves open what it accepted just before a server is closed: stop accepting,
             # let it give each a transport, and close the server then.
@@ -115,7 +113,7 @@ class FaultProxy:
         self._unanswered = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._is_over:  # it was let in just before, and nobody waits for it
+        if self._server is None or not self._server.is_serving():  # let in just before its end
             writer.transport.abort()
             return
         task = asyncio.current_task()
