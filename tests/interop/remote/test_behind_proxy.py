@@ -30,6 +30,7 @@ from lastword.kit.provider.target import DEAD_END, Target
 from tests.interop.agents_registry import AGENTS
 from tests.interop.otel.conftest import HERE as OTEL
 from tests.interop.otel.conftest import Receiver
+from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import Gateway, until
 from tests.kit.installs import give_up, require_packages
 from tests.kit.patience import FUSE_SECONDS
@@ -41,13 +42,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 EXAMPLE = ROOT / "examples" / "gateway"
 COMPOSE = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def options(collector: str) -> list[str]:
