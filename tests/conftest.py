@@ -7,13 +7,15 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.kit import children
+from tests.kit import children, starts
 
 children.prepare()
+starts.begin()
 
 # The tests start thousands of processes, each of which would compile lastword anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -54,17 +56,28 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 0 if any(named) else WORKERS
 
 
-REAL = ("process", "interop", "windows")
-"""The folders whose tests start programs, of which many are not ours."""
+FIRST = ("interop/fleet/", "interop/", "process/gateway/", "process/")
+"""The folders whose files take longest: they begin first, so that no worker ends with one alone."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that starts programs is run once more if it fails."""
-    again = pytest.mark.flaky(reruns=1)
-    folders = tuple(f"{TESTS / folder}{os.sep}" for folder in REAL)
-    for item in items:
-        if str(item.path).startswith(folders):
-            item.add_marker(again)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that asks for all there is."""
+    parser.addoption("--matrix", action="store_true", help="play what is marked `matrix`, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only the matrix plays; put the longest files first."""
+    if not config.getoption("--matrix"):
+        left_out = [item for item in items if item.get_closest_marker("matrix")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+    folders = [f"{TESTS / folder}{os.sep}" for folder in FIRST]
+
+    def place(item: pytest.Item) -> int:
+        path = str(item.path)
+        return next((n for n, folder in enumerate(folders) if path.startswith(folder)), len(FIRST))
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:
@@ -76,16 +89,37 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What failed at first is told whole: behind it is a fault of ours, or of the test."""
-    for report in terminalreporter.stats.get("rerun", ()):
-        terminalreporter.section(f"failed at first: {report.nodeid}", red=True)
-        terminalreporter.write_line(report.longreprtext)
+STARTED = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add up the processes that a worker's tests have started."""
+    stash = node.config.stash
+    stash[STARTED] = stash.get(STARTED, 0) + node.workeroutput.get("starts", 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many processes the tests have started, and keep what took long for `.ci/run`."""
+    started = starts.count + config.stash.get(STARTED, 0)
+    terminalreporter.write_line(f"{started} processes started by the tests")
+    if file := os.environ.get("LASTWORD_TESTS_DURATIONS"):
+        spent: dict[str, float] = {}
+        for reports in terminalreporter.stats.values():
+            for report in reports:
+                if isinstance(report, pytest.TestReport):
+                    spent[report.nodeid] = spent.get(report.nodeid, 0.0) + report.duration
+        with Path(file).open("a", encoding="utf-8") as lines:
+            lines.writelines(f"{seconds:.1f} {name}\n" for name, seconds in spent.items())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that did not run has not passed: where `CI` is set, a skip is an error."""
     shutil.rmtree(os.environ["LASTWORD_STATE_DIR"], ignore_errors=True)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["starts"] = starts.count
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if reporter else []
     if os.environ.get("CI") and skipped and session.exitstatus == pytest.ExitCode.OK:
