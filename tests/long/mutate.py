@@ -1,0 +1,241 @@
+"""Small faults, put one by one into the source: how many of them do the tests notice?
+
+    python -m tests.long.mutate --rooms core/link gateway/holder --mutants 40 --seed 1
+
+Draws the same faults from a seed on every machine, for each room alone, and plays the tests of that
+room on a copy of the repository: first those without processes, then those with them for what has
+survived. Prints each survivor as `FILE:LINE  what was changed`, and a score for each room. Owns the
+kinds of faults, and which tests are a room's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path("src", "lastword")
+LIMIT_SECONDS = 900
+"""A fault that makes the tests hang is noticed, too."""
+
+ROOMS: dict[str, tuple[str, str]] = {
+    "core/link": ("unit/link unit/restart unit/inprocess contract", "process/sidecar"),
+    "core/failure": ("unit/failure unit/link contract", "process/sidecar"),
+    "core/restart": ("unit/restart contract", "process/sidecar"),
+    "gateway/holder": ("unit/gateway", "process/gateway"),
+    "gateway/log": ("unit/gateway", "process/gateway"),
+    "gateway/viewing": ("unit/gateway", "process/gateway"),
+    "sidecar": ("unit/sidecar", "process/sidecar process/attacks"),
+    "inprocess": ("unit/inprocess", "process/inprocess"),
+    "record": ("unit/record unit/cli", "process/record process/cli"),
+}
+"""By room: the folders of its tests without processes, and of those with them."""
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: where it is, what it changes, and the file with it."""
+
+    file: Path
+    line: int
+    change: str
+    text: str
+
+
+def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what may stand in a node's place, each with what to call it."""
+    changed = copy.deepcopy(node)
+    match changed:
+        case ast.Compare(ops=[op, *_]) if type(op) in COMPARISONS:
+            changed.ops[0] = COMPARISONS[type(op)]()
+            yield "comparison", changed
+        case ast.BoolOp():
+            changed.op = ast.Or() if isinstance(changed.op, ast.And) else ast.And()
+            yield "and/or", changed
+        case ast.UnaryOp(op=ast.Not()):
+            yield "not", changed.operand
+        case ast.BinOp(op=op) if type(op) in ARITHMETIC:
+            changed.op = ARITHMETIC[type(op)]()
+            yield "arithmetic", changed
+        case ast.If() | ast.IfExp() | ast.While():
+            changed.test = ast.UnaryOp(ast.Not(), changed.test)
+            yield "condition", changed
+        case ast.Return(value=value) if value is not None:
+            is_none = isinstance(value, ast.Constant) and value.value is None
+            changed.value = ast.Constant(1 if is_none else None)
+            yield "return", changed
+        case ast.Constant(value=bool() as value):
+            yield "constant", ast.Constant(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield "constant", ast.Constant(value + 1)
+        case ast.Expr(value=ast.Call() | ast.Await()) | ast.Assign() | ast.AugAssign():
+            yield "statement", ast.Pass()
+
+
+def functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the outermost functions of a module: its tables have tests of their own."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        for child in ast.iter_child_nodes(todo.pop(0)):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield child
+            elif isinstance(child, ast.ClassDef | ast.If):
+                todo.append(child)
+
+
+def sites(tree: ast.Module) -> list[tuple[ast.AST, str, int | None]]:
+    """Return the places for a fault: the parent, the field, and the place in its list."""
+    found: list[tuple[ast.AST, str, int | None]] = []
+
+    def walk(node: ast.AST) -> None:
+        for name, value in ast.iter_fields(node):
+            if name in {"decorator_list", "annotation", "returns", "args"} and not isinstance(
+                node, ast.Call
+            ):
+                continue  # types, and how a function is called
+            for place, child in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(child, ast.AST):
+                    if any(changes(child)):
+                        found.append((node, name, place if isinstance(value, list) else None))
+                    walk(child)
+
+    for function in functions(tree):
+        walk(function)
+    return found
+
+
+def drawn(room: str, number: int, seed: int) -> list[Mutant]:
+    """Return the mutants of a room that a seed gives."""
+    every = [
+        (file, place)
+        for file in sorted((ROOT / SOURCE / room).rglob("*.py"))
+        for place in range(len(sites(ast.parse(file.read_text(encoding="utf-8")))))
+    ]
+    chosen = random.Random(f"{seed} {room}").sample(every, min(number, len(every)))
+    return [mutant(file, place) for file, place in chosen]
+
+
+def mutant(file: Path, place: int) -> Mutant:
+    """Return a file with the fault at one of its places."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    parent, name, index = sites(tree)[place]
+    value = getattr(parent, name)
+    node = value if index is None else value[index]
+    kind, other = next(changes(node))
+    if index is None:
+        setattr(parent, name, other)
+    else:
+        value[index] = other
+    line: int = getattr(node, "lineno", 0)
+    before, after = (ast.unparse(ast.fix_missing_locations(one))[:60] for one in (node, other))
+    told = f"{kind}: {before.splitlines()[0]} -> {after.splitlines()[0]}"
+    return Mutant(file.relative_to(ROOT), line, told, ast.unparse(ast.fix_missing_locations(tree)))
+
+
+def is_noticed(copied: Path, folders: str, workers: int) -> bool:
+    """Play tests in the copy; return whether one has failed, or they have not ended."""
+    names = [f"tests/{folder}" for folder in folders.split()]
+    command = [sys.executable, "-m", "pytest", "-qx", f"-n{workers}", "-p", "no:cacheprovider"]
+    process = subprocess.Popen(
+        [*command, "--hypothesis-seed=0", *names],
+        cwd=copied,
+        env={**os.environ, "PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait(LIMIT_SECONDS) != 0
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, 9)
+            process.wait()
+
+
+def score(room: str, mutants: list[Mutant], copied: Path, workers: int) -> str:
+    """Play a room's mutants; return its line of the result."""
+    by = [0, 0]
+    for one in mutants:
+        file = copied / one.file
+        original = file.read_text(encoding="utf-8")
+        file.write_text(one.text, encoding="utf-8")
+        try:
+            for number, folders in enumerate(ROOMS[room]):
+                if is_noticed(copied, folders, workers):
+                    by[number] += 1
+                    break
+            else:
+                print(f"{one.file}:{one.line}  {one.change}", flush=True)
+        finally:
+            file.write_text(original, encoding="utf-8")
+    noticed = f"{100 * sum(by) / len(mutants):.1f} % of {len(mutants)}"
+    return f"{room} {noticed} ({by[0]} without processes, {by[1]} with)"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the survivors and the scores; the status is 1 where the tests fail by themselves."""
+    parser = argparse.ArgumentParser(prog="python -m tests.long.mutate", description=__doc__)
+    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
+    parser.add_argument("--mutants", type=int, default=40, help="of each room")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--list", action="store_true", help="print the mutants and play nothing")
+    given = parser.parse_args(arguments)
+    drawn_by_room = {room: drawn(room, given.mutants, given.seed) for room in given.rooms}
+    if given.list:
+        for one in (mutant for mutants in drawn_by_room.values() for mutant in mutants):
+            print(f"{one.file}:{one.line}  {one.change}")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="lastword-mutants-") as folder:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            target = Path(folder, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target, follow_symlinks=False)
+        for room, mutants in drawn_by_room.items():
+            if is_noticed(Path(folder), " ".join(ROOMS[room]), given.workers):
+                print(f"{room}: its tests fail without a fault")
+                return 1
+            print(score(room, mutants, Path(folder), given.workers), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,3 +1,0 @@
-#!/bin/sh
-# The old path of long/mutate.sh.
-exec "$(dirname "$0")/long/mutate.sh" "$@"
