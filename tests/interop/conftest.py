@@ -13,6 +13,7 @@ import pytest
 
 from tests.interop import real_agents, toolchain
 from tests.interop.matrix import Cell, Played, play
+from tests.interop.selection import in_ci
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def played(farm: Farm, cell: Cell) -> Played:
     return farm.result(cell)
 
 
-@pytest.fixture(params=list(real_agents.AGENTS))
+@pytest.fixture(params=in_ci(real_agents.AGENTS, lambda name: name == "opencode"))
 def agent_name(request: pytest.FixtureRequest) -> str:
     """Each real agent."""
     name: str = request.param

@@ -90,6 +90,11 @@ class Cell:
 
 
 CELLS = [Cell(agent, case) for case in CASES for agent in real_agents.AGENTS]
+IN_CI = {
+    *(Cell("opencode", case) for case in ("rate_limited", "context_overflow", "hang", "killed")),
+    *(Cell("claude", case) for case in ("cut", "unauthorized", "bad_gateway")),
+}
+"""Each failure once; kimi, which wants an environment of its own, is played by the matrix."""
 
 
 @dataclass(frozen=True, slots=True)

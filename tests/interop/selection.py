@@ -1,14 +1,24 @@
-"""The cells of a matrix that the selected tests of a module ask for.
+"""The cells of a table: which of them CI plays, and which the selected tests of a module ask for.
 
-Owns that selection alone: most of a cell's time is waiting, so a module's fixture plays those cells
-ahead of the tests, and no other. Playing them is each matrix' own.
+Most of a cell's time is waiting, so a module's fixture plays the selected cells ahead of the tests,
+and no other. Playing them is each table's own.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def in_ci(cells: Iterable[Any], is_played: Callable[[Any], bool]) -> list[Any]:
+    """Return the cells as parameters of tests; what CI does not play is left to the matrix."""
+    return [
+        cell if is_played(cell) else pytest.param(cell, marks=pytest.mark.matrix) for cell in cells
+    ]
 
 
 def selected_cells(request: pytest.FixtureRequest, fixture: str) -> list[Any]:

@@ -20,7 +20,7 @@ from tests.interop.clients_retries import (
     row,
 )
 from tests.interop.clients_table import without_versions
-from tests.interop.selection import selected_cells
+from tests.interop.selection import in_ci, selected_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,8 @@ Lived: TypeAlias = "Callable[[Cell], Shown]"
 HURRY = 12.0
 """So many minutes of the agent's are one: its tries come as often within lastword's waits."""
 
-CELLS = retry_cells()
+IN_CI = {"py", "ts-v2", "raw"}
+CELLS = in_ci(retry_cells(), lambda cell: cell.client.key in IN_CI)
 ENDS = {
     "retry_thought": {"an error"},
     "typed_retry": {"an error", "`PromptFailedError`, or one of its kinds"},

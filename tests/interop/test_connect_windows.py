@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.installs import or_skip
 from tests.windows import environment
@@ -12,6 +14,8 @@ from tests.windows.kit import Client
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.matrix
 
 
 def test_a_session_goes_on_over_a_gateway_that_was_killed(tmp_path: Path) -> None:

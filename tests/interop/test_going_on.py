@@ -80,6 +80,7 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
     assert result.leftovers == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("agent_name", ["claude"], indirect=True)
 def test_a_turn_goes_on_when_the_limit_of_a_plan_ends(agent_name: str, tmp_path: Path) -> None:
     text = "You have reached your usage limit. Please try again in 3 seconds."

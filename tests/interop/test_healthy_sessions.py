@@ -109,7 +109,9 @@ def levelled(lines: list[bytes]) -> list[bytes]:
     return whole.splitlines()
 
 
-@pytest.mark.parametrize("agent_name", ["opencode", "claude"], indirect=True)
+@pytest.mark.parametrize(
+    "agent_name", ["opencode", pytest.param("claude", marks=pytest.mark.matrix)], indirect=True
+)
 def test_a_session_with_the_sidecar_reads_like_one_without_it(
     agent_name: str, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.matrix
+
 INSTALLERS = ROOT / "tests" / "interop" / "installers"
 
 WAYS = {

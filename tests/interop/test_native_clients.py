@@ -13,6 +13,7 @@ import pytest
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
 from tests.interop import toolchain_native
+from tests.interop.selection import in_ci
 from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.reader_samples import (
@@ -39,7 +40,7 @@ CLIENTS: dict[str, Callable[[], list[str]]] = {
 }
 
 
-@pytest.fixture(params=CLIENTS)
+@pytest.fixture(params=in_ci(CLIENTS, lambda language: language == "rust"))
 def client(request: pytest.FixtureRequest) -> list[str]:
     return CLIENTS[request.param]()
 
@@ -203,6 +204,7 @@ def test_the_rust_reader_knows_every_word_of_the_closed_sets() -> None:
 # --- the locks -----------------------------------------------------------------------------------
 
 
+@pytest.mark.matrix
 def test_a_jar_of_another_content_than_the_locks_is_not_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

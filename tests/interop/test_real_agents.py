@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.matrix import CASES, CELLS, Cell, Played
+from tests.interop.matrix import CASES, CELLS, IN_CI, Cell, Played
 from tests.interop.real_agents import API_KEY
 from tests.interop.runs import CLIENTS, Run
+from tests.interop.selection import in_ci
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ TOLD = [cell for cell in CELLS if cell != HIDDEN]
 
 
 def each(cells: list[Cell]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("cell", cells, ids=str)
+    return pytest.mark.parametrize("cell", in_ci(cells, IN_CI.__contains__), ids=str)
 
 
 def payload_of(run: Run) -> dict[str, Any]:

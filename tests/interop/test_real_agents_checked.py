@@ -16,6 +16,8 @@ from tests.interop import real_agents
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.matrix
+
 IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
 
 MENDED = [

@@ -18,7 +18,10 @@ from tests.kit.left_behind import CAN_LOOK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
+pytestmark = [
+    pytest.mark.matrix,
+    pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc"),
+]
 
 WORKERS = 3
 CELLS = [

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from lastword.kit.peer import Frame, PeerEvent
 
+pytestmark = pytest.mark.matrix
+
 FUSE = 4 * FUSE_SECONDS
 SILENT_SECONDS = 12.0
 LATE_SECONDS = 0.5

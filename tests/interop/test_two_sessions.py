@@ -6,6 +6,8 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lastword.kit.peer import StrictClient
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lastword.kit.peer import Frame, PeerEvent
+
+pytestmark = pytest.mark.matrix
 
 FUSE = 4 * FUSE_SECONDS
 MARK = "SHALL-FAIL"

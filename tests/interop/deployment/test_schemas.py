@@ -15,6 +15,8 @@ from tests.kit.installs import require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 
+pytestmark = pytest.mark.matrix
+
 HERE = Path(__file__).resolve().parent
 EXAMPLES = ROOT / "examples"
 KUBERNETES = EXAMPLES / "fleet" / "kubernetes.yaml"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.interop.exceptions.provider_run import reported_by
 
+pytestmark = pytest.mark.matrix
+
 Expected = tuple[str, bool, int | None]
 
 EXPECTED: dict[str, Expected] = {

@@ -9,6 +9,8 @@ import pytest
 
 from tests.interop.exceptions.provider_run import reported_by
 
+pytestmark = pytest.mark.matrix
+
 WHOLE = {
     *("openai chat", "openai chat-usage-cut", "openai chat-tool", "openai chat-two"),
     *("openai helper", "openai sync", "openai responses", "openai responses-incomplete"),
