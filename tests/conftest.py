@@ -7,12 +7,15 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.kit import children, starts
+from tests.kit import children, forking, starts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 children.prepare()
 starts.begin()
@@ -45,9 +48,23 @@ WORKERS = 4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With `--cov` every run draws the same examples."""
+    """With `--cov` every run draws the same examples; only the matrix starts all for real."""
     if config.pluginmanager.hasplugin("_cov"):
         settings.load_profile("measured")
+    if not config.getoption("--matrix"):
+        forking.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Start what a test starts for real where it says so."""
+    if not item.get_closest_marker("real_start"):
+        return (yield)
+    os.environ[forking.OFF] = "1"
+    try:
+        return (yield)
+    finally:
+        del os.environ[forking.OFF]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -1,0 +1,444 @@
+"""Our own programs, started by a fork of an interpreter that has them loaded.
+
+A start of `python -m lastword …` costs 0.1 to 0.5 s of processor time, nearly all of it for
+imports, and a fork some 10 ms. So in a run of the tests `python -m MODULE …`, started by
+`subprocess` or by `posix_spawn`, is forked: by the test's own process from a helper process (the
+child is the test's own nevertheless), and by what runs in such a child from itself. What begins is
+as after a start: its arguments, environment, descriptors, folder, group, signals, standard streams,
+and what `/proc` shows of it. `pytest --matrix`, a test marked `real_start`, and all that is not of
+this form start as ever; so does everything on systems other than Linux.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import ctypes
+import fcntl
+import gc
+import importlib
+import io
+import json
+import locale
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+LOADED = (
+    *("lastword.cli.run.command", "lastword.cli.run.start", "lastword.sidecar.late_modules"),
+    *("lastword.cli.agent.command", "lastword.kit.agent.scripted", "lastword.cli.commands"),
+    *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.restart.layer"),
+    *("lastword.cli.gateway.command", "lastword.gateway.front.process"),
+    *("lastword.cli.gateway.holder", "lastword.gateway.holder.recorder_process"),
+    *("lastword.cli.connect", "lastword.cli.log", "lastword.cli.doctor", "lastword.inprocess.sdk"),
+    *("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "websockets.asyncio.client"),
+    *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.modes"),
+)
+"""What a fork finds loaded; what is missing here is loaded by each that needs it."""
+
+OFF = "LASTWORD_TESTS_REAL_STARTS"
+SAME = ("PYTHON", "LC_", "LANG", "LD_")
+"""What an interpreter reads as it starts, so that a fork cannot follow another value of it."""
+
+ROOM_FOR_ARGUMENTS, ROOM_FOR_ENVIRONMENT = 8_000, 60_000
+LONGEST_REQUEST = 100_000
+MOST_DESCRIPTORS = 200
+HIGH = 500
+"""Descriptors are put here, out of each other's way, before they get their numbers."""
+
+_CLONE = {"x86_64": 56, "aarch64": 220}.get(os.uname().machine, 0)
+_CLONE_PARENT = 0x8000
+_ARGUMENTS_BEGIN, _ENVIRONMENT_BEGIN = 48, 50
+"""The fields of `/proc/self/stat` with the addresses, each before its end (proc_pid_stat(5))."""
+
+CAN_FORK = sys.platform == "linux" and _CLONE != 0
+
+
+class Start:
+    """What is to begin: its command, environment and folder, and its descriptors by number."""
+
+    def __init__(  # noqa: PLR0913 - what a start consists of
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        descriptors: Mapping[int, int],
+        *,
+        folder: str | None = None,
+        session: bool = False,
+        group: int = -1,
+    ) -> None:
+        self.command = list(command)
+        self.environment = dict(environment)
+        self.descriptors = dict(descriptors)
+        """Ours, by the numbers that they get."""
+        self.folder = folder or os.getcwd()
+        self.session = session
+        self.group = group
+
+    def encoded(self) -> bytes:
+        """Return it without the descriptors themselves."""
+        return json.dumps({**vars(self), "descriptors": list(self.descriptors)}).encode()
+
+    @classmethod
+    def decoded(cls, data: bytes, descriptors: Iterable[int]) -> Start:
+        """Return what was encoded, with the descriptors as they came."""
+        start = cls.__new__(cls)
+        vars(start).update(json.loads(data))
+        start.descriptors = dict(zip(vars(start)["descriptors"], descriptors, strict=True))
+        return start
+
+
+def is_ours(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether it is one of our programs, and a fork can stand for it."""
+    words = list(command[1:])
+    if words[:1] == ["-P"]:
+        del words[0]
+    return (
+        len(words) > 1
+        and command[0] == sys.executable
+        and words[0] == "-m"
+        and words[1].partition(".")[0] in {"lastword", "tests"}
+        and OFF not in environment
+        and OFF not in os.environ
+        and _seen_at_start(environment) == _seen_at_start(os.environ)
+    )
+
+
+def _seen_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(SAME)}
+
+
+# --- how a start is asked for ---------------------------------------------------------------------
+
+
+def begin() -> None:
+    """From now on, forks stand for starts in this process."""
+    if CAN_FORK:
+        _replace(_Helper())
+
+
+def _replace(fork: Callable[[Start], int | None]) -> None:
+    """Let `subprocess` and `posix_spawn` ask for forks, and start what is not forked as before."""
+    real_fork_exec = subprocess._fork_exec  # type: ignore[attr-defined]
+    real_spawn, real_spawnp = os.posix_spawn, os.posix_spawnp
+
+    def fork_exec(words: Any, *rest: Any) -> int:
+        start = _of_subprocess(words, *rest)
+        pid = None if start is None else fork(start)
+        return int(real_fork_exec(words, *rest)) if pid is None else pid
+
+    def spawned(real: Callable[..., int]) -> Callable[..., int]:
+        def spawn(path: Any, words: Any, environment: Any, **place: Any) -> int:
+            start, opened = _of_posix_spawn(path, words, environment, **place)
+            try:
+                pid = None if start is None else fork(start)
+            finally:
+                for descriptor in opened:
+                    os.close(descriptor)
+            if pid is None:
+                return real(path, words, environment, **place)
+            sys.audit("os.posix_spawn", path, words, environment)
+            return pid
+
+        return spawn
+
+    subprocess._fork_exec = fork_exec  # type: ignore[attr-defined]
+    os.posix_spawn, os.posix_spawnp = spawned(real_spawn), spawned(real_spawnp)
+
+
+def _of_subprocess(words: Any, *rest: Any) -> Start | None:
+    """Return the start that the arguments of `_posixsubprocess.fork_exec` describe."""
+    _, close_others, passed, folder, environment, *ends = rest[:11]
+    child_ends = (ends[0], ends[3], ends[5])
+    session, group, *who = rest[14:20]
+    command = [os.fsdecode(word) for word in words]
+    variables = os.environ
+    if environment is not None:
+        pairs = (os.fsdecode(pair).partition("=") for pair in environment)
+        variables = {name: value for name, _, value in pairs}  # type: ignore[assignment]
+    plain = close_others and who == [None, None, None, -1] and rest[20] is None
+    if not plain or not is_ours(command, variables):
+        return None
+    ends_of = {number: end if end >= 0 else number for number, end in enumerate(child_ends)}
+    return _start(
+        command,
+        variables,
+        {**ends_of, **{number: number for number in passed if number != rest[12]}},
+        folder=None if folder is None else os.path.abspath(os.fsdecode(folder)),
+        session=bool(session),
+        group=group,
+    )
+
+
+def _of_posix_spawn(  # noqa: PLR0913 - as `os.posix_spawn` has them
+    path: Any,
+    words: Any,
+    environment: Any,
+    *,
+    file_actions: Sequence[tuple[Any, ...]] = (),
+    setpgroup: int = -1,
+    setsid: bool = False,
+    setsigdef: Sequence[int] = (),
+    **more: Any,
+) -> tuple[Start | None, list[int]]:
+    """Return the start that a call of `posix_spawn` describes, and descriptors that it opened."""
+    command = [os.fsdecode(word) for word in words]
+    if more or not command or os.fsdecode(path) != command[0] or not is_ours(command, environment):
+        return None, []
+    opened: list[int] = []
+    given = {number: number for number in _descriptors() if os.get_inheritable(number)}
+    for action, number, *rest in file_actions:
+        if action == os.POSIX_SPAWN_CLOSE:
+            given.pop(number, None)
+        elif action == os.POSIX_SPAWN_DUP2:
+            given[rest[0]] = given.get(number, number)
+        else:
+            opened.append(os.open(*rest))
+            given[number] = opened[-1]
+    return _start(command, environment, given, session=setsid, group=setpgroup), opened
+
+
+def _start(*arguments: Any, **place: Any) -> Start | None:
+    try:
+        return Start(*arguments, **place)
+    except OSError:  # the folder has gone
+        return None
+
+
+def _descriptors() -> list[int]:
+    numbers = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the list itself
+            os.fstat(int(name))
+            numbers.append(int(name))
+    return numbers
+
+
+class _Helper:
+    """The process that forks for a test's own process, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, start: Start) -> int | None:
+        """Return the process id of a fork; `None` if this start is not to be had by one."""
+        data = start.encoded()
+        ours = list(start.descriptors.values())
+        if len(data) > LONGEST_REQUEST or len(ours) > MOST_DESCRIPTORS:
+            return None
+        with self._lock:
+            if self._socket is None:
+                self._socket = self._started()
+            try:
+                socket.send_fds(self._socket, [data], ours)
+            except OSError:  # one of the descriptors is closed
+                return None
+            return int(self._socket.recv(100))
+
+    def _started(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        number = str(theirs.fileno())
+        room = {"LASTWORD_TESTS_ROOM": "." * ROOM_FOR_ENVIRONMENT, OFF: "helper"}
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, number, "." * ROOM_FOR_ARGUMENTS],
+            env={**os.environ, **room},
+            pass_fds=[theirs.fileno()],
+        )
+        process.returncode = 0  # it ends with us: no warning about that
+        theirs.close()
+        return ours
+
+
+# --- the process that forks -----------------------------------------------------------------------
+
+
+def serve(number: int) -> NoReturn:
+    """Fork whatever is asked for at a socket, until it is closed."""
+    asked = socket.socket(fileno=number)
+    for name in LOADED:
+        importlib.import_module(name)
+    os.environ.pop(OFF)
+    _replace(_fork_here)
+    gc.collect()
+    gc.freeze()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(asked, LONGEST_REQUEST, MOST_DESCRIPTORS)
+        if not data:
+            os._exit(0)
+        pid = _fork_for_parent()
+        if pid == 0:
+            become(Start.decoded(data, descriptors))
+        for descriptor in descriptors:
+            os.close(descriptor)
+        asked.send(str(pid).encode())
+
+
+def _fork_for_parent() -> int:
+    """Fork a child of our own parent's, as clone(2) can; return its process id, or 0 in it."""
+    python = ctypes.PyDLL(None)
+    python.PyOS_BeforeFork()
+    pid = int(python.syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, None, None, None, None))
+    if pid == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+    return pid
+
+
+def _fork_here(start: Start) -> int | None:
+    pid = os.fork()
+    if pid == 0:
+        become(start)
+    return pid
+
+
+# --- what a fork becomes --------------------------------------------------------------------------
+
+
+def become(start: Start) -> NoReturn:
+    """Be the program, in a process that was forked for it."""
+    status = 70
+    try:
+        gc.freeze()  # what there is belongs to whoever forked: it is never used again, nor ended
+        if start.session:
+            os.setsid()
+        elif start.group >= 0:
+            os.setpgid(0, start.group)
+        _forget()
+        _take(start.descriptors)
+        os.chdir(start.folder)
+        os.environ.clear()
+        os.environ.update(start.environment)
+        time.tzset()
+        _show(start)
+        _open_streams()
+        status = _run(start.command)
+    finally:
+        os._exit(status)
+
+
+def _forget() -> None:
+    """Let go of the signals and the event loop of whoever forked."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python does
+        signal.signal(number, signal.SIG_IGN)
+    asyncio._set_running_loop(None)
+    asyncio.set_event_loop_policy(None)
+    atexit._clear()
+
+
+def _take(descriptors: Mapping[int, int]) -> None:
+    """Give the descriptors their numbers, and close all others."""
+    moved = {number: fcntl.fcntl(ours, fcntl.F_DUPFD, HIGH) for number, ours in descriptors.items()}
+    os.closerange(0, HIGH)
+    for number, ours in moved.items():
+        os.dup2(ours, number)
+    for number in _descriptors():
+        if number not in moved:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+
+def _show(start: Start) -> None:
+    """Let `/proc` show the program's arguments and environment as its own."""
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    pairs = (f"{name}={value}" for name, value in start.environment.items())
+    for place, texts in ((_ARGUMENTS_BEGIN, start.command), (_ENVIRONMENT_BEGIN, pairs)):
+        begins, ends = (
+            int(fields[place - 2 + n]) for n in (0, 1)
+        )  # two stand before the name's end
+        text = b"".join(os.fsencode(text) + b"\0" for text in texts)[: ends - begins - 1]
+        ctypes.memmove(begins, text.ljust(ends - begins, b"\0"), ends - begins)
+
+
+def _open_streams() -> None:
+    """Open the standard streams as an interpreter does."""
+    encoding = locale.getencoding()
+    for number, name, mode in ((0, "stdin", "rb"), (1, "stdout", "wb"), (2, "stderr", "wb")):
+        stream = None
+        with contextlib.suppress(OSError):
+            stream = io.TextIOWrapper(
+                open(number, mode, closefd=False),  # noqa: SIM115
+                encoding=encoding,
+                errors="backslashreplace" if number == 2 else "strict",
+                line_buffering=number == 2 or os.isatty(number),
+            )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _run(command: Sequence[str]) -> int:
+    """Run the program to its end; return its exit status."""
+    words = list(command[1:])
+    if words[0] == "-P":
+        del words[0]
+    else:
+        sys.path.insert(0, os.getcwd())
+    sys.orig_argv[:] = command
+    sys.argv[:] = words[1:]
+    try:
+        try:
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+            status = 0
+        finally:
+            threading._shutdown()
+    except SystemExit as ended:
+        status = _status_of(ended.code)
+    except KeyboardInterrupt as stopped:
+        _print(stopped)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        status = 130
+    except BaseException as error:  # noqa: BLE001 - as an interpreter ends
+        _print(error)
+        status = 1
+    atexit._run_exitfuncs()
+    try:
+        if sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        status = 120
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+    return status
+
+
+def _status_of(code: object) -> int:
+    if code is None or isinstance(code, int):
+        return (code or 0) & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _print(error: BaseException) -> None:
+    """Print a traceback that begins in the program."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename in {__file__, runpy.__file__}:
+        trace = trace.tb_next
+    while trace is not None and "runpy" in trace.tb_frame.f_code.co_filename:
+        trace = trace.tb_next
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.excepthook(type(error), error, trace) if trace else traceback.print_exception(error)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
