@@ -198,7 +198,7 @@ def _of_posix_spawn(  # noqa: PLR0913 - as `os.posix_spawn` has them
     if more or not command or os.fsdecode(path) != command[0] or not is_ours(command, environment):
         return None, []
     opened: list[int] = []
-    given = {number: number for number in _descriptors() if os.get_inheritable(number)}
+    given = {number: number for number in _descriptors() if _is_inherited(number)}
     for action, number, *rest in file_actions:
         if action == os.POSIX_SPAWN_CLOSE:
             given.pop(number, None)
@@ -224,6 +224,13 @@ def _descriptors() -> list[int]:
             os.fstat(int(name))
             numbers.append(int(name))
     return numbers
+
+
+def _is_inherited(number: int) -> bool:
+    try:
+        return os.get_inheritable(number)
+    except OSError:  # another thread has closed it
+        return False
 
 
 class _Helper:
@@ -363,9 +370,7 @@ def _show(start: Start) -> None:
         fields = file.read().rpartition(b")")[2].split()
     pairs = (f"{name}={value}" for name, value in start.environment.items())
     for place, texts in ((_ARGUMENTS_BEGIN, start.command), (_ENVIRONMENT_BEGIN, pairs)):
-        begins, ends = (
-            int(fields[place - 2 + n]) for n in (0, 1)
-        )  # two stand before the name's end
+        begins, ends = (int(fields[place - 3 + n]) for n in (0, 1))
         text = b"".join(os.fsencode(text) + b"\0" for text in texts)[: ends - begins - 1]
         ctypes.memmove(begins, text.ljust(ends - begins, b"\0"), ends - begins)
 
