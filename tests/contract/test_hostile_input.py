@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from lastword.core.classify import (
     classify_text,
 )
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.rows import every
 
 MEGABYTE = 1_000_000
 FUSE_SECONDS = 2.0
@@ -55,7 +55,7 @@ def check(verdict: Verdict) -> None:
     assert verdict.detail is None or len(verdict.detail) < 10_000
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@every("unit", UNITS)
 def test_a_megabyte_of_anything_is_quick(unit: str) -> None:
     text = unit * (MEGABYTE // len(unit))
     shapes: list[object] = [

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kit import vector_format
+from tests.kit.rows import every
 from tests.kit.vector_format import BadVectorError, Matching, MismatchError, example
 
 
@@ -36,7 +37,7 @@ def test_what_matches(expected: Any, actual: Any) -> None:
     check([expected], actual)
 
 
-@pytest.mark.parametrize(
+@every(
     ("expected", "actual"),
     [
         (1, True),

@@ -15,6 +15,7 @@ from lastword.core.failure.signs import (
     may_request_error_text,
 )
 from tests.kit.honest_answers import equal_answers, honest_answers
+from tests.kit.rows import every
 
 ERRORS = [
     json.loads(line)
@@ -88,7 +89,7 @@ def test_a_prompt_too_long_to_read_may_ask_for_anything() -> None:
     assert may_request_error_text("Add dark mode. " * 2000)
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "",

@@ -11,10 +11,9 @@ import time
 from functools import cache
 from typing import Any, NamedTuple
 
-import pytest
-
 from lastword.core.classify import Verdict, classify, classify_rpc_error, classify_text
 from tests.kit import places
+from tests.kit.rows import every
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text(encoding="utf-8").splitlines()]
 RECORD_KEYS = {
@@ -75,7 +74,7 @@ def judged() -> tuple[Judged, ...]:
     return tuple(map(judge, SAMPLES))
 
 
-@pytest.mark.parametrize("error_type", sorted({sample["type"] for sample in SAMPLES}))
+@every("error_type", sorted({sample["type"] for sample in SAMPLES}))
 def test_a_labelled_failure_gets_its_type_retryability_and_waits(error_type: str) -> None:
     found = [each.departure() for each in judged() if each.sample["type"] == error_type]
     assert found, "no sample"

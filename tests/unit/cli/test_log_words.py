@@ -6,9 +6,10 @@ import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.present import strip, words
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@every("kind", list(Kind))
 def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
     values: list[object] = [None, 3, "word", ["a"], {"b": 1}, 2.5, True]
     bare = words.words(Entry(kind=kind, at_seconds=0.0))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.run.parser import parser
 from lastword.core.link.option_table import MIB, OPTIONS
+from tests.kit.rows import every
 
 NAMES = [option.name for option in OPTIONS]
 DEFAULTS = {option.key: option.default for option in OPTIONS}
@@ -44,7 +45,7 @@ def test_what_follows_the_dashes_is_the_agents_and_stays_as_it_is(command: list[
     assert options.values["idle_timeout"] == DEFAULTS["idle_timeout"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "seconds"),
     [
         ("30", 30.0),
@@ -67,7 +68,7 @@ def test_a_duration_is_a_number_of_seconds_or_has_a_unit(text: str, seconds: flo
     assert read("--idle-timeout", text).values["idle_timeout"] == seconds
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     ["", "-1", "soon", "inf", "nan", "1y", "h", "1hm", "1h30m", "1 s x", "-0.1", "1e999", "0x10"],
 )
@@ -135,7 +136,7 @@ def test_the_last_of_several_counts() -> None:
     assert read("--warn-after", "7", "--warn-after=8").values["warn_after"] == 8.0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str) -> None:
     (option,) = [option for option in OPTIONS if option.name == name]
     known = {

@@ -34,6 +34,7 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError
 from lastword.record.present.moments import moment
+from tests.kit.rows import every
 
 SECRET = "canary-of-the-conversation"
 RATE_LIMIT = {
@@ -160,7 +161,7 @@ TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("entry", "kind", "facts"), TOLD, ids=lambda each: str(each)[:20])
+@every(("entry", "kind", "facts"), TOLD)
 def test_an_entry_is_told_by_words_and_numbers(
     entry: LogEntry, kind: str, facts: dict[str, Any]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.link import account_limits
+from tests.kit.rows import every
 from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, error, prompt, result, update
 
 CET = timezone(timedelta(hours=1))
@@ -83,7 +84,7 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
     assert "retry_after_seconds" not in fails
 
 
-@pytest.mark.parametrize(
+@every(
     "updates",
     [
         [],

@@ -13,6 +13,7 @@ from lastword.core.link.effects import Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
 from lastword.core.timeline.summary import fault_of
+from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -206,7 +207,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("stated", HOSTILE)
+@every("stated", HOSTILE)
 def test_a_cost_that_cannot_be_used_counts_nothing_and_stops_nothing(stated: bytes) -> None:
     wire = linked("1USD")
     line = json.dumps(update(sessionUpdate="usage_update", used=1, size=2, cost="HERE")).encode()

@@ -13,6 +13,7 @@ from lastword.core.link.effects import FORWARD
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.glued import decode_parts
 from lastword.core.protocol.jsonrpc import Frame, Malformed, decode
+from tests.kit.rows import every
 
 ANSWER = b'{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","x":"\\"}{\\\\"}}'
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}'
@@ -42,7 +43,7 @@ def lines_of(parts: list[Frame | Malformed]) -> list[bytes]:
     return [part.line for part in parts if isinstance(part, Frame)]
 
 
-@pytest.mark.parametrize("noise", NOISE)
+@every("noise", NOISE)
 def test_a_frame_behind_any_text_is_found_and_the_text_stays_apart(noise: bytes) -> None:
     for frame in FRAMES[:3] if noise == b"[" else FRAMES:
         for end in (b"", b"\r", b" \x00"):
@@ -76,8 +77,8 @@ TAILS = {
 """What may stand behind a frame, and whether there are words in it."""
 
 
-@pytest.mark.parametrize("tail", TAILS)
-@pytest.mark.parametrize("noise", [b"", b"noise ", b"\x1b[32m"])
+@every("tail", TAILS)
+@every("noise", [b"", b"noise ", b"\x1b[32m"])
 def test_a_frame_in_front_of_other_output_is_found(noise: bytes, tail: bytes) -> None:
     for front in (b"", UPDATE):
         parts = decode_parts(noise + front + ANSWER + tail, may_quote=True)
@@ -119,7 +120,7 @@ NO_FRAMES = {
 }
 
 
-@pytest.mark.parametrize("line", NO_FRAMES.values(), ids=NO_FRAMES)
+@every("line", NO_FRAMES.values())
 def test_what_is_not_certainly_a_frame_of_its_own_stays_part_of_its_line(line: bytes) -> None:
     for may_quote in (True, False):
         assert decode_parts(line, may_quote=may_quote) == [decode(line)]

@@ -21,6 +21,7 @@ from lastword.core.redact.redactor import (
 )
 from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import CANARIES, PLAIN
+from tests.kit.rows import every
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
         assert canary[6:-2] not in redacted, kind
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         f"Authorization: Bearer {PLAIN}",
@@ -92,7 +93,7 @@ def test_a_home_directory_loses_its_owner(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "sessionId sess_01J9ZK3V8Q2M5N7P and toolCallId toolu_01AbCdEfGh",
@@ -251,7 +252,7 @@ class TestJson:
         assert not is_denied_name(7)
 
 
-@pytest.mark.parametrize(
+@every(
     "unit",
     ["a", "sk-", "key=", "Bearer ", "://", "@", "a@a.", "eyJ", "/home/", '"', "\\", "x-", "=", "-",
      "-----BEGIN PRIVATE KEY-----", "token: ", "org-", "--key ", "C:\\Users\\", "A1", "\ud800", "é",

@@ -13,6 +13,7 @@ from lastword.sidecar.journal_lines import MAX_LINE_BYTES, MAX_TEXT_BYTES, Faile
 from lastword.sidecar.journals import rows_of
 from tests.kit import journal_samples
 from tests.kit.journal_samples import SESSION
+from tests.kit.rows import every
 
 ROWS = {row.name: row for row in journals.ROWS}
 AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
@@ -140,8 +141,8 @@ def test_a_call_for_a_title_is_beside_the_turn() -> None:
     assert call.side
 
 
-@pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize(
+@every("row", journals.ROWS)
+@every(
     "line",
     [
         b"",

@@ -11,6 +11,7 @@ from lastword.core.link.silence import Cause
 from lastword.platform.process_tree import Process
 from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
 from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
+from tests.kit.rows import every
 
 TURN = SilentTurn("s", 100.0, 100.0)
 ROOT = {"pid": 1, "age_seconds": 1000.0, "words": ("node", "agent.js")}
@@ -48,7 +49,7 @@ ANSWERED = REQUEST | {"received_bytes": 3000, "received": 101.5}
 PROVIDER = (Cause.PROVIDER, 100.5)
 
 
-@pytest.mark.parametrize(
+@every(
     ("sockets", "expected"),
     [
         ([REQUEST], PROVIDER),

@@ -15,6 +15,7 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
 from lastword.record.present import gateway_words
 from tests.kit.recording import Carrier
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
     return start
 
 
-@pytest.mark.parametrize(
+@every(
     ("entry", "kind", "facts"),
     [
         (
