@@ -17,7 +17,7 @@ def check(expected: Any, *frames: Any) -> None:
     Matching().check(expected, lines, "here")
 
 
-@pytest.mark.parametrize(
+@every(
     ("expected", "actual"),
     [
         ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
@@ -121,7 +121,7 @@ def test_an_example_matches_what_it_is_an_example_of() -> None:
 GOOD = {"id": "x", "requirements": ["G1"], "note": "n", "steps": [{"to_client": []}]}
 
 
-@pytest.mark.parametrize(
+@every(
     "change",
     [
         {"surprise": 1},

@@ -71,7 +71,7 @@ def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
     assert (word.sentence, word.advice) == (ENDS[why].line, ENDS[why].advice)
 
 
-@pytest.mark.parametrize(
+@every(
     ("code", "reason", "named"),
     [
         (1006, "", "closed_1006"),

@@ -138,7 +138,7 @@ def test_the_package_has_these_rooms() -> None:
     assert found == {*ROOMS, "__init__"}
 
 
-@pytest.mark.parametrize("room", GATEWAY_ROOMS)
+@every("room", GATEWAY_ROOMS)
 def test_a_room_of_the_gateway_imports_only_the_rooms_below_it_also_for_types(room: str) -> None:
     for name, needed in GRAPH.items():
         if name.split(".")[1:3] == ["gateway", room]:

@@ -11,7 +11,7 @@ from tests.kit.growth import costs_its_length
 from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "kind"),
     [
         ("This thread no longer fits the window", ErrorType.CONTEXT_OVERFLOW),

@@ -41,7 +41,7 @@ def test_words_that_no_rule_knows_name_a_type_together(text: str, kind: ErrorTyp
     assert (verdict.type, verdict.rule.partition(":")[0]) == (kind, "guess")
 
 
-@pytest.mark.parametrize("text", TEXTS_OF_NO_FAILURE)
+@every("text", TEXTS_OF_NO_FAILURE)
 def test_a_text_of_no_failure_stays_unknown(text: str) -> None:
     assert classify_text(text).type is ErrorType.UNKNOWN
 

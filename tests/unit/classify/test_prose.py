@@ -115,7 +115,7 @@ def test_what_is_no_error_by_its_form_is_none(text: str) -> None:
     assert error_by_form(text) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "kind"),
     [
         ("\u274c API Error: Connection error, the API at 10.0.0.1 is gone", "network"),

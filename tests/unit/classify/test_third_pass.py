@@ -166,8 +166,8 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize(("rule", "withheld"), GUESSES.items())
-@pytest.mark.parametrize("kind", [ErrorType.AUTH, ErrorType.INVALID_REQUEST])
+@every(("rule", "withheld"), GUESSES.items())
+@every("kind", [ErrorType.AUTH, ErrorType.INVALID_REQUEST])
 def test_a_guess_advises_no_login_and_no_change(
     rule: str, kind: ErrorType, *, withheld: bool
 ) -> None:

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from lastword.cli.config import discovery
 from lastword.cli.config.command import problems_of
 from lastword.cli.config.discovery import find, project_path, user_path
-from lastword.cli.config.document import (
-    MAX_BYTES,
-    MAX_PROJECT_BYTES,
-    ConfigDocument,
-    DocumentError,
-)
+from lastword.cli.config.document import MAX_BYTES, MAX_PROJECT_BYTES, ConfigDocument, DocumentError
 from lastword.cli.config.rows import TYPES, backtracking, rows_in
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, PROJECT, USER, FileSettings, read
 from lastword.cli.config.tables import TABLES, options_of, texts_of
@@ -397,7 +392,7 @@ def test_a_rule_decides_before_the_built_in_ones_and_is_named() -> None:
     assert classify(ValueError("nothing of that")).rule != "config:acme"
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "says"),
     [
         ({"type": "bugdet"}, "type cannot be 'bugdet'. Did you mean budget?"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.present import strip, words
 from tests.kit.rows import every
@@ -30,7 +28,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
     assert strip.retries([0] * 9, 3, bars=True) == "<▁▁"
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "facts", "told"),
     [
         (

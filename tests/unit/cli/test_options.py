@@ -98,9 +98,7 @@ def test_a_size_may_have_a_unit(text: str, size: int) -> None:
     assert read("--stderr-limit", text).values["stderr_limit"] == size
 
 
-@pytest.mark.parametrize(
-    "text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000]
-)
+@every("text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000])
 def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
     said = refusal(f"--stderr-limit={text}", "--", "agent")
     assert said.startswith(f"--stderr-limit cannot be {text!r}")
@@ -175,7 +173,7 @@ def test_what_is_wrong_in_the_environment_is_said_by_its_name_there() -> None:
     assert said == "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ([], "the agent's command is missing"),

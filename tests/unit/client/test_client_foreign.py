@@ -128,10 +128,7 @@ def test_what_codex_hides_in_meta_is_found() -> None:
 
 PAYLOAD = {"type": "budget", "message": "No credit left. Top up.", "retryable": False, "by": "x"}
 ERROR = AgentError(
-    type=ErrorType.BUDGET,
-    message="No credit left. Top up.",
-    retryable=False,
-    extra={"by": "x"},
+    type=ErrorType.BUDGET, message="No credit left. Top up.", retryable=False, extra={"by": "x"}
 )
 
 

@@ -13,7 +13,7 @@ from tests.kit.rows import every
 OPTION = BY_KEY["spend_limit"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "written"),
     [
         ("5USD", "5USD/session"),

@@ -88,7 +88,7 @@ def test_every_type_reason_and_safety_gives_a_sentence_that_keeps_the_rules(
         assert error.origin is not None
 
 
-@pytest.mark.parametrize(
+@every(
     ("seconds", "words"),
     [
         (1, "1 second"), (20, "20 seconds"), (90, "90 seconds"), (91, "2 minutes"),

@@ -76,12 +76,7 @@ def ended(result: dict[str, Any], *, number: int = 7, at: int = 2, **about: Any)
 
 def failed(at: int = 2, number: int = 7) -> LogEntry:
     about = About(
-        viewer="v",
-        request=b"1",
-        number=number,
-        turn=2,
-        method=acp.PROMPT,
-        failure=dict(RATE_LIMIT),
+        viewer="v", request=b"1", number=number, turn=2, method=acp.PROMPT, failure=dict(RATE_LIMIT)
     )
     frame = jsonrpc.error(b"7", {"code": -1, "message": SECRET})
     return LogEntry(LogKind.END, at, frame, about)

@@ -124,8 +124,7 @@ def test_all_tries_are_one_turn_of_the_record_with_its_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "kind"),
-    [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")],
+    ("capabilities", "kind"), [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")]
 )
 def test_the_wait_is_told_to_whoever_can_be_told(capabilities: dict[str, Any], kind: str) -> None:
     wire = linked(capabilities)

@@ -112,8 +112,7 @@ def test_every_frame_about_costs_passes_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "end",
-    [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}],
+    "end", [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}]
 )
 def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
     wire = linked()

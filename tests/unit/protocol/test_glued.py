@@ -90,8 +90,7 @@ def test_a_frame_in_front_of_other_output_is_found(noise: bytes, tail: bytes) ->
 
 @pytest.mark.parametrize(("tail", "has_words"), TAILS.items())
 def test_a_log_with_words_behind_a_frame_sends_it_no_second_time(
-    tail: bytes,
-    has_words: bool,
+    tail: bytes, has_words: bool
 ) -> None:
     sent = decode_parts(UPDATE + tail, may_quote=True)
     assert lines_of(sent) == ([] if has_words else [UPDATE])

@@ -48,13 +48,13 @@ def test_a_row_says_what_it_rests_on_and_of_which_version(row: Quirk) -> None:
     assert VERSION.search(row.version), row.version
 
 
-@pytest.mark.parametrize("table", TABLES)
+@every("table", TABLES)
 def test_a_name_stands_for_one_row_of_its_table(table: str) -> None:
     rows = TABLES[table].ROWS
     assert len({(type(row), row.name) for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@every("table", TABLES)
 def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
     module = TABLES[table]
     found = [row for value in vars(module).values() for row in quirks_in(value)]

@@ -135,7 +135,7 @@ def test_redacting_twice_changes_nothing_more() -> None:
     assert redact_text(once) == once
 
 
-@pytest.mark.parametrize("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
+@every("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
 def test_a_key_on_the_edge_of_the_cut_leaves_no_half_behind(position: int) -> None:
     canary = CANARIES["openai"]
     for text in (
@@ -148,7 +148,7 @@ def test_a_key_on_the_edge_of_the_cut_leaves_no_half_behind(position: int) -> No
         assert canary[-11:] not in redacted
 
 
-@pytest.mark.parametrize("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
+@every("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
 def test_a_known_secret_with_blanks_on_the_edge_of_the_cut_leaves_no_half(position: int) -> None:
     secret = "correct horse battery staple"
     redactor = Redactor((secret,))

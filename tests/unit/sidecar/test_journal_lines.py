@@ -27,7 +27,7 @@ def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
     return read_line(row, lines[-1])
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "type_", "status", "attempt", "wait", "session"),
     [
         ("claude", "rate_limit", 429, 2, 2.0, None),
@@ -211,6 +211,6 @@ def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, pi
 
 def test_both_agents_of_one_name_have_their_journals() -> None:
     assert {row.name for row in rows_of("Kimi Code CLI")} == {
-        *("kimi", "kimi-code", "kimi-requests", "kimi-retries"),
+        *("kimi", "kimi-code", "kimi-requests", "kimi-retries")
     }
     assert rows_of("an agent that nobody knows") == rows_of(None) == []

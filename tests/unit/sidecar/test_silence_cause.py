@@ -56,10 +56,7 @@ PROVIDER = (Cause.PROVIDER, 100.5)
         ([REQUEST | {"loopback": True}], PROVIDER),
         ([REQUEST | {"received_bytes": 5000, "received": 100.3}], PROVIDER),
         # What arrives within one round trip was sent before the request: a session's ticket.
-        (
-            [REQUEST | {"received_bytes": 5000, "received": 100.52, "rtt_seconds": 0.02}],
-            PROVIDER,
-        ),
+        ([REQUEST | {"received_bytes": 5000, "received": 100.52, "rtt_seconds": 0.02}], PROVIDER),
         ([ANSWERED], None),
         ([REQUEST | {"received_bytes": 200, "received": 100.52, "loopback": True}], None),
         ([REQUEST | {"sent": 99.0}], None),
@@ -105,10 +102,7 @@ def test_what_a_connection_sent_before_the_prompt_is_not_the_request() -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        (("node", "worker.js"), None),
-        (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0)),
-    ],
+    [(("node", "worker.js"), None), (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0))],
 )
 def test_a_small_request_to_the_agents_own_process_waits_for_a_server_if_it_is_one(
     words: tuple[str, ...], expected: tuple[Cause, float] | None
@@ -131,7 +125,7 @@ def test_a_connection_to_a_process_of_the_agents_own_is_not_the_providers() -> N
     assert judged(*looks) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("requests", "tries"),
     [
         ([(50_000, 3000), (100_000, 3570), (150_000, 4140)], 3),
@@ -201,7 +195,7 @@ def test_an_answer_that_is_read_by_a_later_look_belongs_to_its_request() -> None
 SLEEP = {"pid": 2, "started": 102.0, "words": ("sleep", "600")}
 
 
-@pytest.mark.parametrize(
+@every(
     ("sockets", "processes", "program"),
     [
         ([], [SLEEP], "sleep"),

@@ -48,7 +48,7 @@ def test_any_text_is_read_or_refused_with_the_place(text: str) -> None:
     assert re.match(r"$|line \d+, column \d+: ", problem_of(text))
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "value"),
     [
         ('{"a": 1,}', {"a": 1}),

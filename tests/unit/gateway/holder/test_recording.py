@@ -77,11 +77,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
             Kind.GAP_TOLD,
             {"viewer": "v1", "first": 1, "last": 7, "reason": "trimmed"},
         ),
-        (
-            life("question_held", method="elicitation/create"),
-            Kind.QUESTION_HELD,
-            {"what": "form"},
-        ),
+        (life("question_held", method="elicitation/create"), Kind.QUESTION_HELD, {"what": "form"}),
         (told("policy", why="expired"), Kind.QUESTION_DECIDED, {"how": "expired"}),
         (told("withdrawn", method="fs/read_text_file"), Kind.QUESTION_DECIDED, {"what": "file"}),
         (told("viewer", method="terminal/create"), Kind.QUESTION_DECIDED, {"what": "command"}),

@@ -154,10 +154,7 @@ def shown(frames: Sequence[bytes]) -> list[tuple[str, str]]:
     bound=st.integers(1, 12),
 )
 def test_what_a_viewer_has_applied_is_the_logs_text_wherever_its_links_are_cut(
-    entries: list[LogEntry],
-    later: list[LogEntry],
-    cuts: list[tuple[int, int, bool]],
-    bound: int,
+    entries: list[LogEntry], later: list[LogEntry], cuts: list[tuple[int, int, bool]], bound: int
 ) -> None:
     log = MemoryLog()
     log.append(entries)
