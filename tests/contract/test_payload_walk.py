@@ -33,7 +33,7 @@ from tests.kit.odd_payloads import (
     VALUES,
 )
 from tests.kit.rows import every
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, result, update
+from tests.kit.wire import INITIALIZE, INITIALIZED, prompt, prompted, result, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,10 +68,7 @@ def by_client(message: Json) -> Json | None:
 
 def by_core(*frames: Json) -> Json | None:
     """What a client is told that negotiated nothing, by the sidecar in front of the agent."""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     for one in frames:
         wire.agent(frame(one))
     return payload_in(wire.answers())
@@ -358,9 +355,6 @@ def test_every_door_reads_an_odd_retry_alike(name: str) -> None:
 
 def retries_recorded(message: Json) -> list[Entry]:
     """What the core writes down of an agent's own retry."""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     effects = wire.core.receive(Side.AGENT, jsonrpc.decode(frame(message)), 0.0)
     return [e.entry for e in effects if isinstance(e, Record) and e.entry.kind is Kind.RETRY]

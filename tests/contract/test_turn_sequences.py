@@ -11,7 +11,14 @@ import pytest
 from lastword.core.link.connection import Side
 from lastword.core.link.turn import Event
 from tests.kit.rows import every
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, error, prompt, result
+from tests.kit.wire import (
+    Wire,
+    cancel,
+    chunk,
+    error,
+    prompted,
+    result,
+)
 
 
 def _happen(wire: Wire, event: Event) -> None:
@@ -65,10 +72,7 @@ def test_so_does_every_one_of_four_events(silent_success: str, retry: int) -> No
 
 def play(sequence: tuple[Event, ...], silent_success: str, retry: int) -> None:
     """Let the events happen in one turn, and see what the client was told."""
-    wire = Wire(stderr_limit_bytes=10, silent_success=silent_success, retry=retry)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(stderr_limit_bytes=10, silent_success=silent_success, retry=retry)
     gone = False
     for event in sequence:
         # A dead agent says nothing more.

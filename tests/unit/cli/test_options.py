@@ -47,23 +47,10 @@ def test_what_follows_the_dashes_is_the_agents_and_stays_as_it_is(command: list[
 
 @every(
     ("text", "seconds"),
-    [
-        ("30", 30.0),
-        ("0.5", 0.5),
-        ("0", 0.0),
-        ("45s", 45.0),
-        ("1e3", 1000.0),
-        ("007", 7.0),
-        ("500ms", 0.5),
-        ("90s", 90),
-        ("5m", 300),
-        ("5 min", 300),
-        ("1H", 3600),
-        ("1.5h", 5400),
-        ("2d", 172_800),
-        ("1w", 604_800),
-    ],
-)
+    [("30", 30.0), ("0.5", 0.5), ("0", 0.0), ("45s", 45.0), ("1e3", 1000.0), ("007", 7.0),
+     ("500ms", 0.5), ("90s", 90), ("5m", 300), ("5 min", 300), ("1H", 3600), ("1.5h", 5400),
+     ("2d", 172_800), ("1w", 604_800)],
+)  # fmt: skip
 def test_a_duration_is_a_number_of_seconds_or_has_a_unit(text: str, seconds: float) -> None:
     assert read("--idle-timeout", text).values["idle_timeout"] == seconds
 
@@ -82,18 +69,9 @@ def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [
-        ("0", 0),
-        ("4096", 4096),
-        ("4096B", 4096),
-        ("64KiB", 65536),
-        ("64k", 65536),
-        ("1MiB", MIB),
-        ("16mib", 16 * MIB),
-        ("2M", 2 * MIB),
-        ("1GiB", 1024 * MIB),
-    ],
-)
+    [("0", 0), ("4096", 4096), ("4096B", 4096), ("64KiB", 65536), ("64k", 65536), ("1MiB", MIB),
+     ("16mib", 16 * MIB), ("2M", 2 * MIB), ("1GiB", 1024 * MIB)],
+)  # fmt: skip
 def test_a_size_may_have_a_unit(text: str, size: int) -> None:
     assert read("--stderr-limit", text).values["stderr_limit"] == size
 

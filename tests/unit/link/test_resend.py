@@ -21,8 +21,10 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    greeted,
     permission,
     prompt,
+    prompted,
     result,
     update,
 )
@@ -529,18 +531,14 @@ def test_a_failure_of_a_prompt_that_is_not_kept_passes_in_the_agents_words() -> 
 
 
 def test_a_prompt_of_more_than_four_megabytes_is_not_kept() -> None:
-    wire = Wire(retry=2)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(retry=2)
     wire.client(prompt(text="x" * resend.MAX_RESENDABLE_BYTES))
     wire.agent(error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_sixteen_megabytes_are_kept_of_all_sessions_together() -> None:
-    wire = Wire(retry=2)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(retry=2)
     text = "x" * (resend.MAX_RESENDABLE_BYTES - 1000)
     for number in range(1, 7):
         wire.client(prompt(number, f"s{number}", text))
@@ -577,10 +575,7 @@ def test_version_two_has_no_retries_of_prompts() -> None:
 
 
 def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
-    wire = Wire(retry=2, in_process=True)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(retry=2, in_process=True)
     verdict = decision.unexplained()
     wire.carry_out(wire.core.receive_report(b"1", HandlerFailure(verdict=verdict), 0.0))
     assert len(wire.answers()) == 1

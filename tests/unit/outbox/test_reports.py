@@ -121,18 +121,9 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("exit_code", True),
-        ("exit_code", float("nan")),
-        ("exit_code", 2**60),
-        ("attempts", "3"),
-        ("retryable", "yes"),
-        ("retryable", 1),
-        ("type", ""),
-        ("type", None),
-        ("unheard_of", "x"),
-    ],
-)
+    [("exit_code", True), ("exit_code", float("nan")), ("exit_code", 2**60), ("attempts", "3"),
+     ("retryable", "yes"), ("retryable", 1), ("type", ""), ("type", None), ("unheard_of", "x")],
+)  # fmt: skip
 def test_what_is_no_fact_is_left_out(name: str, value: object) -> None:
     assert facts_of({name: value}) == {}
 
