@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 import lastword
 from lastword.cli import main
@@ -14,13 +13,26 @@ from lastword.core.link.connection import Side
 from lastword.core.redact.redactor import redact_text
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.places import SAMPLES
+from tests.kit.rows import every
 from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    import pytest
+
 SHAPES = CANARIES | NAMED_CANARIES
+
+
+def each_way(ways: Iterable[Any]) -> list[tuple[str, Any]]:
+    """Each shape by one of the ways in turn, and by every way one of each kind of shape.
+
+    What is redacted is decided on the text, whatever way it came.
+    """
+    ways = list(ways)
+    kinds = [next(iter(CANARIES)), next(iter(NAMED_CANARIES))]
+    return [*zip(SHAPES, itertools.cycle(ways), strict=False), *itertools.product(kinds, ways)]
 
 
 def traces_of(shape: str, text: str) -> list[str]:
@@ -86,12 +98,14 @@ def in_class_name(canary: str) -> Exception:
 EXCEPTIONS = (in_message, in_body, in_headers, in_attributes, in_causes, in_url, in_class_name)
 
 
-@pytest.mark.parametrize("carrier", EXCEPTIONS)
-@pytest.mark.parametrize("shape", SHAPES)
+@every("shape, carrier", each_way(EXCEPTIONS))
 def test_nothing_comes_out_of_classify(shape: str, carrier: Callable[[str], Exception]) -> None:
     error = lastword.classify(carrier(SHAPES[shape]))
     assert traces_of(shape, json.dumps(error.payload(), ensure_ascii=False)) == []
     assert traces_of(shape, repr(error)) == []
+
+
+TEXTS = 9
 
 
 def texts_with(canary: str) -> Iterator[str]:
@@ -119,26 +133,30 @@ def texts_with(canary: str) -> Iterator[str]:
     yield json.dumps({"id": "y", "process": {"returncode": 1, "stderr_tail": f"panic: {canary}"}})
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@every("shape, way", each_way(range(TEXTS)))
 def test_nothing_comes_out_of_explain(
-    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shape: str, way: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    text = [*texts_with(SHAPES[shape])][way]
     file = tmp_path / "error.txt"
+    file.write_text(text)
     # These take any text as it stands, so that one form of it is enough.
     further = [["--exit-code", "1"], ["--exit-signal", "KILL"], ["--status", "401"]]
-    for text in texts_with(SHAPES[shape]):
-        file.write_text(text)
-        endings, further = further, []
-        for options in ([], ["--json"], *endings):
-            assert main(["explain", str(file), *options]) == 0
-            out = capsys.readouterr()
-            assert out.out
-            assert traces_of(shape, out.out + out.err) == []
-        if text.startswith("{"):
-            assert main(["explain", "--jsonl", str(file)]) == 0
-            assert traces_of(shape, capsys.readouterr().out) == []
-    main(["explain", "--header", f"x-request-id: {SHAPES[shape]}", "--body", SHAPES[shape]])
-    assert traces_of(shape, capsys.readouterr().out) == []
+    for options in ([], ["--json"], *(further if way == 0 else [])):
+        assert main(["explain", str(file), *options]) == 0
+        out = capsys.readouterr()
+        assert out.out
+        assert traces_of(shape, out.out + out.err) == []
+    if text.startswith("{"):
+        assert main(["explain", "--jsonl", str(file)]) == 0
+        assert traces_of(shape, capsys.readouterr().out) == []
+    if way == TEXTS - 1:
+        main(["explain", "--header", f"x-request-id: {SHAPES[shape]}", "--body", SHAPES[shape]])
+        assert traces_of(shape, capsys.readouterr().out) == []
+
+
+def test_explain_is_tried_with_every_form() -> None:
+    assert len([*texts_with("x")]) == TEXTS
 
 
 def test_a_secret_of_the_environment_does_not_come_out_whatever_its_shape(
@@ -153,39 +171,40 @@ def test_a_secret_of_the_environment_does_not_come_out_whatever_its_shape(
     assert "horse" not in str(lastword.classify(ValueError("odd: correct horse battery")))
 
 
-def failed_turns(rung: str, canary: str) -> Iterator[list[bytes]]:
-    """The frames of ours that end turns in which the agent told the canary."""
+ENDS = (
+    lambda canary: {"code": -32603, "message": canary},
+    lambda canary: {"code": -32603, "message": "Internal error", "data": {"details": canary}},
+    lambda canary: {
+        "code": -32603,
+        "message": "x",
+        "data": {canary: [canary], "error": {"code": canary}},
+    },
+    None,
+)
+"""The errors that an agent ends its turn with, and its own end."""
+
+
+@every("shape, turn", each_way(itertools.product(Rung, (False, True), ENDS)))
+def test_nothing_comes_out_of_the_sidecar_on_any_rung(shape: str, turn: tuple[Any, ...]) -> None:
+    rung, output, end = turn
+    canary = SHAPES[shape]
     typed = {"clientCapabilities": {"_meta": {"agent_error": {"version": 1}}}}
     version = 2 if rung == Rung.V2 else 1
-    for output in (False, True):
-        for error in (
-            {"code": -32603, "message": canary},
-            {"code": -32603, "message": "Internal error", "data": {"details": canary}},
-            {"code": -32603, "message": "x", "data": {canary: [canary], "error": {"code": canary}}},
-            None,
-        ):
-            wire = Wire(fallback=rung)
-            wire.client(INITIALIZE | {"params": {"protocolVersion": version} | typed})
-            wire.agent(INITIALIZED | {"result": {"protocolVersion": version}})
-            wire.client(prompt())
-            if output:
-                wire.agent(chunk())
-            before = len(wire.to_client)
-            wire.stderr(f"odd: {canary}\n".encode())
-            if error is None:
-                wire.eof(Side.AGENT)
-            else:
-                wire.agent({"jsonrpc": "2.0", "id": 1, "error": error})
-            yield wire.to_client[before:]
-
-
-@pytest.mark.parametrize("rung", list(Rung))
-@pytest.mark.parametrize("shape", SHAPES)
-def test_nothing_comes_out_of_the_sidecar_on_any_rung(shape: str, rung: str) -> None:
-    for frames in failed_turns(rung, SHAPES[shape]):
-        assert frames
-        said = b"\n".join(frames).decode()
-        assert traces_of(shape, said) == []
+    wire = Wire(fallback=rung)
+    wire.client(INITIALIZE | {"params": {"protocolVersion": version} | typed})
+    wire.agent(INITIALIZED | {"result": {"protocolVersion": version}})
+    wire.client(prompt())
+    if output:
+        wire.agent(chunk())
+    before = len(wire.to_client)
+    wire.stderr(f"odd: {canary}\n".encode())
+    if end is None:
+        wire.eof(Side.AGENT)
+    else:
+        wire.agent({"jsonrpc": "2.0", "id": 1, "error": end(canary)})
+    frames = wire.to_client[before:]
+    assert frames
+    assert traces_of(shape, b"\n".join(frames).decode()) == []
 
 
 def _texts(value: Any) -> Iterator[str]:

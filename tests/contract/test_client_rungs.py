@@ -27,6 +27,7 @@ from lastword.core.protocol import acp
 from lastword.errors import PromptFailedError
 from tests.kit.places import PROTOCOL
 from tests.kit.places import ROOT as REPOSITORY
+from tests.kit.rows import every
 from tests.kit.simulation.links import _LIMITS
 
 TEXT = (PROTOCOL / "README.md").read_text()
@@ -97,10 +98,10 @@ RUNGS = [
 ]
 
 
-@pytest.mark.parametrize("accepts_result", [False, True])
-@pytest.mark.parametrize("error", [full, PLAIN.__getitem__], ids=["full", "plain"])
-@pytest.mark.parametrize("error_type", ErrorType)
-@pytest.mark.parametrize(("rung", "dialect"), RUNGS, ids=lambda v: getattr(v, "version", v))
+@every("rung, dialect", RUNGS)
+@every("error_type", ErrorType)
+@every("error", [full, PLAIN.__getitem__])
+@every("accepts_result", [False, True])
 def test_a_failure_is_read_back_as_it_was_written(
     rung: Rung, dialect: acp.Dialect, error_type: ErrorType, error: Any, accepts_result: bool
 ) -> None:
@@ -119,7 +120,7 @@ def test_a_failure_is_read_back_as_it_was_written(
         assert raised.value.error == written
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_the_update_the_result_and_the_error_are_also_read_without_their_frame(
     error_type: ErrorType,
 ) -> None:
@@ -134,7 +135,7 @@ def test_the_update_the_result_and_the_error_are_also_read_without_their_frame(
     assert read_error(answer["result"]["_meta"]["agent_error"]) == error
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_a_client_that_gets_the_sentence_alone_still_gets_the_type(error_type: ErrorType) -> None:
     update, answer = frames(PLAIN[error_type], Rung.ERROR_WITH_META, acp.V1, name="zed")
     assert answer["error"]["data"].keys() == {"details"}

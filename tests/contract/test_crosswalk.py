@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from lastword import classify
 from lastword.core.failure.air import CATEGORIES
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 
 PROTOCOL = ROOT / "protocol"
 ROWS: list[dict[str, Any]] = json.loads((PROTOCOL / "crosswalk.json").read_text())["types"]
@@ -54,14 +53,12 @@ def test_the_rung_of_air_and_telemetry_use_these_words() -> None:
         assert row["otel"] == row["type"]
 
 
-@pytest.mark.parametrize(("kind", "provider", "code"), CODES)
+@every(("kind", "provider", "code"), CODES)
 def test_a_providers_code_is_read_as_its_type(kind: str, provider: str, code: str) -> None:
     assert classify(answer_of(provider, code)).type == kind
 
 
-@pytest.mark.parametrize(
-    ("kind", "status"), [(row["type"], status) for row in ROWS for status in row["http"]]
-)
+@every(("kind", "status"), [(row["type"], status) for row in ROWS for status in row["http"]])
 def test_a_bare_status_is_read_as_its_type(kind: str, status: int) -> None:
     assert classify({"http_status": status}).type == kind
 

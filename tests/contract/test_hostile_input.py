@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +16,13 @@ from lastword.core.classify import (
     classify_text,
 )
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.growth import costs_its_length
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MEGABYTE = 1_000_000
-FUSE_SECONDS = 2.0
 UNITS = [
     "a", "{", "[{", "model ", '"code": ', "exceed ", "try again in ", "A_", "1 ", "\\", "error 4",
     "status: ", " ", "\n", "\u00e9", '{"a":', "reset after 1h", "\ud800", "A1", "Aa", "1m", ": = ",
@@ -55,26 +57,26 @@ def check(verdict: Verdict) -> None:
     assert verdict.detail is None or len(verdict.detail) < 10_000
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_of_anything_is_quick(unit: str) -> None:
+SHAPES: tuple[Callable[[str], object], ...] = (
+    str,
+    ValueError,
+    lambda text: {"code": -32603, "message": text, "data": {"details": text}},
+    lambda text: {
+        "http_status": 429,
+        "headers": {"retry-after": text},
+        "body": text,
+        "message": text,
+    },
+)
+
+
+@every("unit", UNITS)
+@every("shape", SHAPES)
+def test_a_megabyte_of_anything_costs_its_length_and_not_its_square(
+    unit: str, shape: Callable[[str], object]
+) -> None:
     text = unit * (MEGABYTE // len(unit))
-    shapes: list[object] = [
-        text,
-        ValueError(text),
-        {"code": -32603, "message": text, "data": {"details": text}},
-        {"http_status": 429, "headers": {"retry-after": text}, "body": text, "message": text},
-    ]
-    for shape in shapes:
-        check(classify(shape))
-        # A fuse: what is quadratic in a megabyte takes minutes. `benchmarks/` has the measure.
-        assert any(seconds_for(shape) < FUSE_SECONDS for _ in range(3))
-
-
-def seconds_for(shape: object) -> float:
-    """Of the processor's time: others may be busy as well."""
-    start = time.process_time()
-    classify(shape)
-    return time.process_time() - start
+    assert costs_its_length(lambda part: check(classify(shape(part))), text)
 
 
 def test_deep_wide_and_cyclic_values_are_bounded() -> None:

@@ -32,7 +32,8 @@ from tests.kit.odd_payloads import (
     TEXTS,
     VALUES,
 )
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, result, update
+from tests.kit.rows import every
+from tests.kit.wire import INITIALIZE, INITIALIZED, prompt, prompted, result, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,10 +68,7 @@ def by_client(message: Json) -> Json | None:
 
 def by_core(*frames: Json) -> Json | None:
     """What a client is told that negotiated nothing, by the sidecar in front of the agent."""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     for one in frames:
         wire.agent(frame(one))
     return payload_in(wire.answers())
@@ -138,7 +136,7 @@ CARRIED = [name for name in WALKED if name.partition("-")[0] in {"message", "exi
 """Enough of them to see that no carrier has a reader of its own."""
 
 
-@pytest.mark.parametrize("name", WALKED)
+@every("name", WALKED)
 def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
     message = typed(ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
@@ -147,8 +145,8 @@ def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
     assert by_guard(message, END) == read
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("name", CARRIED)
+@every("carrier", CARRIERS)
+@every("name", CARRIED)
 def test_an_odd_payload_is_read_alike_wherever_it_stands(name: str, carrier: str) -> None:
     frames = CARRIERS[carrier](ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
@@ -250,7 +248,7 @@ def test_what_is_no_json_loses_nothing_else() -> None:
         assert read.detail == {"text": "x"}
 
 
-@pytest.mark.parametrize("name", ODD_PAYLOADS)
+@every("name", ODD_PAYLOADS)
 def test_the_public_model_is_made_of_the_same_reading(name: str) -> None:
     payload = ODD_PAYLOADS[name]
     read = read_payload(payload)
@@ -309,7 +307,7 @@ ODD_RECORDS: dict[str, Json] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD_RECORDS)
+@every("name", ODD_RECORDS)
 def test_an_odd_record_of_airs_is_the_same_failure_at_every_door(name: str) -> None:
     meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": ODD_RECORDS[name]}}}
     answer = END | {"result": {"stopReason": "end_turn", "_meta": meta}}
@@ -321,7 +319,7 @@ def test_an_odd_record_of_airs_is_the_same_failure_at_every_door(name: str) -> N
             assert on.get(member) == read.get(member)
 
 
-@pytest.mark.parametrize("name", ODD_UPDATES)
+@every("name", ODD_UPDATES)
 def test_every_door_reads_an_odd_update_alike(name: str) -> None:
     members = ODD_UPDATES[name]
     message = update(sessionUpdate="agent_error", **members)
@@ -337,7 +335,7 @@ def test_every_door_reads_an_odd_update_alike(name: str) -> None:
     assert said is None or read["message"] == said
 
 
-@pytest.mark.parametrize("name", ODD_RETRIES)
+@every("name", ODD_RETRIES)
 def test_every_door_reads_an_odd_retry_alike(name: str) -> None:
     members = ODD_RETRIES[name]
     message = update(sessionUpdate="agent_retry", **members)
@@ -357,9 +355,6 @@ def test_every_door_reads_an_odd_retry_alike(name: str) -> None:
 
 def retries_recorded(message: Json) -> list[Entry]:
     """What the core writes down of an agent's own retry."""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     effects = wire.core.receive(Side.AGENT, jsonrpc.decode(frame(message)), 0.0)
     return [e.entry for e in effects if isinstance(e, Record) and e.entry.kind is Kind.RETRY]

@@ -13,6 +13,7 @@ from lastword.client import read_error, view
 from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
 from tests.kit.places import PROTOCOL
 from tests.kit.reading_vectors import FOLDER, document, expect_error, expect_view
+from tests.kit.rows import every
 from tests.kit.vector_format import MismatchError
 
 DESCRIPTION = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -22,13 +23,13 @@ def named(vector: dict[str, Any]) -> str:
     return str(vector["id"])
 
 
-@pytest.mark.parametrize("vector", document()["read"], ids=named)
+@every("vector", document()["read"])
 def test_a_message_is_read_as_the_vector_has_it(vector: dict[str, Any]) -> None:
     error = read_error(vector["given"])
     expect_error(vector, error and error.payload())
 
 
-@pytest.mark.parametrize("vector", document()["view"], ids=named)
+@every("vector", document()["view"])
 def test_a_failure_is_shown_as_the_vector_has_it(vector: dict[str, Any]) -> None:
     error = read_error(vector["error"])
     assert error is not None

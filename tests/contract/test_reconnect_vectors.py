@@ -7,12 +7,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-import pytest
-
 from lastword.client import close_codes, reconnect
 from lastword.client.reconnect import LossKind, Signal, Why
 from tests.kit.places import PROTOCOL
 from tests.kit.reconnect_data import FOLDER, action_json, document, event_of, schedules
+from tests.kit.rows import every
 
 CONTRACT = (PROTOCOL / "README.md").read_text(encoding="utf-8")
 DESCRIPTION = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -24,7 +23,7 @@ def steps_of(name: str) -> list[dict[str, Any]]:
     return [*before, *vector["steps"]]
 
 
-@pytest.mark.parametrize("name", schedules())
+@every("name", schedules())
 def test_a_schedule_comes_to_what_the_vector_has(name: str) -> None:
     state = reconnect.initial(0)
     expected = asdict(state)
@@ -39,17 +38,17 @@ def test_a_schedule_comes_to_what_the_vector_has(name: str) -> None:
         assert [action_json(action) for action in actions] == told["actions"], f"step {number}"
 
 
-@pytest.mark.parametrize("told", document()["close"], ids=lambda told: str(told["code"]))
+@every("told", document()["close"])
 def test_a_close_code_means_what_the_table_has(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_close(told["code"], told["reason"])) == told["loss"]
 
 
-@pytest.mark.parametrize("told", document()["upgrade"], ids=lambda told: str(told["status"]))
+@every("told", document()["upgrade"])
 def test_an_upgrades_status_means_what_the_table_has(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_upgrade(told["status"], told["retry_after"])) == told["loss"]
 
 
-@pytest.mark.parametrize("told", document()["failure"], ids=lambda told: told["text"])
+@every("told", document()["failure"])
 def test_a_failure_before_an_answer_means_what_the_table_has(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_failure(told["text"])) == told["loss"]
 

@@ -14,6 +14,7 @@ from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, 
 from lastword.core.link.connection import LinkOptions
 from tests.kit.places import PROTOCOL, ROOT
 from tests.kit.reconnect_data import schedules
+from tests.kit.rows import every
 from tests.kit.vector_format import MATCHERS, OPTIONS, STEP_KINDS, load_vectors
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_the_list_and_the_text_hold_the_same_requirements_in_the_same_order() ->
     assert [requirement["id"] for requirement in REQUIREMENTS] == list(paragraphs())
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@every("name", BY_ID)
 def test_a_requirement_is_complete(name: str) -> None:
     requirement = BY_ID[name]
     section, words = paragraphs()[name]
@@ -67,7 +68,7 @@ def test_a_requirement_is_complete(name: str) -> None:
     assert len(requirement["tests"]) == len(set(requirement["tests"]))
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@every("name", BY_ID)
 def test_every_test_that_a_requirement_names_exists(name: str) -> None:
     for test in BY_ID[name]["tests"]:
         if "::" not in test:
@@ -79,7 +80,7 @@ def test_every_test_that_a_requirement_names_exists(name: str) -> None:
         assert function.partition("[")[0] in functions(ROOT / path), f"{path} has no {function}"
 
 
-@pytest.mark.parametrize("name", load_vectors())
+@every("name", load_vectors())
 def test_a_vector_and_its_requirements_name_each_other(name: str) -> None:
     vector = load_vectors()[name]
     assert vector.requirements
@@ -89,7 +90,7 @@ def test_a_vector_and_its_requirements_name_each_other(name: str) -> None:
     assert naming == set(vector.requirements)
 
 
-@pytest.mark.parametrize("name", schedules())
+@every("name", schedules())
 def test_a_schedule_and_its_requirements_name_each_other(name: str) -> None:
     assert name not in load_vectors()
     naming = [one["id"] for one in REQUIREMENTS if name in one["tests"]]

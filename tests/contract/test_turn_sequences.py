@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
+from random import Random
 
 import pytest
 
 from lastword.core.link.connection import Side
 from lastword.core.link.turn import Event
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, error, prompt, result
+from tests.kit.rows import every
+from tests.kit.wire import (
+    Wire,
+    cancel,
+    chunk,
+    error,
+    prompted,
+    result,
+)
 
 
 def _happen(wire: Wire, event: Event) -> None:
@@ -34,30 +43,47 @@ def _happen(wire: Wire, event: Event) -> None:
         wire.time(wire.now + 1000)
 
 
+@every("retry", [0, 2])
+@every("silent_success", ["error", "pass"])
+def test_every_three_event_sequence_gives_one_answer_and_nothing_of_ours_after_it(
+    silent_success: str, retry: int
+) -> None:
+    for sequence in itertools.product(Event, repeat=3):
+        play(sequence, silent_success, retry)
+
+
+@every("retry", [0, 2])
+@every("silent_success", ["error", "pass"])
+def test_so_does_one_of_twenty_of_four_events(silent_success: str, retry: int) -> None:
+    # The same in every run, and others for each of the options.
+    dice = Random(f"{silent_success} {retry}")
+    sequences = [*itertools.product(Event, repeat=4)]
+    for sequence in dice.sample(sequences, len(sequences) // 20):
+        play(sequence, silent_success, retry)
+
+
+@pytest.mark.matrix
 @pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("silent_success", ["error", "pass"])
-@pytest.mark.parametrize("first", Event)
-def test_every_four_event_sequence_on_the_wire_gives_one_answer_and_nothing_of_ours_after_it(
-    first: Event, silent_success: str, retry: int
-) -> None:
-    for rest in itertools.product(Event, repeat=3):
-        wire = Wire(stderr_limit_bytes=10, silent_success=silent_success, retry=retry)
-        wire.client(INITIALIZE)
-        wire.agent(INITIALIZED)
-        wire.client(prompt())
-        gone = False
-        for event in (first, *rest):
-            # A dead agent says nothing more.
-            if not gone or event in (Event.CANCEL, Event.CLIENT_LOST, Event.TIMEOUT):
-                _happen(wire, event)
-            gone = gone or event is Event.AGENT_LOST
-        if not gone:
-            wire.eof(Side.AGENT)
-        wire.time(wire.now + 10_000)
-        sequence = (first, *rest)
-        assert len(wire.answers()) == 1, sequence
-        position = next(
-            i for i, frame in enumerate(wire.to_client) if json.loads(frame).get("id") == 1
-        )
-        after = [frame for frame in wire.to_client[position + 1 :] if b"agent_error" in frame]
-        assert after == [], sequence
+def test_so_does_every_one_of_four_events(silent_success: str, retry: int) -> None:
+    for sequence in itertools.product(Event, repeat=4):
+        play(sequence, silent_success, retry)
+
+
+def play(sequence: tuple[Event, ...], silent_success: str, retry: int) -> None:
+    """Let the events happen in one turn, and see what the client was told."""
+    wire = prompted(stderr_limit_bytes=10, silent_success=silent_success, retry=retry)
+    gone = False
+    for event in sequence:
+        # A dead agent says nothing more.
+        if not gone or event in (Event.CANCEL, Event.CLIENT_LOST, Event.TIMEOUT):
+            _happen(wire, event)
+        gone = gone or event is Event.AGENT_LOST
+    if not gone:
+        wire.eof(Side.AGENT)
+    wire.time(wire.now + 10_000)
+    frames = list(map(json.loads, wire.to_client))
+    assert len(wire.answers()) == 1, sequence
+    position = next(i for i, frame in enumerate(frames) if frame.get("id") == 1)
+    after = [frame for frame in wire.to_client[position + 1 :] if b"agent_error" in frame]
+    assert after == [], sequence

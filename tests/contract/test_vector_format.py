@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kit import vector_format
+from tests.kit.rows import every
 from tests.kit.vector_format import BadVectorError, Matching, MismatchError, example
 
 
@@ -16,7 +17,7 @@ def check(expected: Any, *frames: Any) -> None:
     Matching().check(expected, lines, "here")
 
 
-@pytest.mark.parametrize(
+@every(
     ("expected", "actual"),
     [
         ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
@@ -36,7 +37,7 @@ def test_what_matches(expected: Any, actual: Any) -> None:
     check([expected], actual)
 
 
-@pytest.mark.parametrize(
+@every(
     ("expected", "actual"),
     [
         (1, True),
@@ -120,7 +121,7 @@ def test_an_example_matches_what_it_is_an_example_of() -> None:
 GOOD = {"id": "x", "requirements": ["G1"], "note": "n", "steps": [{"to_client": []}]}
 
 
-@pytest.mark.parametrize(
+@every(
     "change",
     [
         {"surprise": 1},

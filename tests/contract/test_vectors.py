@@ -7,9 +7,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-import pytest
-
 from lastword.core.link.effects import Side
+from tests.kit.rows import every
 from tests.kit.vector_format import Vector, load_vectors
 from tests.kit.vector_runner import Run
 
@@ -18,14 +17,12 @@ VECTORS = load_vectors()
 MEAN_SOMETHING_ELSE = {-32002, -32602, -32700, -32800}
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_the_core_keeps_the_vector(name: str) -> None:
-    Run(VECTORS[name]).all_steps()
-
-
-@pytest.mark.parametrize("name", VECTORS)
-def test_the_fast_path_for_updates_makes_no_difference(name: str) -> None:
-    Run(VECTORS[name], observed=True).all_steps()
+@every("name", VECTORS)
+@every("observed", [False, True])
+def test_the_core_keeps_the_vector_with_and_without_its_fast_path(
+    name: str, observed: bool
+) -> None:
+    Run(VECTORS[name], observed=observed).all_steps()
 
 
 @cache

@@ -33,6 +33,7 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.protocol import jsonrpc
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def test_the_schema_is_valid_and_refers_to_nothing_that_must_be_fetched() -> Non
     assert all(reference.startswith("#/$defs/") for reference in references)
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_every_failure_of_the_core_keeps_the_schema(error_type: ErrorType) -> None:
     validator("AgentErrorPayload").validate(minimal(error_type).payload())
 
@@ -89,7 +90,7 @@ def test_the_schema_names_every_field_of_the_core() -> None:
     validator("AgentErrorPayload").validate(payload)
 
 
-@pytest.mark.parametrize(
+@every(
     "change",
     [
         {"type": "quota"},
@@ -234,8 +235,8 @@ def test_a_type_that_nobody_knows_is_unknown() -> None:
     assert read(message="No.").type is ErrorType.UNKNOWN
 
 
-@pytest.mark.parametrize("member", ["origin", "phase", "retry_safety", "action"])
-@pytest.mark.parametrize("value", ["beyond", 7, None, ["auto"], {"a": 1}])
+@every("member", ["origin", "phase", "retry_safety", "action"])
+@every("value", ["beyond", 7, None, ["auto"], {"a": 1}])
 def test_a_word_outside_its_closed_set_counts_as_absent(member: str, value: Any) -> None:
     payload = read(type="auth", message="No.", retryable=False, **{member: value})
     assert getattr(payload, member) is None
@@ -281,7 +282,7 @@ def test_a_message_that_is_too_long_is_cut_and_says_so() -> None:
     assert message.endswith("…")
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_without_a_word_on_retrying_the_default_of_the_type_holds(error_type: ErrorType) -> None:
     assert read(type=error_type.value).retryable is DEFAULTS[error_type].retryable
     assert read(type=error_type.value, retryable=None).retryable is DEFAULTS[error_type].retryable

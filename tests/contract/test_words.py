@@ -15,13 +15,14 @@ from lastword.core.failure.taxonomy import Action, ErrorType
 from lastword.core.failure.transport_words import TRANSPORT_WORDS
 from protocol import generate_words
 from tests.kit.places import PROTOCOL
+from tests.kit.rows import every
 from tests.kit.sources import ROOT
 
 if TYPE_CHECKING:
     from lastword.core.failure.transport_words import TransportWord
 
 ROWS: list[dict[str, Any]] = json.loads((PROTOCOL / "words.json").read_text())["words"]
-WORDS = pytest.mark.parametrize("word", TRANSPORT_WORDS, ids=lambda word: word.word)
+WORDS = every("word", TRANSPORT_WORDS)
 
 
 def test_what_is_committed_is_what_the_command_makes() -> None:
@@ -70,7 +71,7 @@ def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
     assert (word.sentence, word.advice) == (ENDS[why].line, ENDS[why].advice)
 
 
-@pytest.mark.parametrize(
+@every(
     ("code", "reason", "named"),
     [
         (1006, "", "closed_1006"),

@@ -138,6 +138,21 @@ class Wire:
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
 
+def greeted(**options: Any) -> Wire:
+    """A link on which both ends have said hello."""
+    wire = Wire(**options)
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    return wire
+
+
+def prompted(**options: Any) -> Wire:
+    """A link with a prompt under way."""
+    wire = greeted(**options)
+    wire.client(prompt())
+    return wire
+
+
 def second_version() -> Wire:
     """A link of protocol version 2 with a prompt accepted and running."""
     wire = Wire()

@@ -21,8 +21,13 @@ RUNNING: list[str] = []
 """The unit test that is running. A hook cannot be taken back, and other tests may do all that."""
 
 
-def _look(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event in FORBIDDEN and RUNNING:
+def _look(
+    event: str,
+    _arguments: tuple[Any, ...],
+    # The interpreter's end empties this module, and is looked at to the last.
+    forbidden: frozenset[str] = FORBIDDEN,
+) -> None:
+    if event in forbidden and RUNNING:
         raise AssertionError(f"{event} in a unit test: {RUNNING[0]}")
 
 

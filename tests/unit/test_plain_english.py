@@ -17,6 +17,7 @@ import pytest
 
 from tests.kit import sources
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +73,7 @@ A constant that is spelled like its value is a word of the wire or of a file, an
 """
 
 ALLOWED_IN_FILES = {
-    "kit/agent/script.py": {"ask", "ask_permission", "ask_permissions"},  # steps of a scenario file
+    "kit/agent/script.py": {"ask", "ask_permission", "ask_permissions"}  # steps of a scenario file
 }
 """Whole names that are allowed in one file, relative to the package."""
 
@@ -214,7 +215,7 @@ def test_plain_sentences_that_look_alike_are_not_refused(text: str) -> None:
     assert not _PHRASE.search(_LINE_BREAK.sub("\n", text))
 
 
-@pytest.mark.parametrize(
+@every(
     ("code", "refused"),
     [
         ("def told_by(x): ...", True),

@@ -10,16 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lastword
-from lastword import (
-    Action,
-    ErrorType,
-    Origin,
-    Phase,
-    RetrySafety,
-    TurnFacts,
-    classify,
-)
+from lastword import Action, ErrorType, Origin, Phase, RetrySafety, TurnFacts, classify
 from tests.kit.canaries import CANARIES
+from tests.kit.rows import every
 
 
 class LimitError(Exception):
@@ -48,7 +41,7 @@ def test_a_failure_is_named_with_its_wait_and_its_words() -> None:
     assert error.message == "The model provider is limiting requests. Try again in 20 seconds."
 
 
-@pytest.mark.parametrize(
+@every(
     ("facts", "phase", "safety"),
     [
         (None, None, "ask"),

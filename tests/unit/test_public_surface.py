@@ -16,6 +16,7 @@ import lastword
 from lastword.inprocess import retry
 from tests.kit.doc_blocks import DOCS, PAGES
 from tests.kit.places import SOURCE
+from tests.kit.rows import every
 
 MODULES = (
     "lastword",
@@ -130,7 +131,7 @@ def test_the_package_says_which_modules_are_public_and_every_other_room_that_it_
         assert "Private: " in (importlib.import_module(f"lastword.{room}").__doc__ or ""), room
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES)
+@every(("module", "name"), NAMES)
 def test_help_and_signature_of_a_public_name_work(module: str, name: str) -> None:
     public = getattr(importlib.import_module(module), name)
     assert name in pydoc.render_doc(public)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.kit.import_graph import circles_of, floors, graph_of
 from tests.kit.places import ROOT as REPOSITORY
+from tests.kit.rows import every
 from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, statements, tree_of
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def test_the_core_has_these_rooms_and_no_loose_file() -> None:
     assert found == {*CORE_ROOMS, "__init__.py"}
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@every("room", ROOMS)
 def test_a_room_imports_only_the_rooms_that_it_needs(room: str) -> None:
     place = ROOT / room
     files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
@@ -137,7 +138,7 @@ def test_the_package_has_these_rooms() -> None:
     assert found == {*ROOMS, "__init__"}
 
 
-@pytest.mark.parametrize("room", GATEWAY_ROOMS)
+@every("room", GATEWAY_ROOMS)
 def test_a_room_of_the_gateway_imports_only_the_rooms_below_it_also_for_types(room: str) -> None:
     for name, needed in GRAPH.items():
         if name.split(".")[1:3] == ["gateway", room]:

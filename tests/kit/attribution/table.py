@@ -10,6 +10,8 @@ from tests.kit.attribution.judgement import problems
 from tests.kit.attribution.player import CLIENTS, play
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.kit.attribution.rows import Row
 
 PROBLEMS = ("accused", "blamed", "resent", "missed", "quoted")
@@ -37,10 +39,14 @@ def all_rows() -> list[Row]:
     return [*honest.rows(), *failing.rows()]
 
 
-def problems_of(row: Row, client: str) -> list[Problem]:
-    """What is wrong with a row, without resends and with them, each kind of problem once."""
+RETRIES = (0, 2)
+"""Without resends and with them."""
+
+
+def problems_of(row: Row, client: str, retries: Sequence[int] = RETRIES) -> list[Problem]:
+    """What is wrong with a row, each kind of problem once."""
     found: dict[str, Problem] = {}
-    for retry in (0, 2):
+    for retry in retries:
         outcome = play(row, client=client, retry=retry)
         quiet = play(row.without_noise, client=client, retry=retry) if row.types else None
         for kind, details in problems(row, outcome, quiet):
@@ -48,15 +54,15 @@ def problems_of(row: Row, client: str) -> list[Problem]:
     return list(found.values())
 
 
-def measure(rows: list[Row] | None = None) -> Measure:
-    """Play every row, the kinds of clients in turn."""
+def measure(rows: list[Row] | None = None, *, briefly: bool = False) -> Measure:
+    """Play every row, the kinds of clients in turn; `briefly` without and with resends in turn."""
     clients = list(CLIENTS)
     rows = all_rows() if rows is None else rows
-    found = [
-        problem
-        for number, row in enumerate(rows)
-        for problem in problems_of(row, clients[number % len(clients)])
-    ]
+    found = []
+    for number, row in enumerate(rows):
+        turn, client = divmod(number, len(clients))
+        retries = (RETRIES[turn % 2],) if briefly else RETRIES
+        found += problems_of(row, clients[client], retries)
     return Measure(Counter(row.group for row in rows), found)
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from lastword.core.classify import agents
 from lastword.quirks.agents import agent_key
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "key"),
     [
         ("@zed-industries/claude-code-acp", "claude"),
@@ -193,7 +194,7 @@ def test_prose_is_an_error_only_as_a_whole_and_only_for_agents_known_to_do_so() 
     assert agents.read_prose("", agent="codex") is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "text"),
     [
         ("claude", "Prompt is too long is an error that the API returns for a large input."),

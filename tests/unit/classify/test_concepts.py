@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from lastword.core.classify import classify, classify_text, tokens
 from lastword.core.classify.concepts import CONCEPTS
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.growth import costs_its_length
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "kind"),
     [
         ("This thread no longer fits the window", ErrorType.CONTEXT_OVERFLOW),
@@ -63,13 +63,6 @@ def test_the_tables_are_in_the_spelling_that_they_are_compared_in() -> None:
             assert "  " not in block
 
 
-@pytest.mark.parametrize(
-    "unit", ["model ", "request ", "connection server ", "token invalid ", "a"]
-)
-def test_a_megabyte_of_such_words_is_quick(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
-    classify_text(text[:10_000])  # what is made once
-    start = time.process_time()
-    classify_text(text)
-    # A fuse: what is quadratic in a megabyte takes minutes. `benchmarks/` has the measure.
-    assert time.process_time() - start < 2
+@every("unit", ["model ", "request ", "connection server ", "token invalid ", "a"])
+def test_a_megabyte_of_such_words_costs_its_length_and_not_its_square(unit: str) -> None:
+    assert costs_its_length(classify_text, unit * (1_000_000 // len(unit)))

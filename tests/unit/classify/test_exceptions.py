@@ -14,6 +14,7 @@ import pytest
 from lastword.core.classify import classify, classify_rpc_error
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.errors import MisuseError, NotInTurnError, StreamTruncatedError
+from tests.kit.rows import every
 
 
 def error_class(
@@ -84,7 +85,7 @@ def test_a_method_called_code_of_something_else_is_never_called() -> None:
     assert classify(OddError("odd")).type == "unknown"
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "kind", "retryable", "reason"),
     [
         (ConnectionResetError(104, "Connection reset by peer"), "network", True, "connection_lost"),

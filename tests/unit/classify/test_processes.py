@@ -7,11 +7,12 @@ import pytest
 from lastword.core.classify import classify_exit, classify_spawn_failure, own_failure
 from lastword.core.failure.exit_status import in_words
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.rows import every
 
 HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"
 
 
-@pytest.mark.parametrize(
+@every(
     ("code", "signal", "tail", "reason", "retryable", "name"),
     [
         (None, 9, "", "killed", True, "SIGKILL"),

@@ -15,6 +15,7 @@ from lastword.core.failure.signs import (
     may_request_error_text,
 )
 from tests.kit.honest_answers import equal_answers, honest_answers
+from tests.kit.rows import every
 
 ERRORS = [
     json.loads(line)
@@ -88,7 +89,7 @@ def test_a_prompt_too_long_to_read_may_ask_for_anything() -> None:
     assert may_request_error_text("Add dark mode. " * 2000)
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "",
@@ -114,7 +115,7 @@ def test_what_is_no_error_by_its_form_is_none(text: str) -> None:
     assert error_by_form(text) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "kind"),
     [
         ("\u274c API Error: Connection error, the API at 10.0.0.1 is gone", "network"),

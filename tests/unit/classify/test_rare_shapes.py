@@ -25,6 +25,7 @@ from lastword.core.classify.text import as_text, phrase_in
 from lastword.core.classify.tracebacks import read_java_script
 from lastword.core.classify.waits import wait_in_text
 from lastword.core.failure.taxonomy import ErrorType, Origin
+from tests.kit.rows import every
 
 
 def test_a_bug_of_the_classifiers_costs_the_classification_alone(
@@ -269,7 +270,7 @@ GROUP = """\
 """
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "form", "found"),
     [
         ("[1]", "a JSON array", [1]),

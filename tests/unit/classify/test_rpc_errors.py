@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import classify_rpc_error, classify_text
+from tests.kit.rows import every
 
 INTERNAL = -32603
 
 
-@pytest.mark.parametrize(
+@every(
     ("error", "kind", "retryable"),
     [
         # opencode: the class in `errorName` says nothing but for ContextOverflowError
@@ -185,7 +186,7 @@ def test_the_codes_of_one_agent_mean_nothing_from_another() -> None:
     assert classify_rpc_error(error, agent="Mistral Vibe").type == "rate_limit"
 
 
-@pytest.mark.parametrize(
+@every(
     "error",
     [
         None, 7, "boom", [], [1, [2]], {}, {"code": None}, {"code": "x", "message": 3},

@@ -11,6 +11,7 @@ from lastword.core.classify.evidence import Verdict
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, ErrorType
 from lastword.core.failure.wording import compose
+from tests.kit.rows import every
 
 # --- the end of a process, in words
 
@@ -165,8 +166,8 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize(("rule", "withheld"), GUESSES.items())
-@pytest.mark.parametrize("kind", [ErrorType.AUTH, ErrorType.INVALID_REQUEST])
+@every(("rule", "withheld"), GUESSES.items())
+@every("kind", [ErrorType.AUTH, ErrorType.INVALID_REQUEST])
 def test_a_guess_advises_no_login_and_no_change(
     rule: str, kind: ErrorType, *, withheld: bool
 ) -> None:
@@ -179,7 +180,7 @@ def test_a_guess_advises_no_login_and_no_change(
     assert error.action in {Action.REPORT, Action.LOGIN, Action.FIX_CONFIGURATION}
 
 
-@pytest.mark.parametrize("kind", ErrorType)
+@every("kind", ErrorType)
 def test_no_type_that_is_guessed_asks_for_more_than_patience(kind: ErrorType) -> None:
     verdict = Verdict(type=kind, rule="concept:x + y", retryable=False, detail="It said so.")
     error = compose(verdict, phase=None, retry_safety=None)

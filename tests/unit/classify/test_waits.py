@@ -7,9 +7,10 @@ import pytest
 from lastword.core.classify import classify
 from lastword.core.classify.moments import parse_moment, parse_wait
 from lastword.core.classify.waits import wait_in_text
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "seconds"),
     [
         (7, 7), ("7", 7), ("0.75", 0.75), (" 12 ", 12), ("1.5s", 1.5), ("250ms", 0.25),
@@ -25,7 +26,7 @@ def test_a_duration_is_read_or_refused(value: object, seconds: float | None) -> 
     assert parse_wait(value) == (pytest.approx(seconds) if seconds is not None else None)
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "milliseconds"),
     [
         (1777936568, 1777936568000), ("1777936568", 1777936568000),
@@ -41,7 +42,7 @@ def test_a_moment_is_read_or_refused(value: object, milliseconds: int | None) ->
     assert parse_moment(value) == milliseconds
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "seconds"),
     [
         ("please try again in 9m38.016s.", 578.016),

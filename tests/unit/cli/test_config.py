@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from lastword.cli.config import discovery
 from lastword.cli.config.command import problems_of
 from lastword.cli.config.discovery import find, project_path, user_path
-from lastword.cli.config.document import (
-    MAX_BYTES,
-    MAX_PROJECT_BYTES,
-    ConfigDocument,
-    DocumentError,
-)
+from lastword.cli.config.document import MAX_BYTES, MAX_PROJECT_BYTES, ConfigDocument, DocumentError
 from lastword.cli.config.rows import TYPES, backtracking, rows_in
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, PROJECT, USER, FileSettings, read
 from lastword.cli.config.tables import TABLES, options_of, texts_of
@@ -28,6 +23,7 @@ from lastword.core.link.option_table import FILE_KEYS, OPTIONS
 from lastword.quirks import journals
 from tests.kit.doc_blocks import blocks
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,12 +103,12 @@ def problems(folder: Path, text: str, source: str = USER) -> list[str]:
 # --- every option
 
 
-@pytest.mark.parametrize(("table", "name"), EVERY)
+@every(("table", "name"), EVERY)
 def test_every_option_can_be_set_in_the_users_file(table: str, name: str, tmp_path: Path) -> None:
     assert problems(tmp_path, written(table, name, value_of(table, name))) == []
 
 
-@pytest.mark.parametrize(("table", "name"), EVERY)
+@every(("table", "name"), EVERY)
 def test_a_projects_file_sets_what_is_declared_safe_alone(
     table: str, name: str, tmp_path: Path
 ) -> None:
@@ -122,7 +118,7 @@ def test_a_projects_file_sets_what_is_declared_safe_alone(
     assert bool(found) != is_safe
 
 
-@pytest.mark.parametrize(("table", "name"), EVERY)
+@every(("table", "name"), EVERY)
 def test_no_option_takes_a_value_of_another_type(table: str, name: str, tmp_path: Path) -> None:
     for value in ("{ a = 1 }", "1979-05-27", "[[1]]", '"\\u0000"', "nan"):
         assert len(problems(tmp_path, f"[{table}]\n{name} = {value}\n")) == 1, value
@@ -159,7 +155,7 @@ def test_a_value_means_what_it_means_on_the_command_line(
 # --- what is wrong, and its line
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "says"),
     [
         ("[runn]\n", ":1: there is no table 'runn'. Did you mean run?"),
@@ -396,7 +392,7 @@ def test_a_rule_decides_before_the_built_in_ones_and_is_named() -> None:
     assert classify(ValueError("nothing of that")).rule != "config:acme"
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "says"),
     [
         ({"type": "bugdet"}, "type cannot be 'bugdet'. Did you mean budget?"),
@@ -463,7 +459,7 @@ def test_a_journal_is_read_as_a_built_in_one() -> None:
     assert (json.goes_on, json.in_time, json.variables) == (True, False, (("ACME_HOME", "logs"),))
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "says"),
     [
         ({"path": "/etc/passwd"}, "path is a file below"),

@@ -10,6 +10,7 @@ import pytest
 
 from lastword.cli import main
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,7 @@ def ask(
     return run
 
 
-@pytest.mark.parametrize("form", FORMS)
+@every("form", FORMS)
 def test_an_error_in_any_form_is_recognised(form: str, ask: Callable[..., Asked]) -> None:
     text, kind, retryable, wait = FORMS[form]
     asked = ask("--json", stdin=text)
@@ -196,7 +197,7 @@ def test_an_error_in_any_form_is_recognised(form: str, ask: Callable[..., Asked]
     assert (told["retryable"], told.get("retry_after_seconds")) == (retryable, wait), told
 
 
-@pytest.mark.parametrize("form", FORMS)
+@every("form", FORMS)
 def test_a_person_reads_everything_in_eighty_columns(
     form: str, ask: Callable[..., Asked], tmp_path: Path
 ) -> None:
@@ -270,7 +271,7 @@ def test_a_response_takes_its_body_from_a_file(ask: Callable[..., Asked], tmp_pa
     assert ask("--json", "--status", "429", str(file)).json["type"] == "budget"
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "stdin", "says"),
     [
         ((), None, "give a FILE"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.present import strip, words
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@every("kind", list(Kind))
 def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
     values: list[object] = [None, 3, "word", ["a"], {"b": 1}, 2.5, True]
     bare = words.words(Entry(kind=kind, at_seconds=0.0))
@@ -29,7 +28,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
     assert strip.retries([0] * 9, 3, bars=True) == "<▁▁"
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "facts", "told"),
     [
         (

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.cli.run.parser import parser
 from lastword.core.link.option_table import MIB, OPTIONS
+from tests.kit.rows import every
 
 NAMES = [option.name for option in OPTIONS]
 DEFAULTS = {option.key: option.default for option in OPTIONS}
@@ -44,30 +45,17 @@ def test_what_follows_the_dashes_is_the_agents_and_stays_as_it_is(command: list[
     assert options.values["idle_timeout"] == DEFAULTS["idle_timeout"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "seconds"),
-    [
-        ("30", 30.0),
-        ("0.5", 0.5),
-        ("0", 0.0),
-        ("45s", 45.0),
-        ("1e3", 1000.0),
-        ("007", 7.0),
-        ("500ms", 0.5),
-        ("90s", 90),
-        ("5m", 300),
-        ("5 min", 300),
-        ("1H", 3600),
-        ("1.5h", 5400),
-        ("2d", 172_800),
-        ("1w", 604_800),
-    ],
-)
+    [("30", 30.0), ("0.5", 0.5), ("0", 0.0), ("45s", 45.0), ("1e3", 1000.0), ("007", 7.0),
+     ("500ms", 0.5), ("90s", 90), ("5m", 300), ("5 min", 300), ("1H", 3600), ("1.5h", 5400),
+     ("2d", 172_800), ("1w", 604_800)],
+)  # fmt: skip
 def test_a_duration_is_a_number_of_seconds_or_has_a_unit(text: str, seconds: float) -> None:
     assert read("--idle-timeout", text).values["idle_timeout"] == seconds
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     ["", "-1", "soon", "inf", "nan", "1y", "h", "1hm", "1h30m", "1 s x", "-0.1", "1e999", "0x10"],
 )
@@ -81,25 +69,14 @@ def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [
-        ("0", 0),
-        ("4096", 4096),
-        ("4096B", 4096),
-        ("64KiB", 65536),
-        ("64k", 65536),
-        ("1MiB", MIB),
-        ("16mib", 16 * MIB),
-        ("2M", 2 * MIB),
-        ("1GiB", 1024 * MIB),
-    ],
-)
+    [("0", 0), ("4096", 4096), ("4096B", 4096), ("64KiB", 65536), ("64k", 65536), ("1MiB", MIB),
+     ("16mib", 16 * MIB), ("2M", 2 * MIB), ("1GiB", 1024 * MIB)],
+)  # fmt: skip
 def test_a_size_may_have_a_unit(text: str, size: int) -> None:
     assert read("--stderr-limit", text).values["stderr_limit"] == size
 
 
-@pytest.mark.parametrize(
-    "text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000]
-)
+@every("text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000])
 def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
     said = refusal(f"--stderr-limit={text}", "--", "agent")
     assert said.startswith(f"--stderr-limit cannot be {text!r}")
@@ -135,7 +112,7 @@ def test_the_last_of_several_counts() -> None:
     assert read("--warn-after", "7", "--warn-after=8").values["warn_after"] == 8.0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str) -> None:
     (option,) = [option for option in OPTIONS if option.name == name]
     known = {
@@ -174,7 +151,7 @@ def test_what_is_wrong_in_the_environment_is_said_by_its_name_there() -> None:
     assert said == "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ([], "the agent's command is missing"),

@@ -15,6 +15,7 @@ from lastword.client import model, raise_for_error, read_error, read_retry
 from lastword.core.failure.taxonomy import AgentError, ErrorType, RetrySafety
 from lastword.errors import AgentLostError, AuthError, PromptFailedError
 from tests.kit import places
+from tests.kit.rows import every
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text().splitlines()]
 
@@ -34,7 +35,7 @@ def test_there_are_samples_of_bare_agents() -> None:
     assert len(BARE) > 40
 
 
-@pytest.mark.parametrize("name", BARE)
+@every("name", BARE)
 def test_a_bare_agents_error_is_read_the_same_from_every_shape(name: str) -> None:
     sample = BARE[name]
     error = rpc_error(sample)
@@ -127,10 +128,7 @@ def test_what_codex_hides_in_meta_is_found() -> None:
 
 PAYLOAD = {"type": "budget", "message": "No credit left. Top up.", "retryable": False, "by": "x"}
 ERROR = AgentError(
-    type=ErrorType.BUDGET,
-    message="No credit left. Top up.",
-    retryable=False,
-    extra={"by": "x"},
+    type=ErrorType.BUDGET, message="No credit left. Top up.", retryable=False, extra={"by": "x"}
 )
 
 
@@ -242,7 +240,7 @@ def test_an_exception_that_resists_is_read_as_far_as_it_goes() -> None:
     assert told.type in {ErrorType.INTERNAL, ErrorType.UNKNOWN}
 
 
-@pytest.mark.parametrize(
+@every(
     "nothing",
     [
         None, 0, 7, "", "429", b"{}", [], {}, (), object(), SimpleNamespace(code=-32603),

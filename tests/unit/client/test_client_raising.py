@@ -11,6 +11,7 @@ from lastword import errors
 from lastword.client import raise_for_error
 from lastword.client.raise_for import CLASS_FOR
 from lastword.core.failure.taxonomy import DEFAULTS, AgentError, ErrorType
+from tests.kit.rows import every
 
 
 def error_of(error_type: ErrorType) -> AgentError:
@@ -32,7 +33,7 @@ def test_every_type_of_failure_has_a_leaf_of_the_tree_and_every_leaf_a_type() ->
     assert len(leaves) == len(ErrorType)
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_the_tree_in_the_docstring_names_the_type_beside_its_class(error_type: ErrorType) -> None:
     lines = (errors.__doc__ or "").splitlines()
     (line,) = [line for line in lines if f"── {CLASS_FOR[error_type].__name__} " in line]
@@ -57,7 +58,7 @@ def test_every_class_is_named_in_the_docstring_that_shows_the_tree() -> None:
     assert {one.__name__ for one in classes()} <= set(errors.__all__)
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_a_failure_is_raised_as_its_class_with_its_sentence(error_type: ErrorType) -> None:
     error = error_of(error_type)
     with pytest.raises(errors.LastwordError, match="It failed") as raised:
@@ -76,7 +77,7 @@ def test_what_is_temporary_is_what_a_wait_helps() -> None:
     assert temporary | lost == {t for t in ErrorType if DEFAULTS[t].retryable}
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_a_raised_failure_survives_a_pickle(error_type: ErrorType) -> None:
     raised = CLASS_FOR[error_type](error_of(error_type))
     back = pickle.loads(pickle.dumps(raised))

@@ -12,6 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection, Side
 from lastword.core.protocol import acp
 from lastword.core.protocol.jsonrpc import decode, dumps, loads
+from tests.kit.rows import every
 
 ERROR = {"type": "rate_limit", "message": "Limited.", "retryable": True}
 
@@ -90,7 +91,7 @@ def test_a_notice_says_as_closely_as_the_end_what_failed() -> None:
     assert title.startswith("The model provider is overloaded.")
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_a_notice_of_ours_is_read_back(error_type: ErrorType) -> None:
     told = RetryNotice(attempt=3, max_attempts=6, wait_seconds=120)
     title = f"{wording.WHAT[error_type]} {told.message}"
@@ -123,7 +124,7 @@ def test_retries_that_agents_tell_in_ways_of_their_own_are_read() -> None:
     assert retry.attempt == 2
 
 
-@pytest.mark.parametrize("kind", sorted(acp.SHOWN_KINDS | acp.AGENT_ERROR_KINDS))
+@every("kind", sorted(acp.SHOWN_KINDS | acp.AGENT_ERROR_KINDS))
 def test_no_other_kind_is_a_retry(kind: str) -> None:
     assert read_retry(update(kind, attempt=2, error=ERROR)) is None
 

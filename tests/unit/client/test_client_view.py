@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lastword.client import describe, read_error
 from lastword.client.display import BUTTONS, TITLES
 from lastword.core.failure.taxonomy import DEFAULTS, Action, AgentError, ErrorType, RetrySafety
+from tests.kit.rows import every
 
 NOW = 1_790_000_000.0
 
@@ -21,7 +22,7 @@ def error(error_type: ErrorType = ErrorType.RATE_LIMIT, **members: Any) -> Agent
     return AgentError(type=error_type, **(known | members))
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_every_type_has_words_and_a_button_when_nothing_else_is_known(
     error_type: ErrorType,
 ) -> None:

@@ -13,6 +13,7 @@ from lastword.core.failure import air
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from lastword.core.link.handshake import advertise, read_client
 from lastword.core.protocol.acp import V1
+from tests.kit.rows import every
 
 CATEGORIES = {"connection", "access", "limit", "service", "request", "unknown"}
 ACTIONS = {"retry", "login", "new_session"}
@@ -29,7 +30,7 @@ def record(error: AgentError) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_every_type_has_a_category_and_buttons_of_the_convention(error_type: ErrorType) -> None:
     for action in Action:
         told = record(failure(error_type, action=action))
@@ -37,7 +38,7 @@ def test_every_type_has_a_category_and_buttons_of_the_convention(error_type: Err
         assert set(told["actions"]) <= ACTIONS
 
 
-@pytest.mark.parametrize("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
+@every("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
 def test_a_record_alone_is_read_back_as_its_type(error_type: ErrorType) -> None:
     meta = air.failure_meta(failure(error_type), failure_id="t1", revision=1)
     read = client.read_error({"stopReason": "end_turn", "_meta": meta})

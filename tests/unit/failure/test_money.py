@@ -8,11 +8,12 @@ from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.money import CURRENCIES, limit_of, money
 from lastword.core.link.option_table import BY_KEY
 from lastword.core.link.user_options import Options
+from tests.kit.rows import every
 
 OPTION = BY_KEY["spend_limit"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "written"),
     [
         ("5USD", "5USD/session"),
@@ -33,7 +34,7 @@ def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None
     assert Options(spend_limit=text).spend_limit == written
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         *(

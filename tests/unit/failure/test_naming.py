@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.failure.naming import (
-    CANCELLED_BY,
-    ORIGINS,
-    PHASES,
-    TYPES,
-    plain,
-    retry_words,
-)
+from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import ErrorType, Origin, Phase
 from lastword.core.timeline.entry import By
 
@@ -19,8 +12,7 @@ _LIST_COLUMNS = 20
 
 
 @pytest.mark.parametrize(
-    ("names", "words"),
-    [(TYPES, ErrorType), (PHASES, Phase), (ORIGINS, Origin), (CANCELLED_BY, By)],
+    ("names", "words"), [(TYPES, ErrorType), (PHASES, Phase), (ORIGINS, Origin), (CANCELLED_BY, By)]
 )
 def test_every_word_of_a_closed_set_has_a_phrase_without_underscores(
     names: dict[str, str], words: type[ErrorType | Phase | Origin | By]

@@ -16,6 +16,7 @@ from lastword.core.failure.retry_policy import (
     requested_wait_seconds,
 )
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.rows import every
 
 NOW = 1_790_000_000.0
 HOURS = RetryBounds(tries=3, max_wait_seconds=8 * 3600.0, sits_out=True)
@@ -87,7 +88,7 @@ def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> Non
         assert next_wait(limited, [1], bounds, epoch_seconds=None, roll=0) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("failure", "waited"),
     [
         (failed(retryable=False, retry_after_seconds=5400), 5400),

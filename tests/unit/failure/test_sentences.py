@@ -44,6 +44,7 @@ from lastword.core.failure.wording import (
     quotable,
 )
 from lastword.core.redact.redactor import Redactor
+from tests.kit.rows import every
 
 REASONS = sorted({reason for told in WHAT_BY_REASON.values() for reason in told} | {"odd"})
 
@@ -73,7 +74,7 @@ def test_every_type_has_a_sentence_and_every_action_an_advice() -> None:
     assert set(ADVICE) == set(Action)
 
 
-@pytest.mark.parametrize("kind", ErrorType)
+@every("kind", ErrorType)
 def test_every_type_reason_and_safety_gives_a_sentence_that_keeps_the_rules(
     kind: ErrorType,
 ) -> None:
@@ -87,7 +88,7 @@ def test_every_type_reason_and_safety_gives_a_sentence_that_keeps_the_rules(
         assert error.origin is not None
 
 
-@pytest.mark.parametrize(
+@every(
     ("seconds", "words"),
     [
         (1, "1 second"), (20, "20 seconds"), (90, "90 seconds"), (91, "2 minutes"),
@@ -172,8 +173,8 @@ def test_the_action_depends_on_whether_a_retry_would_do_harm(
 RETRIES = ("try again", "retry", "then try")
 
 
-@pytest.mark.parametrize("word", ErrorType)
-@pytest.mark.parametrize("reason", [None, "silent_success", "truncated_stream", "oom"])
+@every("word", ErrorType)
+@every("reason", [None, "silent_success", "truncated_stream", "oom"])
 def test_where_no_retry_helps_none_is_advised(word: ErrorType, reason: str | None) -> None:
     if DEFAULTS[word].action is Action.RESTART or word is ErrorType.CANCELLED:
         return  # a new process is another try; and nobody is told of a cancel
@@ -188,7 +189,7 @@ def test_where_a_time_is_known_it_is_told_even_if_no_machine_may_wait_so_long() 
     assert (told.action, told.message[-24:]) == (Action.WAIT, "Try again in 60 minutes.")
 
 
-@pytest.mark.parametrize("word", [word for word in ErrorType if word is not ErrorType.UNKNOWN])
+@every("word", [word for word in ErrorType if word is not ErrorType.UNKNOWN])
 def test_a_failure_called_a_success_has_its_types_own_advice(word: ErrorType) -> None:
     silent = Verdict(type=word, rule="x", retryable=False, reason="silent_success")
     plain = Verdict(type=word, rule="x", retryable=False)
@@ -312,7 +313,7 @@ def test_any_verdict_gives_words_that_keep_the_rules(
     check(words_for(verdict, safety, attempts=attempts))
 
 
-@pytest.mark.parametrize(
+@every(
     ("seconds", "words"),
     [
         (0, "0 s"), (1, "1 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"),
@@ -332,7 +333,7 @@ def test_a_phrase_that_clients_misread_is_found_whatever_stands_in_it(phrase: st
         assert FORBIDDEN[phrase] in told
 
 
-@pytest.mark.parametrize(
+@every(
     ("seconds", "words"),
     [
         (None, ""), (-1, "0 ms"), (0, "0 ms"), (0.0154, "15 ms"), (0.9994, "999 ms"),

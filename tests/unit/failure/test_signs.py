@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.failure.signs import (
-    MAX_PROSE_CHARS,
-    is_retry_by_form,
-    may_be_error,
-)
+from lastword.core.failure.signs import MAX_PROSE_CHARS, is_retry_by_form, may_be_error
 
 
 def test_a_message_that_begins_as_an_agents_error_does_may_be_one() -> None:

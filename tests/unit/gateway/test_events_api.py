@@ -34,6 +34,7 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError
 from lastword.record.present.moments import moment
+from tests.kit.rows import every
 
 SECRET = "canary-of-the-conversation"
 RATE_LIMIT = {
@@ -75,12 +76,7 @@ def ended(result: dict[str, Any], *, number: int = 7, at: int = 2, **about: Any)
 
 def failed(at: int = 2, number: int = 7) -> LogEntry:
     about = About(
-        viewer="v",
-        request=b"1",
-        number=number,
-        turn=2,
-        method=acp.PROMPT,
-        failure=dict(RATE_LIMIT),
+        viewer="v", request=b"1", number=number, turn=2, method=acp.PROMPT, failure=dict(RATE_LIMIT)
     )
     frame = jsonrpc.error(b"7", {"code": -1, "message": SECRET})
     return LogEntry(LogKind.END, at, frame, about)
@@ -160,7 +156,7 @@ TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("entry", "kind", "facts"), TOLD, ids=lambda each: str(each)[:20])
+@every(("entry", "kind", "facts"), TOLD)
 def test_an_entry_is_told_by_words_and_numbers(
     entry: LogEntry, kind: str, facts: dict[str, Any]
 ) -> None:

@@ -22,6 +22,7 @@ from lastword.gateway.viewing.request_ids import (
     session_key,
 )
 from lastword.gateway.viewing.websocket_frames import text_frames
+from tests.kit.rows import every
 
 
 def test_a_control_line_is_read_as_it_was_written() -> None:
@@ -69,7 +70,7 @@ def test_a_number_towards_the_agent_is_read_and_nothing_else_is_one() -> None:
         assert number_of(other) == 0
 
 
-@pytest.mark.parametrize(
+@every(
     "value",
     [None, [], {}, {"epoch": "e"}, {"epoch": "", "seq": 1}, {"epoch": 1, "seq": 1}]
     + [{"epoch": "e", "seq": seq} for seq in (-1, 1.0, True, "1", 2**53)],

@@ -10,6 +10,7 @@ import pytest
 from lastword.core.link.facts import Facts
 from tests.kit.five_cases import CASES, LIMIT_SECONDS, PLAIN, TYPED, Case, expected_end
 from tests.kit.in_process import CANCEL, Json, Shell
+from tests.kit.rows import every
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +38,7 @@ async def play(case: Case, shell: Shell) -> None:
             shell.pass_time(LIMIT_SECONDS * 0.2)
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 async def test_it_ends_in_exactly_these_frames(
     name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +50,7 @@ async def test_it_ends_in_exactly_these_frames(
     assert shell.cancelled is bool(case.cancel or case.options)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not CASES[name].options])
+@every("name", [name for name in CASES if not CASES[name].options])
 async def test_what_comes_after_the_end_reaches_no_client(
     name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:

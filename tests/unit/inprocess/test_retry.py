@@ -21,6 +21,7 @@ from lastword.errors import MisuseError
 from lastword.inprocess import waits
 from lastword.inprocess.retry import MAX_WAIT_SECONDS, attempts, requested_wait_seconds, tries_of
 from lastword.inprocess.streams import watch
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,8 +46,8 @@ def test_attempts_are_a_whole_number_from_one_up(value: Any) -> None:
         Retry(attempts=value)
 
 
-@pytest.mark.parametrize("name", ["max_wait_seconds", "first_wait_seconds"])
-@pytest.mark.parametrize("value", [-0.1, 300.1, math.nan, math.inf, "1", None])
+@every("name", ["max_wait_seconds", "first_wait_seconds"])
+@every("value", [-0.1, 300.1, math.nan, math.inf, "1", None])
 def test_waits_are_numbers_from_zero_to_300(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} is a number of seconds from 0 to 300, not"):
         Retry(**{name: value})

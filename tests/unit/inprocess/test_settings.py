@@ -18,11 +18,7 @@ from lastword.testing import take_turn
 
 def test_the_variables_of_lastword_run_set_the_same_here() -> None:
     options = from_environment(
-        {
-            "LASTWORD_IDLE_TIMEOUT": "5s",
-            "LASTWORD_FALLBACK": "text",
-            "LASTWORD_RECORD_TEXT": "yes",
-        }
+        {"LASTWORD_IDLE_TIMEOUT": "5s", "LASTWORD_FALLBACK": "text", "LASTWORD_RECORD_TEXT": "yes"}
     )
     assert options == Options(idle_timeout_seconds=5.0, fallback="text", record_text=True)
 
@@ -94,9 +90,7 @@ def noon() -> datetime:
     return datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def test_a_value_that_cannot_be_used_is_said_and_left_out(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_value_that_cannot_be_used_is_said_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
     assert from_environment({"LASTWORD_IDLE_TIMEOUT": "soon"}) == Options()
     (said,) = caplog.messages
     assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a duration")

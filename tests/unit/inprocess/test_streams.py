@@ -17,6 +17,7 @@ from lastword.errors import StreamFailedError, StreamTruncatedError
 from lastword.inprocess import streams
 from lastword.inprocess.streams import watch
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -114,8 +115,8 @@ CUT: dict[str, tuple[str, list[Any]]] = {
 SHAPES: list[Callable[[Any], Any]] = [dict, objects]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", WHOLE)
+@every("shape", SHAPES)
+@every("name", WHOLE)
 async def test_a_whole_stream_passes_every_item_unchanged(
     name: str, shape: Callable[[Any], Any]
 ) -> None:
@@ -124,8 +125,8 @@ async def test_a_whole_stream_passes_every_item_unchanged(
     assert all(a is b for a, b in zip(got, items, strict=True))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", CUT)
+@every("shape", SHAPES)
+@every("name", CUT)
 async def test_a_stream_without_its_terminal_event_is_truncated(
     name: str, shape: Callable[[Any], Any]
 ) -> None:
@@ -149,7 +150,7 @@ async def test_a_dialect_of_one_shape_alone_is_recognised(dialect: str, items: l
     assert caught.value.dialect == dialect
 
 
-@pytest.mark.parametrize(
+@every(
     "items",
     [
         *(["a", "b"], [b"data: {}"], [1, None], [MagicMock()], []),
@@ -198,7 +199,7 @@ FAILURES: dict[str, list[Any]] = {
 """The type that each is told with, and whose shape it is."""
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@every("name", FAILURES)
 async def test_a_failure_among_the_items_is_raised_with_its_type_and_not_passed_on(
     name: str,
 ) -> None:

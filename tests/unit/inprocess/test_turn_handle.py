@@ -11,6 +11,7 @@ import lastword
 from lastword import Retry, current_turn
 from lastword.errors import NotInTurnError, TurnFailedError
 from tests.kit.in_process import Json, Shell
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -76,7 +77,7 @@ async def test_a_turn_fails_in_its_authors_words(shell_for: ShellFor) -> None:
     }
 
 
-@pytest.mark.parametrize("error_type", lastword.ErrorType)
+@every("error_type", lastword.ErrorType)
 async def test_every_type_but_cancelled_may_be_said_and_has_a_sentence(
     shell_for: ShellFor, error_type: lastword.ErrorType
 ) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from lastword.core.link import account_limits
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, error, prompt, result, update
+from tests.kit.rows import every
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    error,
+    prompted,
+    result,
+    update,
+)
 
 CET = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -56,11 +64,7 @@ def failed(*updates: dict[str, Any], **options: Any) -> dict[str, Any]:
 
 def linked(**options: Any) -> Wire:
     """A link with a prompt at work, at noon."""
-    wire = Wire(**({"wall_clock": lambda: NOW} | options))
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(**({"wall_clock": lambda: NOW} | options))
 
 
 def test_a_limit_without_an_end_of_its_own_has_that_of_the_account() -> None:
@@ -83,7 +87,7 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
     assert "retry_after_seconds" not in fails
 
 
-@pytest.mark.parametrize(
+@every(
     "updates",
     [
         [],

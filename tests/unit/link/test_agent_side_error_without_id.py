@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt
+from tests.kit.wire import prompted
 
 
 def test_an_error_without_an_id_is_heard_though_the_agent_exits_at_once() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     said = {"code": -32000, "message": "Invalid API key"}
     wire.agent({"jsonrpc": "2.0", "id": None, "error": said})
     wire.eof(Side.AGENT)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Answer
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt
+from tests.kit.wire import prompted
 
 
 def test_an_agent_whose_request_was_too_long_is_answered() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     line = b'{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"content":"xxx'
     effects = wire.core.receive_oversized(Side.AGENT, line, 0.0)
     answers = [effect for effect in effects if isinstance(effect, Answer)]

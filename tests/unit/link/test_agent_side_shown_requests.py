@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, permission, prompt, result
+from tests.kit.wire import permission, prompted, result
 
 
 def test_a_turn_that_asked_the_user_was_not_silent() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(permission())
     wire.client({"jsonrpc": "2.0", "id": 9, "result": {}})
     wire.agent(result())

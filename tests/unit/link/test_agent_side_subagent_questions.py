@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt
+from tests.kit.wire import chunk, prompted
 
 
 @pytest.mark.parametrize("params", [{"sessionId": "child"}, {"requestId": 1}])
 def test_a_sub_agents_question_stops_the_clocks(params: dict[str, Any]) -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     method = "session/request_permission" if "sessionId" in params else "elicitation/create"
     wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": params})

@@ -11,6 +11,7 @@ from lastword.core.classify import classify
 from lastword.core.classify.writers import attribution_of, read_own, records, without_foreign
 from lastword.core.failure.attribution import EFFECTS, Attribution
 from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS
+from tests.kit.rows import every
 from tests.kit.turn_signs import payload
 from tests.kit.wire import Wire, chunk, error, prompt, result
 from tests.unit.link.test_hints import JOURNAL, begun, hint, retries
@@ -160,7 +161,7 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
     assert payload(wire)["type"] == "unknown"
 
 
-@pytest.mark.parametrize(
+@every(
     ("record", "level"),
     [
         ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),

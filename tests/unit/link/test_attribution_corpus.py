@@ -13,9 +13,9 @@ HONEST = honest.rows()
 FAILING = failing.rows()
 
 
-@pytest.fixture(scope="module")
-def measured() -> table.Measure:
-    return table.measure([*HONEST, *FAILING])
+@pytest.fixture(scope="module", params=["briefly", pytest.param("whole", marks=pytest.mark.matrix)])
+def measured(request: pytest.FixtureRequest) -> table.Measure:
+    return table.measure([*HONEST, *FAILING], briefly=request.param == "briefly")
 
 
 def of(measured: table.Measure, kind: str, rows: list[Row]) -> list[str]:

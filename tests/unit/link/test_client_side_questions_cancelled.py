@@ -9,11 +9,10 @@ import pytest
 
 from lastword.core.timeline import summary
 from tests.kit.wire import (
-    INITIALIZE,
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
+    greeted,
     permission,
     prompt,
     result,
@@ -29,9 +28,7 @@ CHOSEN = {"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "selected
 
 def asked(session_id: str = "s", *, sessions: tuple[str, ...] = ("s",)) -> Wire:
     """Turns with a tool call each; the agent asks about one of them."""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted()
     for number, name in enumerate(sessions, 1):
         wire.client(prompt(number, name))
         tool = {"sessionUpdate": "tool_call", "toolCallId": "t", "status": "pending"}

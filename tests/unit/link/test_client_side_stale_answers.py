@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from lastword.core.link.state import MAX_ANSWERED
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
+from tests.kit.wire import Wire, cancel, chunk, prompted
 
 PERMISSION: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -18,10 +18,7 @@ ALLOWED = {"outcome": {"outcome": "selected", "optionId": "allow"}}
 
 
 def _asked() -> Wire:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     wire.agent(PERMISSION)
     return wire

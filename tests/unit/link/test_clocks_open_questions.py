@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, permission, prompt
+from tests.kit.wire import (
+    Wire,
+    cancel,
+    chunk,
+    permission,
+    prompted,
+)
 
 
 def asked(**options: float) -> Wire:
     """A turn whose agent asks the user at second 10."""
-    wire = Wire(**options)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(**options)
     wire.agent(chunk())
     wire.time(10)
     wire.agent(permission())

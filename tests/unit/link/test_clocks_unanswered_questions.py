@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, permission, prompt, result
+from tests.kit.wire import (
+    chunk,
+    permission,
+    prompt,
+    prompted,
+    result,
+)
 
 WITHDRAWN = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
 
 
 @pytest.mark.parametrize("next_frames", [[result(), prompt(2)], [WITHDRAWN]])
 def test_the_clocks_run_on_when_the_question_is_moot(next_frames: list[dict[str, Any]]) -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     wire.agent(permission())
     wire.agent(next_frames[0])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
+from tests.kit.wire import cancel, chunk, prompt, prompted
 
 
 def test_a_link_with_a_prompt_held_back_is_not_idle() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     wire.client(cancel())
     wire.time(11)

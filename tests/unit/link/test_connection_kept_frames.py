@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from lastword.core.link.effects import Answer, Send
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result
+from tests.kit.wire import Wire, cancel, chunk, prompt, prompted, result
 
 
 def kept(wire: Wire) -> list[tuple[str, dict[str, Any]]]:
@@ -18,11 +18,7 @@ def kept(wire: Wire) -> list[tuple[str, dict[str, Any]]]:
 
 
 def begun() -> Wire:
-    wire = Wire(cancel_grace_seconds=1)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(cancel_grace_seconds=1)
 
 
 def test_a_turn_under_way_keeps_nothing() -> None:

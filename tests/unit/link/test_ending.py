@@ -10,7 +10,7 @@ import pytest
 from lastword.core.link import session
 from lastword.core.link.decision import Decision, TurnSnapshot, decide
 from tests.kit.sources import FILES, module_of, tree_of
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, error, prompt
+from tests.kit.wire import error, greeted, prompt
 
 STEPS = {"lastword.core.link.session", "lastword.core.link.ending"}
 """The turn's own module, and the one that ends turns."""
@@ -39,9 +39,7 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Decision]:
 def test_each_failed_answer_is_decided_once(
     decisions: list[Decision], answer: dict[str, Any], retry: int, *, sources: bool
 ) -> None:
-    wire = Wire(retry=retry)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(retry=retry)
     wire.core.expects_hints(present=sources)
     wire.client(prompt(1))
     wire.agent(answer)
@@ -54,9 +52,7 @@ def test_each_failed_answer_is_decided_once(
 def test_what_was_learned_while_an_answer_was_held_back_is_decided_anew(
     decisions: list[Decision],
 ) -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted()
     wire.core.expects_hints(present=True)
     wire.client(prompt(1))
     wire.agent(error(1, message="Internal error"))

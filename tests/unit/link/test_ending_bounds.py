@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, error, permission, prompt, update
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    error,
+    permission,
+    prompt,
+    prompted,
+    update,
+)
 
 LONG = {str(number): "word " * 1600 for number in range(20)}
 
 
 def test_a_translated_failure_keeps_its_detail_within_the_bound() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     told = {"type": "rate_limit", "message": "Wait.", "retryable": True}
     wire.agent(update(sessionUpdate="agent_error", error=told | {"detail": LONG | {"text": "429"}}))
     wire.agent(error())

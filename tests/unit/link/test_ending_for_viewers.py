@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from lastword.core.failure import ladder
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Answer, Effect, End, Send
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import jsonrpc
+from tests.kit.rows import every
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, update
 
 if TYPE_CHECKING:
@@ -63,9 +62,9 @@ class Watched(Wire):
                 self.told.append(effect.frame)
 
 
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("viewer", CLIENTS)
-@pytest.mark.parametrize("client", CLIENTS)
+@every("end", ENDS)
+@every("viewer", CLIENTS)
+@every("client", CLIENTS)
 def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
     client: str, viewer: str, end: str
 ) -> None:

@@ -8,6 +8,7 @@ from lastword.core.failure.safety import TurnFacts, safety_of
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.facts import MAX_OPEN_TOOLS, Facts, OpenTools
 from lastword.core.protocol.jsonrpc import Update
+from tests.kit.rows import every
 
 
 def _facts(*updates: Update) -> tuple[Facts, OpenTools]:
@@ -83,7 +84,7 @@ def test_open_tools_are_bounded() -> None:
     assert len(tools.drain()) == MAX_OPEN_TOOLS
 
 
-@pytest.mark.parametrize(
+@every(
     ("facts", "safety", "phase"),
     [
         (TurnFacts(request_sent=False), RetrySafety.AUTO, Phase.BEFORE_REQUEST),

@@ -57,9 +57,7 @@ OLD_OFFER = {
 
 
 def linked(
-    capabilities: dict[str, Any] | None = None,
-    offer: dict[str, Any] = OFFER,
-    **settings: Any,
+    capabilities: dict[str, Any] | None = None, offer: dict[str, Any] = OFFER, **settings: Any
 ) -> Wire:
     """A link with a session that offers models, and a prompt at work in it."""
     wire = Wire(**({"fallback_model": "small,tiny", "incident_prefix": "run-"} | settings))

@@ -11,6 +11,7 @@ from lastword.core.failure.rungs import ALIASES, earlier_names
 from lastword.core.link.option_table import BY_KEY, MIB, OPTIONS
 from lastword.core.link.user_options import LIMITS, WORDS, Options
 from tests.kit.places import PROTOCOL
+from tests.kit.rows import every
 
 
 def test_an_option_has_the_same_name_everywhere() -> None:
@@ -21,7 +22,7 @@ def test_an_option_has_the_same_name_everywhere() -> None:
     assert BY_KEY["fallback"].field == "fallback"
 
 
-@pytest.mark.parametrize(
+@every(
     ("key", "text", "value"),
     [
         ("idle_timeout", "0.5s", 0.5),
@@ -51,7 +52,7 @@ def test_a_text_is_read_by_the_kind_of_the_option(key: str, text: str, value: ob
     assert BY_KEY[key].read(text) == value
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@every("option", OPTIONS)
 def test_every_option_says_what_it_takes(option: object) -> None:
     assert getattr(option, "expects", "")
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result
+from tests.kit.wire import cancel, chunk, prompt, prompted, result
 
 
 def test_the_new_turn_keeps_its_output_though_the_old_one_was_never_answered() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     wire.client(cancel())
     wire.client(prompt(2))

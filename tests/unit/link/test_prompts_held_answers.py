@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from lastword.core.link.evidence import SILENT
 from tests.kit.turn_signs import payload
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, result, second_version, update
+from tests.kit.wire import (
+    prompt,
+    prompted,
+    result,
+    second_version,
+    update,
+)
 from tests.unit.link.test_hints import EMPTY, begun, hint
 
 
 def test_a_prompt_that_comes_meanwhile_lets_the_answer_go() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(result())
     wire.client(prompt(2))
     assert wire.answers() == [result()]

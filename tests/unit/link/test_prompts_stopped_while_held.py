@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, result
+from tests.kit.wire import prompt, prompted, result
 
 
 def test_a_turn_that_the_agent_has_answered_leaves_no_quarantine_behind() -> None:
-    wire = Wire(stderr_limit_bytes=10)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(stderr_limit_bytes=10)
     wire.agent(result())
     wire.stderr(b"x" * 11)
     assert wire.answers()[0]["error"]["data"]["errorKind"] == "stderr_overflow"

@@ -21,8 +21,10 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    greeted,
     permission,
     prompt,
+    prompted,
     result,
     update,
 )
@@ -124,8 +126,7 @@ def test_all_tries_are_one_turn_of_the_record_with_its_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "kind"),
-    [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")],
+    ("capabilities", "kind"), [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")]
 )
 def test_the_wait_is_told_to_whoever_can_be_told(capabilities: dict[str, Any], kind: str) -> None:
     wire = linked(capabilities)
@@ -530,18 +531,14 @@ def test_a_failure_of_a_prompt_that_is_not_kept_passes_in_the_agents_words() -> 
 
 
 def test_a_prompt_of_more_than_four_megabytes_is_not_kept() -> None:
-    wire = Wire(retry=2)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(retry=2)
     wire.client(prompt(text="x" * resend.MAX_RESENDABLE_BYTES))
     wire.agent(error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_sixteen_megabytes_are_kept_of_all_sessions_together() -> None:
-    wire = Wire(retry=2)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(retry=2)
     text = "x" * (resend.MAX_RESENDABLE_BYTES - 1000)
     for number in range(1, 7):
         wire.client(prompt(number, f"s{number}", text))
@@ -578,10 +575,7 @@ def test_version_two_has_no_retries_of_prompts() -> None:
 
 
 def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
-    wire = Wire(retry=2, in_process=True)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(retry=2, in_process=True)
     verdict = decision.unexplained()
     wire.carry_out(wire.core.receive_report(b"1", HandlerFailure(verdict=verdict), 0.0))
     assert len(wire.answers()) == 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lastword.core.failure.retry_bucket import CAPACITY, RETRY_COST, TIMEOUT_COST, RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.handshake import read_agent
+from tests.kit.rows import every
 from tests.kit.wire import chunk, error, prompt, result, update
 from tests.unit.link.test_resend import LIMITED, linked, prompts
 
@@ -93,7 +94,7 @@ def sent_again(happened: list[Happening]) -> bool:
     return len(prompts(wire)) > 1
 
 
-@pytest.mark.parametrize("number", range(len(ALL)))
+@every("number", range(len(ALL)))
 def test_each_alone(number: int) -> None:
     happening = ALL[number]
     assert sent_again([happening]) is not happening.counts, happening.frame

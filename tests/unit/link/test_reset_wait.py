@@ -19,6 +19,7 @@ from lastword.core.link.limit_wait import StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart.layer import RestartLayer
 from lastword.core.timeline.entry import Kind
+from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -299,7 +300,7 @@ def test_sessions_at_one_limit_send_one_prompt_each_and_not_all_at_once() -> Non
     assert sorted(frame["params"]["sessionId"] for frame in again) == sorted(sessions)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every("seed", range(12))
 def test_whatever_the_limits_are_no_turn_waits_longer_than_it_may(seed: int) -> None:
     dice = Random(seed)
     most = dice.choice([30.0, 600.0, 6 * HOURS])

@@ -56,12 +56,7 @@ def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -
     update = {"attempt": 2, "max_attempts": 4, "wait_seconds": 1.5, "error": error}
     effects = effects_of(update, asked_for=asked_for)
     (entry,) = retries(effects)
-    assert entry.facts == {
-        "attempt": 2,
-        "max_attempts": 4,
-        "wait_seconds": 2,
-        "type": "rate_limit",
-    }
+    assert entry.facts == {"attempt": 2, "max_attempts": 4, "wait_seconds": 2, "type": "rate_limit"}
     assert entry.turn == 1
     assert (FORWARD in effects) is asked_for
     assert any(isinstance(effect, Drop) for effect in effects) is not asked_for

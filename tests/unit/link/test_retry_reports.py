@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import pytest
-
 from lastword.core import classify
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.failure.wording import WHAT_BY_REASON
 from lastword.core.link.retries import reporting
 from lastword.core.link.retries.reported import Retrying
+from tests.kit.rows import every
 from tests.kit.wire import INITIALIZED, Wire, chunk, prompt
 
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -40,7 +39,7 @@ def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, A
     return told
 
 
-@pytest.mark.parametrize("error_type", ErrorType)
+@every("error_type", ErrorType)
 def test_it_never_contradicts_its_error(error_type: ErrorType) -> None:
     reasons = [None, *WHAT_BY_REASON.get(error_type, {})]
     refusals = [{"retryable": False}, {"retryable": True}, {"retryable": False, "refused": True}]

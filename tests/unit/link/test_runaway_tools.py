@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, update
+from tests.kit.wire import Wire, prompted, update
 
 
 def calls(wire: Wire, *commands: str) -> None:
@@ -16,10 +16,7 @@ def calls(wire: Wire, *commands: str) -> None:
 
 def stopped(*commands: str) -> bool:
     """Was a turn with these calls stopped?"""
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     calls(wire, *commands)
     return any(b"session/cancel" in frame for frame in wire.to_agent)
 

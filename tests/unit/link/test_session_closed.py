@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt
+from tests.kit.wire import chunk, prompted
 
 
 def test_a_turn_whose_session_is_closed_is_answered_though_the_agent_is_silent() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted()
     wire.agent(chunk())
     close = {"method": "session/close", "params": {"sessionId": "s"}}
     wire.client({"jsonrpc": "2.0", "id": 2} | close)

@@ -9,6 +9,7 @@ import pytest
 from lastword.core.link.connection import Connection
 from lastword.core.link.silence import WAITS, Cause, SilenceCause, sentence
 from lastword.core.restart.layer import RestartLayer
+from tests.kit.rows import every
 from tests.unit.link.test_hints import begun, chunk, hint, payload, update
 from tests.unit.link.test_resend import linked
 
@@ -101,7 +102,7 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     assert end.facts["tool_seconds"] == 20
 
 
-@pytest.mark.parametrize(
+@every(
     ("of", "words"),
     [
         (cause(), "The model provider has not answered for 48 s."),

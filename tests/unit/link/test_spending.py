@@ -13,6 +13,7 @@ from lastword.core.link.effects import Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
 from lastword.core.timeline.summary import fault_of
+from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -20,7 +21,9 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    greeted,
     prompt,
+    prompted,
     result,
     second_version,
     update,
@@ -111,8 +114,7 @@ def test_every_frame_about_costs_passes_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "end",
-    [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}],
+    "end", [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}]
 )
 def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
     wire = linked()
@@ -139,9 +141,7 @@ def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
 
 
 def test_what_a_session_had_cost_before_its_first_turn_here_is_no_turns() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted()
     params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
     wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": params})
     wire.agent({"jsonrpc": "2.0", "id": 7, "result": {}})
@@ -162,9 +162,7 @@ def test_two_currencies_are_added_up_apart() -> None:
 
 
 def test_the_model_is_named_if_it_is_known() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted()
     wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {"cwd": "/"}})
     models = {"currentModelId": "small", "availableModels": []}
     wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s", "models": models}})
@@ -206,7 +204,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("stated", HOSTILE)
+@every("stated", HOSTILE)
 def test_a_cost_that_cannot_be_used_counts_nothing_and_stops_nothing(stated: bytes) -> None:
     wire = linked("1USD")
     line = json.dumps(update(sessionUpdate="usage_update", used=1, size=2, cost="HERE")).encode()
@@ -360,9 +358,7 @@ def test_what_the_day_has_cost_says_nothing_of_a_session() -> None:
 
 
 def test_a_session_keeps_what_it_had_cost_before() -> None:
-    wire = Wire(spend_limit="5USD")
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (0.5, 4.5)}, "full": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
     wire.client(prompt(1, "full"))
@@ -378,9 +374,7 @@ def test_a_session_keeps_what_it_had_cost_before() -> None:
 
 @pytest.mark.parametrize(("method", "answers"), [("session/new", 0), ("session/load", 1)])
 def test_a_new_session_inherits_nothing_from_another_with_its_id(method: str, answers: int) -> None:
-    wire = Wire(spend_limit="5USD")
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
     params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -427,10 +421,7 @@ def test_a_cancel_by_the_user_is_none_of_ours() -> None:
 
 
 def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> None:
-    wire = Wire(spend_limit="1USD", retry=3, roll=lambda: 0.0)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(spend_limit="1USD", retry=3, roll=lambda: 0.0)
     wire.agent(error(message="429 Too Many Requests: try again in 5s"))
     assert wire.answers() == []
     wire.agent(cost(1))
@@ -521,9 +512,7 @@ def test_a_cost_that_follows_the_answer_is_one() -> None:
 
 @pytest.mark.parametrize("limit", ["", "1USD"])
 def test_a_turn_without_work_of_the_model_need_not_cost_anything(limit: str) -> None:
-    wire = Wire(spend_limit=limit)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted(spend_limit=limit)
     wire.client(prompt(text="/help"))
     wire.agent(chunk())
     wire.agent(result())

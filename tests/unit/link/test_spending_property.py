@@ -16,6 +16,7 @@ from lastword.core.link import prompts
 from lastword.core.link.costs import Spending, Spent
 from lastword.core.link.effects import Spend
 from lastword.core.timeline.entry import Kind
+from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -155,7 +156,7 @@ class Game:
             assert round(sum(costs), 6) == round(self.counted[session], 6)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@every("seed", range(120))
 def test_no_prompt_goes_beyond_the_limit_and_no_cost_is_lost(seed: int) -> None:
     Game(seed).play()
 

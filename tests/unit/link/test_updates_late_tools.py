@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, error, prompt, update
+from tests.kit.wire import error, greeted, prompt, update
 
 
 def test_a_tool_call_from_before_a_turn_is_not_the_turns() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
+    wire = greeted()
     load = {"method": "session/load", "params": {"sessionId": "s"}}
     wire.client({"jsonrpc": "2.0", "id": 5} | load)
     wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})

@@ -6,12 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from lastword.notify.subscriptions import (
-    MAX_SUBSCRIPTIONS,
-    PushSubscription,
-    Subscriptions,
-    id_of,
-)
+from lastword.notify.subscriptions import MAX_SUBSCRIPTIONS, PushSubscription, Subscriptions, id_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,6 +13,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 from lastword.notify.writer import NotificationWriter, Surroundings, Withdrawal
 from tests.kit.recording import Book, a_run
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from lastword.record.run import Row
@@ -91,7 +92,7 @@ def test_the_end_of_a_turn_withdraws_the_questions_of_its_session_alone() -> Non
     assert (ended.event, ended.sentence) == (NotifiedEvent.ENDED, "The turn has ended.")
 
 
-@pytest.mark.parametrize("type_", ErrorType)
+@every("type_", ErrorType)
 def test_a_failure_is_notified_in_words_of_our_own(type_: ErrorType) -> None:
     book = Book()
     book.note(Kind.ERROR, "s", 1, type=type_.value, incident_id="01A-1", message=WORDS)

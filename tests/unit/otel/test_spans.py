@@ -175,7 +175,7 @@ def test_a_session_that_a_gateway_holds_is_a_span_with_what_befell_it_as_events(
     assert span.attributes["lastword.name"] == "s1-4af0"
     assert span.attributes[names.RUN] == "01RUN"
     assert [event.name for event in span.events] == [
-        *("lastword.viewer_came", "lastword.viewer_left", "lastword.session_ended"),
+        *("lastword.viewer_came", "lastword.viewer_left", "lastword.session_ended")
     ]
     assert span.events[1].at_seconds == 1_000_003
     assert span.events[1].attributes == {

@@ -19,6 +19,7 @@ from lastword.record.sink import StoreSink
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.recording import FOR_EVER, Book, a_run
 from tests.kit.reports_made import a_report
+from tests.kit.rows import every
 
 WORDS = "Please write a poem about my cat"
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -90,7 +91,7 @@ def test_no_words_are_reported_also_where_the_record_keeps_them() -> None:
     assert report.facts["reason"] == "other"
 
 
-@pytest.mark.parametrize("canary", [*CANARIES.values(), *NAMED_CANARIES.values()])
+@every("canary", [*CANARIES.values(), *NAMED_CANARIES.values()])
 def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
     taken: list[FailureReport] = []
 
@@ -120,18 +121,9 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("exit_code", True),
-        ("exit_code", float("nan")),
-        ("exit_code", 2**60),
-        ("attempts", "3"),
-        ("retryable", "yes"),
-        ("retryable", 1),
-        ("type", ""),
-        ("type", None),
-        ("unheard_of", "x"),
-    ],
-)
+    [("exit_code", True), ("exit_code", float("nan")), ("exit_code", 2**60), ("attempts", "3"),
+     ("retryable", "yes"), ("retryable", 1), ("type", ""), ("type", None), ("unheard_of", "x")],
+)  # fmt: skip
 def test_what_is_no_fact_is_left_out(name: str, value: object) -> None:
     assert facts_of({name: value}) == {}
 

@@ -15,6 +15,7 @@ from lastword.outbox.schedule import (
     requested_wait,
     wait_seconds,
 )
+from tests.kit.rows import every
 
 NOW = 1_795_000_000.0
 DAY_MS = 24 * 3600 * 1000
@@ -26,12 +27,12 @@ def test_every_success_has_delivered(status: int) -> None:
     assert fate_of(CollectorAnswer(status, b"thanks!"), is_otlp=False) == (Fate.DELIVERED, "")
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 413, 422, 451, 499])
+@every("status", [400, 401, 403, 404, 405, 410, 413, 422, 451, 499])
 def test_what_the_sender_did_wrong_is_never_tried_again(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=True)[0] is Fate.REFUSED
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 501, 502, 503, 504, 599, 0, 101, 999])
+@every("status", [408, 425, 429, 500, 501, 502, 503, 504, 599, 0, 101, 999])
 def test_what_may_pass_is_tried_again(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=True)[0] is Fate.FAILED
 
@@ -73,7 +74,7 @@ def test_jitter_is_a_quarter_at_most() -> None:
     assert wait_seconds(3, None, 1.0) == 5
 
 
-@pytest.mark.parametrize(
+@every(
     ("header", "seconds"),
     [
         ("0", 0.0),

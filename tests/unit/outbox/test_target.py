@@ -16,6 +16,7 @@ from lastword.outbox.target import (
     target_options_in,
 )
 from tests.kit.reports_made import a_target
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ def test_an_address_is_completed_and_has_no_credentials(url: str, form: str, who
     assert a_target(url, form).url == whole
 
 
-@pytest.mark.parametrize(
+@every(
     "url",
     [
         *("collector:4318", "ftp://c", "http://", "http:///path", "https://:4318", "//c", "http:c"),

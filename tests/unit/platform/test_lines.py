@@ -7,7 +7,6 @@ import fcntl
 import gc
 import os
 import socket
-import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from lastword.platform.framing import (
     LineReader,
     StderrWriter,
 )
+from tests.kit.growth import costs_its_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,13 +128,14 @@ def test_a_limit_of_0_is_none() -> None:
 
 
 def test_a_long_line_in_small_pieces_costs_its_length_and_not_its_square() -> None:
-    reader = LineReader(64 * MIB)
-    piece, started = b"x" * 4096, time.process_time()
-    for _ in range(32 * MIB // len(piece)):
-        reader.feed(piece)
-    _, block = reader.feed(b"\n")
-    assert len(block) == 32 * MIB + 1
-    assert time.process_time() - started < 1.5
+    def read(line: bytes) -> None:
+        reader = LineReader(64 * MIB)
+        for at in range(0, len(line), 4096):
+            reader.feed(line[at : at + 4096])
+        _, block = reader.feed(b"\n")
+        assert len(block) == len(line) + 1
+
+    assert costs_its_length(read, b"x" * (16 * MIB))
 
 
 def held_bytes(keep: Callable[[], object]) -> int:
@@ -254,10 +255,12 @@ def test_small_frames_that_wait_take_their_length_in_memory(pair: Pair) -> None:
 
 def test_a_large_frame_in_small_pieces_costs_its_length_and_not_its_square(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
-    started = time.process_time()
-    outlet.write(b"x" * (16 * MIB))
-    pair.drain(outlet)
-    assert time.process_time() - started < 2.0
+
+    def write(frame: bytes) -> None:
+        outlet.write(frame)
+        pair.drain(outlet)
+
+    assert costs_its_length(write, b"x" * (16 * MIB))
 
 
 def test_nothing_is_written_where_there_is_nothing(pair: Pair) -> None:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from lastword.core.protocol import peek
 from lastword.core.protocol.peek import Peeked
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "shown"),
     [
         (

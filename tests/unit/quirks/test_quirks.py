@@ -17,6 +17,7 @@ from lastword.core.failure.ladder import Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.kit.provider.target import Target, point
 from lastword.quirks import Quirk, agent_commands, agents, clients, journals, prose, recipes, wire
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +27,7 @@ TABLES: dict[str, Any] = {
     info.name: importlib.import_module(f"lastword.quirks.{info.name}")
     for info in pkgutil.iter_modules(quirks.__path__)
 }
-ROWS = [
-    pytest.param(row, id=f"{table}: {row.name}")
-    for table, module in TABLES.items()
-    for row in module.ROWS
-]
+ROWS = [row for module in TABLES.values() for row in module.ROWS]
 VERSION = re.compile(r"\d+\.\d+|at [0-9a-f]{12}\b")
 """A release, or a commit of a source that was read."""
 
@@ -45,19 +42,19 @@ def quirks_in(value: object) -> Iterator[Quirk]:
         yield from quirks_in(list(value.values()))
 
 
-@pytest.mark.parametrize("row", ROWS)
+@every("row", ROWS)
 def test_a_row_says_what_it_rests_on_and_of_which_version(row: Quirk) -> None:
     assert len(row.evidence.split()) > 2, row.evidence
     assert VERSION.search(row.version), row.version
 
 
-@pytest.mark.parametrize("table", TABLES)
+@every("table", TABLES)
 def test_a_name_stands_for_one_row_of_its_table(table: str) -> None:
     rows = TABLES[table].ROWS
     assert len({(type(row), row.name) for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@every("table", TABLES)
 def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
     module = TABLES[table]
     found = [row for value in vars(module).values() for row in quirks_in(value)]
@@ -67,7 +64,7 @@ def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
 NODE = "node /usr/lib/node_modules/@{}/dist/index.js --acp"
 
 
-@pytest.mark.parametrize(
+@every(
     ("command", "key"),
     [
         ("gemini --acp", "gemini"),

@@ -138,10 +138,7 @@ def test_reading_writes_nothing_into_the_store(tmp_path: Path) -> None:
     book.ok("s1", 1)
     path = write(tmp_path, book)
     before = (path.read_bytes(), sorted(os.listdir(tmp_path)))
-    with (
-        reader.reading(str(path)) as record,
-        pytest.raises(Exception, match="readonly") as caught,
-    ):
+    with reader.reading(str(path)) as record, pytest.raises(Exception, match="readonly") as caught:
         record.execute("DELETE FROM turns")
     assert "attempt to write" in str(caught.value)
     assert (path.read_bytes(), sorted(os.listdir(tmp_path))) == before

@@ -12,6 +12,7 @@ from lastword.core.redact.redactor import redact_json, redact_text
 from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import PLAIN, fake
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,8 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("value", ["hunter", PLAIN, "letters-alone", "p@ss!w0rd#", "(odd)value"])
-@pytest.mark.parametrize(
+@every("value", ["hunter", PLAIN, "letters-alone", "p@ss!w0rd#", "(odd)value"])
+@every(
     "form", ["{}={}", "export {}={}; run", "{}='{}'", 'env {}="{}" agent', "failed:\\n{}={}\\nx"]
 )
 def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
@@ -39,7 +40,7 @@ def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
         assert value not in redacted, name
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         f'{{"npmToken": "{PLAIN}"}}',
@@ -68,7 +69,7 @@ def test_a_password_may_be_a_number(name: str) -> None:
     assert redact_text(f"{name}=123456 run") == f"{name}={REDACTED} run"
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "max_tokens=4096 and token limit: 200000",
@@ -117,7 +118,7 @@ def test_members_are_dropped_by_their_names_and_honest_ones_stay() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("curl -u user:pw https://x", f"curl -u {REDACTED} https://x"),
@@ -173,7 +174,7 @@ CODE = (
 )
 
 
-@pytest.mark.parametrize("text", CODE)
+@every("text", CODE)
 def test_code_that_only_speaks_of_secrets_stays(text: str) -> None:
     assert redact_text(text) == text
 

@@ -9,11 +9,12 @@ import pytest
 
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
+from tests.kit.rows import every
 
 VALUE = "lantern/velvet+harbor=drift meadow"
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         *("DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "npm_config__auth", "SESSION_COOKIE", "dbPass"),
@@ -34,10 +35,7 @@ def test_a_variable_that_only_sounds_like_it_holds_none(name: str) -> None:
 
 def test_the_credentials_in_headers_are_secrets_each_by_itself() -> None:
     headers = "authorization=Bearer%20lantern-velvet, x-team=red ,x-key=Basic harbor-drift"
-    assert secrets_of({"OTEL_EXPORTER_OTLP_HEADERS": headers}) == (
-        "lantern-velvet",
-        "harbor-drift",
-    )
+    assert secrets_of({"OTEL_EXPORTER_OTLP_HEADERS": headers}) == ("lantern-velvet", "harbor-drift")
 
 
 def test_a_value_too_short_to_be_looked_for_is_none() -> None:
@@ -48,7 +46,7 @@ def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-@pytest.mark.parametrize(
+@every(
     "written",
     [
         VALUE,

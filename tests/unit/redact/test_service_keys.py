@@ -19,6 +19,7 @@ from lastword.core.redact.redactor import MAX_TEXT_CHARS, redact_text
 from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
 from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, SHAPES
 from tests.kit.canaries import CANARIES
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +94,7 @@ def test_the_table_names_its_source_and_its_licence() -> None:
     assert len(table.KEYS.split("\n")) > 70
 
 
-@pytest.mark.parametrize("shape", SERVICE_KEYS, ids=lambda shape: shape.hints[0])
+@every("shape", SERVICE_KEYS)
 def test_every_key_of_the_table_disappears_from_a_sentence(shape: Any) -> None:
     pattern = shape.source.partition(")(?:")[2] and shape.source
     inner = pattern[len(service_keys.key_source("").split("(?:)")[0]) :]
@@ -150,7 +151,7 @@ def _nested(items: Any, *, inside: bool = False) -> bool:
     return False
 
 
-@pytest.mark.parametrize("shape", ALL, ids=lambda shape: f"{shape.name}-{shape.hints[0]}")
+@every("shape", ALL)
 def test_no_pattern_repeats_what_repeats_without_a_bound(shape: Any) -> None:
     assert not _nested(parser.parse(shape.source, shape.flags))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-
-import pytest
+from typing import TYPE_CHECKING
 
 from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Connection, LinkOptions, Side
@@ -15,8 +14,12 @@ from lastword.core.link.reports import Note
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart import state as restart_state
 from lastword.core.restart.layer import RestartLayer
+from tests.kit.rows import every
 from tests.kit.wire import Wire, cancel, chunk, fail, permission, prompt, result
 from tests.unit.restart.crashing import KILLED, Link, reasons, request
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def layered(link: Wire) -> bool:
@@ -39,7 +42,7 @@ def test_the_layer_can_do_whatever_a_connection_can() -> None:
     assert public(RestartLayer) - public(Connection) - STATE == {"agent_started", "replaced"}
 
 
-@pytest.mark.parametrize("name", sorted(public(Connection) & public(RestartLayer) - STATE))
+@every("name", sorted(public(Connection) & public(RestartLayer) - STATE))
 def test_the_layer_takes_what_a_connection_takes(name: str) -> None:
     inner, outer = getattr(Connection, name), getattr(RestartLayer, name)
     if isinstance(inner, property):

@@ -49,18 +49,9 @@ def wait_after(*lives: float) -> float:
 
 @pytest.mark.parametrize(
     ("lives", "seconds"),
-    [
-        ((10,), 1),
-        ((10, 10), 2),
-        ((100, 100, 100), 4),
-        ((100,) * 5, 16),
-        ((100,) * 6, 30),
-        ((100,) * 20, 30),
-        ((10, 299), 2),
-        ((10, 300), 1),
-        ((10, 10, 300, 10), 2),
-    ],
-)
+    [((10,), 1), ((10, 10), 2), ((100, 100, 100), 4), ((100,) * 5, 16), ((100,) * 6, 30),
+     ((100,) * 20, 30), ((10, 299), 2), ((10, 300), 1), ((10, 10, 300, 10), 2)],
+)  # fmt: skip
 def test_the_wait_doubles_up_to_half_a_minute_until_a_life_was_long(
     lives: tuple[float, ...], seconds: float
 ) -> None:

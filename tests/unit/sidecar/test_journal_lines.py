@@ -13,6 +13,7 @@ from lastword.sidecar.journal_lines import MAX_LINE_BYTES, MAX_TEXT_BYTES, Faile
 from lastword.sidecar.journals import rows_of
 from tests.kit import journal_samples
 from tests.kit.journal_samples import SESSION
+from tests.kit.rows import every
 
 ROWS = {row.name: row for row in journals.ROWS}
 AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
@@ -26,7 +27,7 @@ def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
     return read_line(row, lines[-1])
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "type_", "status", "attempt", "wait", "session"),
     [
         ("claude", "rate_limit", 429, 2, 2.0, None),
@@ -140,8 +141,8 @@ def test_a_call_for_a_title_is_beside_the_turn() -> None:
     assert call.side
 
 
-@pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize(
+@every("row", journals.ROWS)
+@every(
     "line",
     [
         b"",
@@ -210,6 +211,6 @@ def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, pi
 
 def test_both_agents_of_one_name_have_their_journals() -> None:
     assert {row.name for row in rows_of("Kimi Code CLI")} == {
-        *("kimi", "kimi-code", "kimi-requests", "kimi-retries"),
+        *("kimi", "kimi-code", "kimi-requests", "kimi-retries")
     }
     assert rows_of("an agent that nobody knows") == rows_of(None) == []

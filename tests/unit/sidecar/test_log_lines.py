@@ -13,6 +13,7 @@ from lastword.sidecar.journal_lines import MAX_LINE_BYTES, FailedCall, moment
 from lastword.sidecar.log_lines import MAX_RECORDS, read_own_line, records
 from tests.kit import journal_samples
 from tests.kit.honest_answers import equal_answers, honest_answers
+from tests.kit.rows import every
 
 AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
 LIMITED = "429 Too Many Requests"
@@ -91,7 +92,7 @@ def test_a_line_of_text_needs_a_moment_a_level_a_model_and_an_error(line: str) -
     assert read(line) is None
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         '{"error": ',

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lastword.sidecar.program_names import is_server, program_of, starts_others
+from tests.kit.rows import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "name"),
     [
         (["npm", "test", "--token=x"], "npm test"),

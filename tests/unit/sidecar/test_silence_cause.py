@@ -11,6 +11,7 @@ from lastword.core.link.silence import Cause
 from lastword.platform.process_tree import Process
 from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
 from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
+from tests.kit.rows import every
 
 TURN = SilentTurn("s", 100.0, 100.0)
 ROOT = {"pid": 1, "age_seconds": 1000.0, "words": ("node", "agent.js")}
@@ -48,17 +49,14 @@ ANSWERED = REQUEST | {"received_bytes": 3000, "received": 101.5}
 PROVIDER = (Cause.PROVIDER, 100.5)
 
 
-@pytest.mark.parametrize(
+@every(
     ("sockets", "expected"),
     [
         ([REQUEST], PROVIDER),
         ([REQUEST | {"loopback": True}], PROVIDER),
         ([REQUEST | {"received_bytes": 5000, "received": 100.3}], PROVIDER),
         # What arrives within one round trip was sent before the request: a session's ticket.
-        (
-            [REQUEST | {"received_bytes": 5000, "received": 100.52, "rtt_seconds": 0.02}],
-            PROVIDER,
-        ),
+        ([REQUEST | {"received_bytes": 5000, "received": 100.52, "rtt_seconds": 0.02}], PROVIDER),
         ([ANSWERED], None),
         ([REQUEST | {"received_bytes": 200, "received": 100.52, "loopback": True}], None),
         ([REQUEST | {"sent": 99.0}], None),
@@ -104,10 +102,7 @@ def test_what_a_connection_sent_before_the_prompt_is_not_the_request() -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        (("node", "worker.js"), None),
-        (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0)),
-    ],
+    [(("node", "worker.js"), None), (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0))],
 )
 def test_a_small_request_to_the_agents_own_process_waits_for_a_server_if_it_is_one(
     words: tuple[str, ...], expected: tuple[Cause, float] | None
@@ -130,7 +125,7 @@ def test_a_connection_to_a_process_of_the_agents_own_is_not_the_providers() -> N
     assert judged(*looks) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("requests", "tries"),
     [
         ([(50_000, 3000), (100_000, 3570), (150_000, 4140)], 3),
@@ -200,7 +195,7 @@ def test_an_answer_that_is_read_by_a_later_look_belongs_to_its_request() -> None
 SLEEP = {"pid": 2, "started": 102.0, "words": ("sleep", "600")}
 
 
-@pytest.mark.parametrize(
+@every(
     ("sockets", "processes", "program"),
     [
         ([], [SLEEP], "sleep"),

@@ -10,6 +10,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.entry import Entry, Kind, Level
 from lastword.core.timeline.history import histories
 from lastword.core.timeline.summary import Confidence, Outcome, Summary, summarise
+from tests.kit.rows import every
 
 SESSION = "s1"
 
@@ -193,7 +194,7 @@ def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, w
     assert words in told.summary.text
 
 
-@pytest.mark.parametrize("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
+@every("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
 def test_every_type_is_told_of_in_whole_sentences(error_type: ErrorType) -> None:
     text = Told().fails(error_type, retry_safety="never").summary.text
     assert text.endswith(".")

@@ -83,7 +83,7 @@ def test_what_is_shared_is_needed_by_both_pages() -> None:
 def test_the_library_is_the_one_that_it_is_said_to_be_with_its_licences() -> None:
     about = json.loads((LIBRARY / "library.json").read_text())
     assert {path.name for path in LIBRARY.iterdir()} == {
-        *(about["file"], "library.json", "licenses.txt"),
+        *(about["file"], "library.json", "licenses.txt")
     }
     script = (LIBRARY / about["file"]).read_bytes()
     assert hashlib.sha256(script).hexdigest() == about["sha256"]

@@ -12,6 +12,7 @@ import pytest
 from lastword.cli.setup import entries
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS, ROWS
+from tests.kit.rows import every
 
 WORDS = ["lastword", "run", "--retry", "2", "--", "my agent", "a\"b'c\\d", "ü"]
 STRINGS = {"type": "array", "items": {"type": "string"}}
@@ -25,11 +26,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "additionalProperties": False,
     },
     # JetBrains publishes none: from the example in its help.
-    "jetbrains": {
-        "properties": COMMAND,
-        "required": ["command"],
-        "additionalProperties": False,
-    },
+    "jetbrains": {"properties": COMMAND, "required": ["command"], "additionalProperties": False},
     # From `AgentConfigEntry` of the extension; its package.json says "object", and no more.
     "vscode": {"properties": COMMAND, "required": ["command"], "additionalProperties": False},
     # From `acp.agent_servers` in the extension's package.json.
@@ -84,8 +81,8 @@ def test_an_entry_with_another_command_runs_that_and_keeps_its_form(entry: dict[
     assert set(entry) <= set(changed)
 
 
-@pytest.mark.parametrize("agent", [None, AGENTS["claude"], AGENTS["qwen"]])
-@pytest.mark.parametrize("editor", [row for row in ROWS if not row.is_json], ids=lambda r: r.name)
+@every("agent", [None, AGENTS["claude"], AGENTS["qwen"]])
+@every("editor", [row for row in ROWS if not row.is_json])
 def test_a_piece_of_a_program_has_every_word_of_the_command(editor: Any, agent: Any) -> None:
     snippet = entries.snippet(editor, "x-lastword", WORDS, agent, {})
     quoted = [word.replace("\\", "\\\\").replace('"', '\\"') for word in WORDS]

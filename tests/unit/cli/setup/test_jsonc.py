@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.cli.setup.jsonc import DEEPEST, JsoncError, as_json, parse
+from tests.kit.rows import every
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -47,7 +48,7 @@ def test_any_text_is_read_or_refused_with_the_place(text: str) -> None:
     assert re.match(r"$|line \d+, column \d+: ", problem_of(text))
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "value"),
     [
         ('{"a": 1,}', {"a": 1}),
@@ -71,7 +72,7 @@ def test_a_text_without_a_value_has_no_root(text: str) -> None:
     assert parse(text).root is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "problem"),
     [
         ("{", "line 1, column 2: it ends too early"),

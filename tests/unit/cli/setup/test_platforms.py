@@ -50,9 +50,7 @@ def test_editors_settings_are_in_macos_own_folders(editor: str, path: str) -> No
     assert locations.candidates(EDITORS[editor], environment, "darwin")[0] == path
 
 
-def test_macos_gives_a_script_of_env_the_path_that_leads_to_its_interpreter(
-    tmp_path: Path,
-) -> None:
+def test_macos_gives_a_script_of_env_the_path_that_leads_to_its_interpreter(tmp_path: Path) -> None:
     script, binary = tmp_path / "agent", tmp_path / "binary"
     script.write_text("#!/usr/bin/env node\n")
     binary.write_text("#!/bin/sh\n")

@@ -9,6 +9,7 @@ import pytest
 
 from lastword.cli.setup import locations, programs
 from lastword.quirks.editors import EDITORS
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,7 @@ def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
     assert "whole path" in programs.agent_command(["no"], {"PATH": "/no"}, "", whole=False).note
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "ours"),
     [
         (["lastword", "run", "--", "x"], True),

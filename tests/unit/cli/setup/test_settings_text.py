@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lastword.cli.setup.jsonc import as_json, parse
 from lastword.cli.setup.settings_text import SettingsError, put, read, remove_entry, rewrite
+from tests.kit.rows import every
 
 SECTION, NAME = "agent_servers", "claude-lastword"
 ENTRY = {"type": "custom", "command": "lastword", "args": ["run", "--", "claude"]}
@@ -56,7 +57,7 @@ def test_an_entry_goes_behind_the_last_one_and_its_comments() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         COMMENTED,

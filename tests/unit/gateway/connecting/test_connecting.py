@@ -22,6 +22,7 @@ from lastword.gateway.connecting.positions import Items, Position
 from lastword.gateway.viewing import refusals
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
+from tests.kit.rows import every
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 NOTICES = {"session": {"notices": {}}}
@@ -412,7 +413,7 @@ def test_an_existing_session_is_the_editors_new_one_and_its_past_comes_after_the
     link.rests()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every("seed", range(40))
 def test_an_existing_session_is_taken_up_whole_though_the_link_is_cut(seed: int) -> None:
     elder = begun()
     for _ in range(4):
@@ -429,7 +430,7 @@ def test_an_existing_session_is_taken_up_whole_though_the_link_is_cut(seed: int)
     link.rests()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every("seed", range(40))
 def test_a_session_that_the_editor_loads_is_told_once_though_the_link_is_cut(seed: int) -> None:
     elder = begun()
     for _ in range(4):

@@ -37,16 +37,9 @@ def test_a_url_means_a_websocket_address(given: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [
-        "",
-        "127.0.0.1:7780",
-        "ftp://host",
-        "http://",
-        "http://host:port",
-        "http://[x",
-        "http://u:p@h",
-    ],
-)
+    ["", "127.0.0.1:7780", "ftp://host", "http://", "http://host:port", "http://[x",
+     "http://u:p@h"],
+)  # fmt: skip
 def test_a_url_that_cannot_be_dialled_is_refused_with_what_it_should_be(
     given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

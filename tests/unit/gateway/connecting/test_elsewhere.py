@@ -9,6 +9,7 @@ import pytest
 
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import Elsewhere, FolderMap
+from tests.kit.rows import every
 
 
 def read(text: str) -> FolderMap:
@@ -22,7 +23,7 @@ def test_a_folder_is_a_whole_path_there_or_one_for_another(text: str) -> None:
     assert FolderMap.read(text) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "here", "there"),
     [
         ("/srv/app", "/anything", "/srv/app"),
@@ -57,7 +58,7 @@ def message(method: str, params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         b"not JSON",
@@ -90,7 +91,7 @@ def test_what_is_changed_leaves_the_rest_alone() -> None:
     assert loaded["additionalDirectories"] == ["/home/me/b", "/x"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "means", "lasts"),
     [
         ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key", "has changed", True),

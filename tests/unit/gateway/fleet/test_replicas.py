@@ -486,9 +486,7 @@ def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its_trimm
     played(story, tmp_path)
 
 
-def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(
-    tmp_path: Path,
-) -> None:
+def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(tmp_path: Path) -> None:
     async def story(store: FaultyStore, folder: Path) -> None:
         node = Node(store, folder)
         claimed = await claim(store, SESSION, EMPTY, "a")

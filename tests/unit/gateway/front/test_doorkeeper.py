@@ -17,6 +17,7 @@ from lastword.gateway.front.doorkeeper import (
 )
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.attachment import Role
+from tests.kit.rows import every
 
 KEEPER = Keeper(b"k" * 32)
 TOKEN = KEEPER.token(Grant(Role.CONTROLLER))
@@ -151,7 +152,7 @@ def test_guests_keep_a_pace_that_is_not_the_owners() -> None:
     assert door.admit(asked())
 
 
-@pytest.mark.parametrize("name", [*sorted(FORWARDED), "x-forwarded-for", "x-forwarded-port"])
+@every("name", [*sorted(FORWARDED), "x-forwarded-for", "x-forwarded-port"])
 def test_a_request_that_was_passed_on_is_known_by_its_headers(name: str) -> None:
     assert is_forwarded({"host": HOST, name: ""})
     assert not is_forwarded({"host": HOST, "accept": "*/*", "user-agent": "Prometheus"})

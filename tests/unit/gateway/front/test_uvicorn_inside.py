@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 from lastword.gateway.front.abortable import AbortableHttp, AbortableProtocol
 from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.process import _FrontServer
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def _module(of: type) -> str:
     return HTTP if of is H11Protocol else WEBSOCKET
 
 
-@pytest.mark.parametrize(("of", "name"), PARAMETERS)
+@every(("of", "name"), PARAMETERS)
 def test_a_method_has_the_parameters_that_the_gateway_gives_it(of: type, name: str) -> None:
     message = _changed(f"{of.__name__}.{name}", _module(of))
     method: Callable[..., Any] | None = getattr(of, name, None)

@@ -15,6 +15,7 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
 from lastword.record.present import gateway_words
 from tests.kit.recording import Carrier
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
     return start
 
 
-@pytest.mark.parametrize(
+@every(
     ("entry", "kind", "facts"),
     [
         (
@@ -76,11 +77,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
             Kind.GAP_TOLD,
             {"viewer": "v1", "first": 1, "last": 7, "reason": "trimmed"},
         ),
-        (
-            life("question_held", method="elicitation/create"),
-            Kind.QUESTION_HELD,
-            {"what": "form"},
-        ),
+        (life("question_held", method="elicitation/create"), Kind.QUESTION_HELD, {"what": "form"}),
         (told("policy", why="expired"), Kind.QUESTION_DECIDED, {"how": "expired"}),
         (told("withdrawn", method="fs/read_text_file"), Kind.QUESTION_DECIDED, {"what": "file"}),
         (told("viewer", method="terminal/create"), Kind.QUESTION_DECIDED, {"what": "command"}),

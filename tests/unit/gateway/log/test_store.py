@@ -176,9 +176,7 @@ def test_a_gap_with_much_that_stands_for_it_is_told_in_parts_and_passed_by_the_l
     assert reader.pull().entries
 
 
-def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldest(
-    log: Log,
-) -> None:
+def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldest(log: Log) -> None:
     commit(log, [out(), out()])
     assert start(log, None) == (0, None)
     assert start(log, Cursor(log.epoch, 1)) == (1, None)

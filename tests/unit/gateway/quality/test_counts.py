@@ -127,8 +127,7 @@ def test_a_holder_that_does_not_answer_for_a_while_keeps_its_counts(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "quality",
-    [None, {}, {"id": 7}, [], "x", {"id": "x", "counts": {"counters": {"a": "b"}}}],
+    "quality", [None, {}, {"id": 7}, [], "x", {"id": "x", "counts": {"counters": {"a": "b"}}}]
 )
 def test_a_holder_without_a_quality_or_with_another_form_of_it_counts_for_nothing(
     tmp_path: Path, quality: object

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from lastword.gateway.viewing.compact import MAX_JOINED_BYTES, joined
 from lastword.gateway.viewing.reader import Pulled, Reader
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.gateway.entries_made import SESSION, end, out, said, update_line
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def test_the_pieces_of_a_message_are_one_frame_with_the_last_ones_number() -> No
     assert one.entry.frame == piece('Hello "you"\né\\').frame
 
 
-@pytest.mark.parametrize(
+@every(
     "between",
     [
         piece("x", "agent_thought_chunk"),
@@ -154,10 +154,7 @@ def shown(frames: Sequence[bytes]) -> list[tuple[str, str]]:
     bound=st.integers(1, 12),
 )
 def test_what_a_viewer_has_applied_is_the_logs_text_wherever_its_links_are_cut(
-    entries: list[LogEntry],
-    later: list[LogEntry],
-    cuts: list[tuple[int, int, bool]],
-    bound: int,
+    entries: list[LogEntry], later: list[LogEntry], cuts: list[tuple[int, int, bool]], bound: int
 ) -> None:
     log = MemoryLog()
     log.append(entries)

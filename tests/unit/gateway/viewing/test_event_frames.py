@@ -24,6 +24,7 @@ from lastword.gateway.viewing.event_frames import (
 from lastword.gateway.viewing.reader import CursorError, Reader
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,9 +112,7 @@ def test_a_place_is_read_from_an_id_and_from_a_control_line() -> None:
     assert events_of({"events": 1}) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["", "5", "e:", ":5", "e:-1", "e:5.", "e: 5", "e:5\n", "é:5", "e:9999999999999999"]
-)
+@every("text", ["", "5", "e:", ":5", "e:-1", "e:5.", "e: 5", "e:5\n", "é:5", "e:9999999999999999"])
 def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(CursorError):
         read_id(text)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from itertools import product
 
-import pytest
-
 from lastword.gateway.viewing import rights, viewer_frames
+from tests.kit.rows import every
 
 ANSWERS_AND_OWN = ["_lastword/ping", "session/list", "$/cancel_request", ""]
 OF_A_SESSION = ["session/prompt", "session/load", "session/close", "session/cancel", "_anything"]
 OF_THE_AGENT = ["authenticate", "auth/login", "logout", "auth/logout", "session/new"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "controls", "token", "named"),
     [
         *product(
