@@ -204,6 +204,7 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
         caller.close()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", KINDS)
 def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
     serve_noting: Serve, words: list[str]

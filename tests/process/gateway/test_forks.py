@@ -144,6 +144,7 @@ def test_a_fork_works_where_its_origin_does_or_elsewhere_below_the_root(
     assert len(noted(gateway, "session/fork")) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", [["resume"], []])
 @pytest.mark.parametrize("forks", [False, True])
 def test_a_restored_session_keeps_its_directories(
