@@ -41,6 +41,8 @@ from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.attachment import Role
+from lastword.platform import folder_watch
+from lastword.platform.folder_watch import FolderWatch
 from tests.kit.gateway.serving import LOOK_SECONDS
 from tests.kit.patience import FUSE_SECONDS
 
@@ -94,7 +96,6 @@ class Signals:
         """Let the main thread listen."""
         for number in (signal.SIGCHLD, signal.SIGCONT):
             signal.signal(number, cls._take)
-        signal.signal(signal.SIGIO, signal.SIG_IGN)  # of a watched folder, which a loop would hear
 
     @classmethod
     def _take(cls, number: int, _: object) -> None:
@@ -238,6 +239,9 @@ class InsideGateway:
         self._ends.enter_context(mock.patch.dict(os.environ, self.environment, clear=True))
         self._ends.enter_context(contextlib.chdir(self.root))  # where agents start
         self._ends.enter_context(mock.patch.object(HeldSession, "opened", OfThread()))
+        # Where the kernel would send a signal, which a thread does not get, they look.
+        self._ends.enter_context(mock.patch.object(FolderWatch, "renew"))
+        self._ends.enter_context(mock.patch.object(folder_watch, "UNWATCHED_SECONDS", 0.2))
         file = self._ends.enter_context((folder / "stderr").open("a", buffering=1))
         self._ends.enter_context(mock.patch.object(sys, "stderr", file))
         logged = logging.StreamHandler(file)
