@@ -54,6 +54,8 @@ class _Agent:
             self._count += 1
             named = [json.loads(word[3:]) for word in self._words if word.startswith("id=")]
             made = named[0] if named and self._count == 1 else f"noted-{os.getpid()}-{self._count}"
+            if "early" in self._words:
+                _say(made, "early")
             return {"sessionId": made}
         return {}
 
@@ -64,10 +66,13 @@ class _Agent:
         if text.startswith("say "):
             sys.stdout.write(text[4:].replace("SESSION", session_id) + "\n")
             text = "say"
-        content = {"type": "text", "text": f"Heard {text}"}
-        update = {"sessionUpdate": "agent_message_chunk", "content": content}
-        _write(method="session/update", params={"sessionId": session_id, "update": update})
+        _say(session_id, f"Heard {text}")
         _write(id=request_id, result={"stopReason": "end_turn"})
+
+
+def _say(session_id: str, text: str) -> None:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    _write(method="session/update", params={"sessionId": session_id, "update": update})
 
 
 def _write(**message: Any) -> None:

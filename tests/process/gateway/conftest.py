@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.gateway.log.session_log import session_log
 from tests.kit.gateway import serving
+from tests.kit.gateway.inside import InsideGateway
+from tests.kit.gateway.late_log import late_log
 from tests.kit.gateway.serving import LATE_GATEWAY, Gateway, agent
 
 if TYPE_CHECKING:
@@ -16,27 +20,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-PLAYED_TWICE = {
-    "test_again",
-    "test_ends",
-    "test_events",
-    "test_lost_holders",
-    "test_viewers",
-}
-"""The files whose tests are also played over a store that commits late; with
-`LASTWORD_TEST_LOG=late`, all files are played over it."""
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Play some tests over both stores."""
-    name = metafunc.module.__name__.rpartition(".")[2]
-    if "log_kind" in metafunc.fixturenames and name in PLAYED_TWICE:
-        metafunc.parametrize("log_kind", ["disk", "late"])
+def pytest_configure(config: pytest.Config) -> None:
+    """Name what the tests here are marked with."""
+    config.addinivalue_line("markers", "processes: the gateway is in processes of its own")
 
 
 @pytest.fixture
 def log_kind() -> str:
-    """The store of the gateways of a test: `disk`, or `late`."""
+    """The store of the gateways of a test: `disk`, or `late`, which commits later than is written.
+
+    Tests have both as a parameter where the store matters; all have `LASTWORD_TEST_LOG`.
+    """
     return os.environ.get("LASTWORD_TEST_LOG", "disk")
 
 
@@ -47,24 +41,31 @@ def _store(log_kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def serve(tmp_path: Path, _store: None) -> Iterator[Callable[..., Gateway]]:
-    """Start a gateway before an agent that plays a scenario: its name, or its turns."""
-    started: list[Gateway] = []
+def serve(
+    tmp_path: Path, _store: None, log_kind: str, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Gateway | InsideGateway]]:
+    """Start a gateway before an agent that plays a scenario: its name, or its turns.
+
+    It is in this process, but for tests that are marked `processes`.
+    """
+    started: list[Gateway | InsideGateway] = []
+    kind: Any = Gateway
+    if request.node.get_closest_marker("processes") is None:
+        kind = partial(InsideGateway, open_log=late_log if log_kind == "late" else session_log)
 
     def start(
-        scenario: str | dict[str, Any],
+        scenario: str | dict[str, Any] = "",
         *options: str,
         command: Sequence[str] = (),
         variables: Mapping[str, str] | None = None,
-    ) -> Gateway:
+    ) -> Gateway | InsideGateway:
         name = scenario
         if isinstance(scenario, dict):
             name = str(tmp_path / "scenario.json")
             (tmp_path / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
-        gateway = Gateway(tmp_path, command or agent(str(name)), *options, variables=variables)
-        started.append(gateway)
-        return gateway
+        started.append(kind(tmp_path, command or agent(str(name)), *options, variables=variables))
+        return started[-1]
 
     yield start
-    for gateway in started:
-        gateway.close()
+    while started:
+        started.pop().close()

@@ -30,6 +30,8 @@ def _sessions(gateway: Gateway) -> list[str]:
     return [each["sessionId"] for one in gateway.holders() for each in one["sessions"]]
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
+@pytest.mark.processes
 @pytest.mark.parametrize("front_dies", [False, True])
 def test_a_new_session_whose_answer_was_lost_is_given_again_and_is_not_made_twice(
     serve: Serve, *, front_dies: bool
@@ -56,6 +58,7 @@ def test_a_new_session_whose_answer_was_lost_is_given_again_and_is_not_made_twic
         later.find(lambda frame: "agent_message_chunk" in str(frame))
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_client_that_uses_one_id_for_all_is_answered_each_time(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
@@ -103,6 +106,7 @@ def _children(pid: int) -> list[str]:
     return found
 
 
+@pytest.mark.processes
 def test_holders_that_died_are_no_zombies_of_the_front_nor_of_the_next_one(serve: Serve) -> None:
     gateway = serve("healthy")
     for word in ("", "reload"):

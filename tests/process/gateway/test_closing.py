@@ -17,7 +17,7 @@ from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
-from tests.process.gateway.test_http import EVENTS, JSON, Caller, next_message
+from tests.process.gateway.test_http import EVENTS, JSON, Caller, lines_of, next_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,7 +192,7 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
         closed, stays = streams
         post(3, "session/prompt", sessionId=stays, prompt=[{"type": "text", "text": "wait"}])
         post(4, "session/close", sessionId=closed)
-        told = streams[closed].read().decode()  # to its end
+        told = b"".join(lines_of(streams[closed])).decode()
         assert '"id":4,"result":{}' in told.replace(" ", "")
         assert told.index('"result"') < told.index('"session_ended"')
         post(5, "session/set_mode", sessionId=stays, modeId="x")
@@ -204,6 +204,7 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
         caller.close()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", KINDS)
 def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
     serve_noting: Serve, words: list[str]

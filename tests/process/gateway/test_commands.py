@@ -119,6 +119,7 @@ def test_help_needs_no_extra(words: list[str]) -> None:
     assert done.stdout.startswith("usage: lastword gateway")
 
 
+@pytest.mark.processes
 def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
@@ -151,6 +152,7 @@ def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> N
     assert (ended.returncode, ended.stdout) == (0, "1 agent is stopping\n")
 
 
+@pytest.mark.processes
 def test_stop_says_what_it_ends_and_what_it_leaves(serve: Serve) -> None:
     gateway = serve("healthy")
     assert "agents: none is running" in gateway.tell("status").stdout
@@ -162,6 +164,7 @@ def test_stop_says_what_it_ends_and_what_it_leaves(serve: Serve) -> None:
         assert "--agents ends them too" in said
 
 
+@pytest.mark.processes
 def test_a_refused_upgrade_leaves_no_line_of_the_server_in_the_log(serve: Serve) -> None:
     gateway = serve("healthy")
     with pytest.raises(InvalidStatus):
@@ -187,6 +190,7 @@ def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:
         assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
 
 
+@pytest.mark.processes
 def test_no_token_and_no_secret_is_in_what_the_gateway_writes(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
@@ -202,6 +206,7 @@ def test_no_token_and_no_secret_is_in_what_the_gateway_writes(serve: Serve) -> N
     assert viewer.known["secret"] not in gateway.stderr()
 
 
+@pytest.mark.processes
 def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
@@ -243,6 +248,7 @@ def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_pat
         second.close()
 
 
+@pytest.mark.processes
 def test_a_process_that_has_the_number_of_a_dead_front_is_not_signalled(serve: Serve) -> None:
     gateway = serve("healthy")
     gateway.kill_front()
@@ -282,6 +288,7 @@ def test_a_command_that_is_no_program_is_said_at_once(command: str, said: str) -
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.processes
 def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
     gateway = serve("healthy")
     program = gateway.folder / "agent"
@@ -321,6 +328,7 @@ def test_where_no_folder_is_short_enough_the_gateway_says_so(tmp_path: Path) -> 
     assert "set XDG_RUNTIME_DIR" in done.stderr
 
 
+@pytest.mark.processes
 def test_a_session_goes_on_under_a_state_folder_with_a_long_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:

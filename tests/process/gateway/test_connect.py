@@ -102,6 +102,7 @@ async def _is_refused(url: str, reason: str, said: str) -> None:
         assert said in on_stderr
 
 
+@pytest.mark.processes
 def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_finds_it_again(
     serve: Callable[..., Gateway],
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_find
     asyncio.run(play())
 
 
+@pytest.mark.processes
 def test_what_became_of_the_link_is_in_the_sessions_log_once_the_gateway_is_back(
     serve: Callable[..., Gateway],
 ) -> None:
@@ -200,6 +202,7 @@ class _SdkClient:
         """Nothing is needed of it."""
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("scenario", ["slow", "permission"])
 def test_the_official_client_has_a_turn_through_it_though_the_front_is_killed(
     scenario: str, serve: Callable[..., Gateway]

@@ -9,6 +9,8 @@ import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
@@ -81,6 +83,7 @@ def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
     asyncio.run(play())
 
 
+@pytest.mark.processes
 def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
     asyncio.run(play())
 
 
+@pytest.mark.processes
 def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
@@ -130,6 +134,7 @@ def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
     asyncio.run(play())
 
 
+@pytest.mark.processes
 def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:

@@ -125,6 +125,7 @@ def test_the_official_client_notices_nothing_of_a_link_that_fails(
     assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("word", ["swallowed", "front", "reload"])
 def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
     tmp_path: Path, serve: Serve, word: str
@@ -157,6 +158,7 @@ def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
     assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
 
 
+@pytest.mark.processes
 def test_the_official_client_is_told_of_a_holder_that_died_while_its_question_was_open(
     tmp_path: Path, serve: Serve
 ) -> None:
@@ -175,6 +177,7 @@ def test_the_official_client_is_told_of_a_holder_that_died_while_its_question_wa
     assert client.asked == 1
 
 
+@pytest.mark.processes
 def test_a_stock_client_reads_of_a_long_outage_in_its_conversation_and_of_a_short_one_nothing(
     tmp_path: Path, serve: Serve
 ) -> None:

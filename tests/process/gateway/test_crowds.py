@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
+pytestmark = pytest.mark.processes
+
 CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "10000"))
 """How many connections come and go."""
 

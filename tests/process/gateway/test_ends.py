@@ -8,6 +8,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
@@ -48,6 +50,8 @@ def place_of(viewer: ViewerClient) -> str:
     return epoch
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
+@pytest.mark.processes
 def test_a_front_that_is_killed_in_mid_turn_loses_nothing_and_doubles_nothing(
     serve: Serve,
 ) -> None:
@@ -87,6 +91,8 @@ def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) 
         assert [each["content"]["text"] for each in after.updates("user_message_chunk")] == ["go"]
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
+@pytest.mark.processes
 def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes_back(
     serve: Serve,
 ) -> None:
@@ -115,6 +121,7 @@ def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes
     assert held == [session]
 
 
+@pytest.mark.processes
 def test_stopping_the_front_leaves_the_turn_and_the_next_front_finds_it(serve: Serve) -> None:
     gateway = serve(TALKS)
     before = ViewerClient(gateway, replay=True)
@@ -133,6 +140,7 @@ def test_stopping_the_front_leaves_the_turn_and_the_next_front_finds_it(serve: S
         assert "".join(said(after)) == "".join(f"<{number}>" for number in range(WORDS))
 
 
+@pytest.mark.processes
 def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
     serve: Serve,
 ) -> None:
@@ -182,6 +190,7 @@ def test_an_agent_that_crashes_ends_the_turn_typed_and_is_there_again(serve: Ser
         assert answer["result"]["stopReason"] == "end_turn"
 
 
+@pytest.mark.processes
 def test_holders_that_were_killed_do_not_count_against_the_limit(serve: Serve) -> None:
     gateway = serve("healthy", "--sessions", "2")
     for _ in range(4):
@@ -192,6 +201,7 @@ def test_holders_that_were_killed_do_not_count_against_the_limit(serve: Serve) -
             assert viewer.closed()[0] == 1012
 
 
+@pytest.mark.processes
 def test_a_gateway_with_another_agent_takes_no_spare_of_the_one_before(
     serve: Serve,
 ) -> None:

@@ -104,6 +104,7 @@ def test_content_is_for_a_controller_that_asks_for_it(serve: Serve) -> None:
         assert "cwd" not in observer.json(f"/v1/sessions/{session}")["session"]
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Serve) -> None:
     gateway = serve("permission")
     api = ApiClient(gateway)
@@ -145,6 +146,7 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
     assert api.json("/v1/stats")["gateway"]["sessions"] == {"ended": 1}
 
 
+@pytest.mark.processes
 def test_a_failed_session_says_of_what_and_a_killed_holders_is_lost(serve: Serve) -> None:
     gateway = serve("rate_limit")
     api = ApiClient(gateway)
@@ -206,6 +208,8 @@ def test_a_token_for_one_session_sees_no_other(serve: Serve) -> None:
         assert api.refusal("/v1/stats") == (403, "forbidden")
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
+@pytest.mark.processes
 def test_a_stream_tells_the_past_and_what_comes_and_goes_on_from_its_last_id(serve: Serve) -> None:
     gateway = serve("healthy")
     viewer, session = played(gateway)

@@ -28,6 +28,8 @@ from tests.kit.patience import FUSE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.processes
+
 UNSHARE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
 ZOMBIES = """
 import contextlib, glob

@@ -15,6 +15,7 @@ import pytest
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_http import EVENTS, Caller, next_message
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def test_a_fork_works_where_its_origin_does_or_elsewhere_below_the_root(
     assert len(noted(gateway, "session/fork")) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", [["resume"], []])
 @pytest.mark.parametrize("forks", [False, True])
 def test_a_restored_session_keeps_its_directories(
@@ -211,7 +213,7 @@ def test_a_session_is_served_everywhere_whatever_its_agent_calls_it(
             f"http://127.0.0.1:{gateway.port}/v1/sessions/{quoted}",
             headers={"Authorization": f"Bearer {token}"},
         )
-        with urlopen(asked) as answer:
+        with urlopen(asked, timeout=FUSE_SECONDS) as answer:
             assert json.loads(answer.read())["session"]["id"] == session
     caller = Caller(gateway)
     try:

@@ -50,6 +50,7 @@ def test_observers_start_no_agent_and_a_controller_finds_its_place(serve: Serve)
         assert len(gateway.holders()) == 1
 
 
+@pytest.mark.processes
 def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller:
@@ -65,6 +66,7 @@ def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -
     assert session
 
 
+@pytest.mark.processes
 def test_clients_that_differ_have_an_unused_agent_end_for_the_next(serve: Serve) -> None:
     gateway = serve("healthy", "--sessions", "2")
     with contextlib.ExitStack() as stack:
@@ -81,6 +83,7 @@ def test_clients_that_differ_have_an_unused_agent_end_for_the_next(serve: Serve)
         assert "2 agents are running" in refused["error"]["message"]
 
 
+@pytest.mark.processes
 def test_an_observer_has_no_session_brought_back_and_a_controller_has(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from websockets.sync.client import connect
+
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.kit.gateway.serving import Gateway
 
-FUSE_SECONDS = 60.0
 JSON = {"Content-Type": "application/json"}
 EVENTS = {"Accept": "text/event-stream"}
 
@@ -70,13 +72,20 @@ def caller(serve: Callable[..., Gateway]) -> Iterator[Caller]:
 def next_event(stream: http.client.HTTPResponse) -> tuple[str, dict[str, Any]]:
     """The id and the message of the next event on a stream."""
     name = b""
-    while True:
-        line = stream.readline()
-        assert line, "the stream has ended"
+    for line in lines_of(stream):
         if line.startswith(b"id: "):
             name = line.removeprefix(b"id: ").strip()
         elif line.startswith(b"data: "):
             return name.decode(), json.loads(line.removeprefix(b"data: "))
+    raise AssertionError("the stream has ended")
+
+
+def lines_of(stream: http.client.HTTPResponse) -> Iterator[bytes]:
+    """The lines of a stream, under one fuse: signs of life keep a socket's own from burning."""
+    burns_at = time.monotonic() + FUSE_SECONDS
+    while line := stream.readline():
+        assert time.monotonic() < burns_at, "the fuse burned: what is waited for does not come"
+        yield line
 
 
 def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def test_a_turn_goes_on_with_no_viewer_there(limited: Any, tmp_path: Path) -> No
         assert words.index("limit_wait") < words.index("continued")
 
 
+@pytest.mark.processes
 def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
     limited: Any, tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
     assert texts(tmp_path) == ["go"]
 
 
+@pytest.mark.processes
 def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
     limited: Any, tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
     assert texts(tmp_path) == ["go", "go", "next"]
 
 
+@pytest.mark.processes
 def test_a_client_that_waits_gets_its_answer_from_the_next_process(
     limited: Any, tmp_path: Path
 ) -> None:
@@ -140,6 +143,7 @@ def test_a_client_that_waits_gets_its_answer_from_the_next_process(
     assert texts(tmp_path) == ["go", "Go on."]
 
 
+@pytest.mark.processes
 def test_a_cancel_in_the_next_process_ends_the_wait(limited: Any, tmp_path: Path) -> None:
     gateway = limited(1, 3600)
     with viewing(gateway) as viewer:

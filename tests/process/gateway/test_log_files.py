@@ -117,6 +117,7 @@ def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
         assert answer["result"]["stopReason"] == "end_turn"
 
 
+@pytest.mark.processes
 def test_where_the_store_is_away_the_session_is_refused_as_where_the_disk_is(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def test_where_the_store_is_away_the_session_is_refused_as_where_the_disk_is(
     assert "the store is away" in gateway.stderr()
 
 
+@pytest.mark.processes
 def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve: Serve) -> None:
     words = 60
     turn = [{"say": f"<{number}>" + "x" * 5000} for number in range(words)]
@@ -148,6 +150,7 @@ def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve
         assert viewer.seqs() == sorted(set(viewer.seqs()))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("damaged", [True, False])
 def test_a_session_whose_file_was_damaged_or_restored_says_so_under_a_new_epoch(
     serve: Serve, *, damaged: bool

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
+pytestmark = pytest.mark.processes
+
 SOON_SECONDS = 5.0
 """What never waits for a holder that hangs is answered before the hang is noticed."""
 
@@ -181,6 +183,7 @@ def test_a_holder_that_cannot_start_is_a_typed_error(
     assert failure({"error": failed.value.error}) == ("agent_crash", "holder_ended")
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_request_in_the_moment_of_a_holders_death_is_answered(serve: Serve) -> None:
     gateway = serve(
         "", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", os.devnull]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
+pytestmark = pytest.mark.processes
+
 HASTY = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
 SILENT_AFTER_GREETING = """
 import json, sys

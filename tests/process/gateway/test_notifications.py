@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from lastword.gateway.front.tokens import Keeper
 from lastword.gateway.viewing.answer_codes import AnswerCode
 from tests.kit.collector import Collector
@@ -74,6 +76,7 @@ def is_question(frame: dict[str, Any]) -> bool:
     return frame.get("method") == "session/request_permission"
 
 
+@pytest.mark.processes
 def test_a_button_answers_once_and_whatever_is_pressed_then_answers_nothing(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
@@ -156,6 +159,7 @@ def test_a_code_answers_only_its_own_question_in_time_and_from_no_other_site(ser
             assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
 
 
+@pytest.mark.processes
 def test_a_button_works_after_a_reload_and_not_after_the_holders_death(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)

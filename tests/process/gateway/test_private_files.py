@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
+pytestmark = pytest.mark.processes
+
 CANARY = "sk-canary-of-a-client"
 
 

@@ -111,6 +111,7 @@ def test_a_page_of_another_site_subscribes_nobody(serve: Serve, service: PushSer
     assert (refused.status, refused.json["reason"]) == (403, "origin")
 
 
+@pytest.mark.processes
 def test_a_deleted_key_ends_subscriptions_too(serve: Serve, service: PushService) -> None:
     gateway = serve("healthy")
     assert subscribe(ApiClient(gateway), PushBrowser(service, "one").request).status == 201

@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lastword.gateway.front.doorkeeper import FORWARDED
@@ -118,6 +119,7 @@ def test_turns_viewers_and_returns_are_told_and_no_content(serve: Serve) -> None
         assert private not in metrics.text
 
 
+@pytest.mark.processes
 def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
@@ -142,6 +144,7 @@ def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
     assert anew("start_time_seconds") > before("start_time_seconds")
 
 
+@pytest.mark.processes
 def test_what_living_holders_counted_is_known_to_the_next_front(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
@@ -239,6 +242,7 @@ def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
     return status, msgspec.json.decode(body)
 
 
+@pytest.mark.processes
 def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve) -> None:
     gateway = serve("healthy")
     program = gateway.folder / "agent"

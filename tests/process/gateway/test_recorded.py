@@ -127,6 +127,7 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
     return gateway, session
 
 
+@pytest.mark.processes
 def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_words(
     serve: Serve, tmp_path: Path
 ) -> None:
@@ -217,6 +218,7 @@ def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve, way: s
     assert not (gateway.state / "record.db").exists()
 
 
+@pytest.mark.processes
 def test_what_a_holder_has_not_yet_written_is_written_at_its_end(serve: Serve) -> None:
     gateway = serve(ASKS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
@@ -261,6 +263,7 @@ def test_the_link_and_its_holder_are_recorded_as_one_run_which_the_agent_does_no
     assert run["run"]["door"] == "gateway"
 
 
+@pytest.mark.processes
 def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +336,7 @@ def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(ser
     assert kinds(gateway, session).count("viewer_lags") == 1
 
 
+@pytest.mark.processes
 def test_a_bug_in_the_link_ends_its_agent_alone_and_leaves_word_of_it(
     serve: Serve, tmp_path: Path
 ) -> None:

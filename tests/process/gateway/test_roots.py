@@ -96,6 +96,7 @@ def test_a_request_with_a_folder_twice_is_refused(noting: Gateway) -> None:
     assert b"/etc" not in (noting.folder / "notes").read_bytes()
 
 
+@pytest.mark.processes
 def test_an_agent_is_sent_resolved_paths_and_a_link_switched_later_leads_nowhere(
     noting: Gateway,
 ) -> None:
@@ -133,6 +134,7 @@ def lose_holder(gateway: Gateway) -> None:
         until("the agent has ended", lambda pid=holder["agent_pid"]: not is_running(pid))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("member", ["cwd", "additionalDirectories"])
 def test_a_session_whose_folder_has_become_a_link_outside_does_not_come_back(
     noting: Gateway, member: str

@@ -8,6 +8,8 @@ import re
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -49,6 +51,7 @@ def turns_of_record(gateway: Gateway, session: str) -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.processes
 def test_a_turn_has_the_number_that_the_record_gives_it(serve: Serve) -> None:
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
@@ -94,6 +97,7 @@ def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Ser
     assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0
 
 
+@pytest.mark.processes
 def test_both_pages_of_the_record_are_in_the_order_of_time(serve: Serve, tmp_path: Path) -> None:
     """Two processes write the record behind a gateway, and a holder's successor is a third."""
     gateway = serve(TURNS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from tests.kit.gateway import counting_agent
 from tests.kit.gateway.viewing import ViewerClient
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.kit.gateway.serving import Gateway
+
+pytestmark = pytest.mark.processes
 
 CHUNKS = 8000
 TURN_BYTES = CHUNKS * 4000

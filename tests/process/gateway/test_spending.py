@@ -8,6 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.process.gateway.test_lost_holders import holder_of
@@ -43,6 +45,7 @@ def reason(answer: dict[str, Any]) -> str:
     return f"{failure['type']} {failure['reason']} {failure['phase']}"
 
 
+@pytest.mark.processes
 def test_a_session_is_stopped_with_nobody_there_and_stays_so_when_it_is_restored(
     serve: Serve, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_fresh_token_of_the_same_role_keeps_a_connection_over_http(serve: Serv
             assert stranger.ask("DELETE", headers=named).status == 404
 
 
+@pytest.mark.processes
 def test_a_new_key_ends_every_token_cookie_link_and_connection(serve: Serve) -> None:
     gateway = serve("healthy")
     token, cookie = gateway.token(), "=".join(gateway.cookie())

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
+pytestmark = pytest.mark.processes
+
 TALKS: dict[str, Any] = {
     "turns": [[{"say": "Hi."}, {"hang": True}], [{"say": "Back."}, {"result": "end_turn"}]],
     "sessions": "resume",

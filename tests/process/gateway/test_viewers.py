@@ -37,6 +37,7 @@ def test_a_prompt_of_megabytes_reaches_the_agent(serve: Serve) -> None:
         assert answer["result"]["stopReason"] == "end_turn"
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_failure_is_told_to_two_viewers_of_different_kinds_each_in_its_way(serve: Serve) -> None:
     gateway = serve("rate_limit")
     with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
@@ -108,6 +109,7 @@ def test_of_two_controllers_the_first_answer_counts_and_the_other_question_is_wi
         assert not any(map(is_withdrawal, second.frames))
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_question_is_held_while_nobody_is_there_and_given_to_who_comes(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as asker:
@@ -163,6 +165,7 @@ def test_another_viewer_cannot_prompt_while_a_turn_runs(serve: Serve) -> None:
         assert refused["error"]["data"]["agent_error"]["reason"] == "turn_open"
 
 
+@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_the_same_viewer_elsewhere_closes_the_older_socket(serve: Serve) -> None:
     gateway = serve("healthy")
     older = ViewerClient(gateway, replay=True)

@@ -110,6 +110,7 @@ def test_an_expired_cookie_is_no_guess_and_locks_nobody_out(gateway: Gateway) ->
     assert (waits.status, int(waits.headers["retry-after"]) > 0) == (429, True)
 
 
+@pytest.mark.processes
 def test_the_start_says_where_the_page_is_and_prints_no_secret_into_a_log(
     gateway: Gateway,
 ) -> None:

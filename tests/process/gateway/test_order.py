@@ -1,0 +1,74 @@
+"""What an agent says reaches the viewers of its session, in its order, and no others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway.viewing import ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.inside import InsideGateway
+
+
+@pytest.fixture
+def gateway(serve: Callable[..., InsideGateway], tmp_path: Path) -> InsideGateway:
+    """A gateway whose agent forks, and speaks before it answers."""
+    agent = "tests.kit.gateway.noting_agent"
+    path = str(tmp_path / "noted")
+    return serve(command=[sys.executable, "-m", agent, path, "fork", "early"])
+
+
+def saying(text: str, session: str = "SESSION") -> str:
+    """The prompt by which the agent says a text in a session."""
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    params = {"sessionId": session, "update": update}
+    frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return f"say {json.dumps(frame)}"
+
+
+def heard(viewer: ViewerClient) -> list[tuple[str, Any]]:
+    """What a viewer was told by the agent: each session with a text's beginning."""
+    told = [frame["params"] for frame in viewer.frames if frame.get("method") == "session/update"]
+    return [
+        (each["sessionId"], each["update"]["content"]["text"][:9])
+        for each in told
+        if each["update"]["sessionUpdate"] == "agent_message_chunk"
+    ]
+
+
+def test_what_an_agent_says_before_it_answers_is_the_beginning_of_the_session(
+    gateway: InsideGateway,
+) -> None:
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session))
+        assert heard(viewer) == [(session, "early"), (session, "Heard go")]
+
+
+def test_frames_of_two_sessions_in_one_write_reach_each_its_own(gateway: InsideGateway) -> None:
+    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
+        session = one.new(gateway.root)
+        fork = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        forked = other.result("session/fork", fork)["sessionId"]
+        one.answer(one.prompt(session, saying("elsewhere", forked)))
+        other.answer(other.prompt(forked))
+        assert heard(one)[-1] == (session, "Heard say")
+        assert heard(other)[-2:] == [(forked, "elsewhere"), (forked, "Heard go")]
+        assert not {"elsewhere", "Heard go"} & {text for _, text in heard(one)}
+
+
+def test_a_load_is_answered_once_all_of_the_past_has_come(gateway: InsideGateway) -> None:
+    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
+        session = one.new(gateway.root)
+        for _ in range(20):
+            one.answer(one.prompt(session, saying("x" * 60_000)))
+        other.load(session, gateway.root)
+        texts = [update["content"]["text"] for update in other.updates("agent_message_chunk")]
+        assert "".join(texts).count("x" * 60_000) == 20  # some of them are joined
