@@ -17,17 +17,8 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
-from tests.kit.recording import (
-    DAY_MS,
-    FUSE_SECONDS,
-    HOUR_MS,
-    Book,
-    a_book,
-    a_run,
-    lastword,
-    now_ms,
-    write,
-)
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_book, a_run, lastword, now_ms, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,8 @@ from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
 from tests.kit.log_web import LogWeb, wait_until_recorded
-from tests.kit.recording import FUSE_SECONDS, Book, a_book, a_run, lastword, now_ms, write
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import Book, a_book, a_run, lastword, now_ms, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
