@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 
@@ -20,14 +21,7 @@ DOCS = ROOT / "docs"
 
 
 def demo(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "demo", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env={**os.environ, "COLUMNS": str(columns)},
-    )
+    return command("demo", *arguments, environment={**os.environ, "COLUMNS": str(columns)})
 
 
 def test_the_demo_ends_every_turn_typed_and_in_time() -> None:
