@@ -14,7 +14,8 @@ import zipfile
 from typing import TYPE_CHECKING, ClassVar
 
 from tests.kit.client import RETRY, Client, Frame
-from tests.kit.recording import FUSE_SECONDS, lastword
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

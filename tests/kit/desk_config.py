@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command, in_a_process
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 LASTWORD = (sys.executable, "-P", "-m", "lastword")
@@ -38,14 +38,6 @@ class ConfigDesk:
     def run(
         self, *words: str, stdin: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command of lastword's."""
-        return subprocess.run(
-            [*LASTWORD, *words],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=FUSE_SECONDS,
-            cwd=self.cwd,
-            env=self.environment | variables,
-        )
+        """Run a command of lastword's; one that starts an agent has a process for it."""
+        begin = in_a_process if words[0] in ("run", "gateway") else command
+        return begin(*words, stdin=stdin, cwd=self.cwd, environment=self.environment | variables)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from tests.kit.gateway.serving import until
-from tests.kit.recording import FUSE_SECONDS, lastword
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,10 @@ from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits
 from lastword.record.run import Row, Run
 from lastword.record.writer import Writer
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 FOR_EVER = Limits(days=0, size_bytes=0)
@@ -141,15 +140,6 @@ def recorded(entries: list[Entry]) -> list[Row]:
 def lastword(
     *arguments: str, state: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as a user does."""
+    """Run a command on a record, in this process."""
     where = {} if state is None else {"LASTWORD_STATE_DIR": str(state)}
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=os.environ | where | environment,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    return command(*arguments, environment=os.environ | where | environment)

@@ -17,24 +17,15 @@ import pytest
 from docs.completion.command_line import PARSERS, Completed, commands
 from lastword.cli.commands import names
 from lastword.cli.completion import FILES, path_of
+from tests.kit.command import command
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, a_run, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 BIN = Path(sys.executable).parent
-
-
-def _script(shell: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", "completion", shell],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     for shell in ("bash", "zsh", "fish"):
-        (folder / f"lastword.{shell}").write_text(_script(shell))
+        (folder / f"lastword.{shell}").write_text(command("completion", shell).stdout)
     return folder
 
 
@@ -179,20 +170,19 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "words"), CASES)
-def test_bash_completes(place: Path, line: str, words: list[str]) -> None:
-    assert sorted(set(in_bash(place, line))) == words
+def test_bash_completes(place: Path) -> None:
+    for line, words in CASES:
+        assert sorted(set(in_bash(place, line))) == words, line
 
 
-@pytest.mark.parametrize(("line", "words"), CASES)
-def test_fish_completes(place: Path, line: str, words: list[str]) -> None:
-    assert sorted(word.rstrip("/") for word in in_fish(place, line)) == words
+def test_fish_completes(place: Path) -> None:
+    for line, words in CASES:
+        assert sorted(word.rstrip("/") for word in in_fish(place, line)) == words, line
 
 
-@pytest.mark.parametrize(("line", "words"), CASES[1:])
-def test_zsh_completes(zsh: Zsh, line: str, words: list[str]) -> None:
-    [word] = words
-    assert zsh.typed(line)[-1].rstrip("/") == word
+def test_zsh_completes(zsh: Zsh) -> None:
+    for line, [word] in CASES[1:]:
+        assert zsh.typed(line)[-1].rstrip("/") == word, line
 
 
 def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
@@ -211,17 +201,18 @@ def test_fish_and_zsh_complete_a_value_behind_an_equals_sign(place: Path, zsh: Z
     assert zsh.typed("lastword run --silent-success=er")[-1] == "--silent-success=error"
 
 
-@pytest.mark.parametrize("command", PARSERS)
-def test_every_option_of_every_command_is_completed_in_bash_and_fish(
-    place: Path, command: str
+@pytest.mark.parametrize("complete", [in_bash, in_fish])
+def test_every_option_of_every_command_is_completed(
+    place: Path, complete: Callable[[Path, str], list[str]]
 ) -> None:
-    [known] = [each for each in commands() if each.name == command]
-    flags = {name for flag in known.flags for name in flag.names if name.startswith("--")}
-    for found in (
-        in_bash(place, f"lastword {command} --"),
-        in_fish(place, f"lastword {command} --"),
-    ):
-        assert set(found) - {"--", "-h", "-o"} == flags
+    failures = []
+    for known in commands():
+        flags = {name for flag in known.flags for name in flag.names if name.startswith("--")}
+        found = set(complete(place, f"lastword {known.name} --")) - {"--", "-h", "-o"}
+        if found != flags:
+            failures.append((known.name, found ^ flags))
+    assert not failures
+    assert {known.name for known in commands()} >= {*PARSERS}
 
 
 def test_every_command_of_the_help_has_a_parser_and_the_other_way_round() -> None:
@@ -251,29 +242,25 @@ def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
     assert not (place / "trapped").exists()
 
 
-@pytest.mark.parametrize("form", FILES)
-def test_a_script_and_the_manual_page_are_printed_without_any_parser(form: str) -> None:
+def test_a_script_and_the_manual_page_are_printed_without_any_parser() -> None:
     code = "import sys; from lastword.cli import main; main(sys.argv[1:]); "
     code += "sys.exit(', '.join({'argparse', 'msgspec', 'sqlite3', 'asyncio'} & {*sys.modules}))"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "completion", form],
+        [sys.executable, "-P", "-c", code, "completion", "bash"],
         capture_output=True,
         text=True,
         check=False,
         timeout=FUSE_SECONDS,
     )
     assert done.stderr == "\n"  # of sys.exit
-    assert done.stdout == path_of(form).read_text(encoding="utf-8")
+    for form in FILES:
+        assert command("completion", form).stdout == path_of(form).read_text(encoding="utf-8")
+    assert done.stdout == path_of("bash").read_text(encoding="utf-8")
 
 
 def test_where_there_is_no_record_no_session_is_completed_and_nothing_is_said(
     tmp_path: Path, place: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", "completion", "sessions"],
-        capture_output=True,
-        env=_environment(place) | {"LASTWORD_STATE_DIR": str(tmp_path)},
-        check=True,
-        timeout=FUSE_SECONDS,
-    )
-    assert (done.stdout, done.stderr) == (b"", b"")
+    environment = _environment(place) | {"LASTWORD_STATE_DIR": str(tmp_path)}
+    done = command("completion", "sessions", environment=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,4 +1,4 @@
-"""`lastword demo`: every turn ends typed, and in time; the pictures in docs are what it draws."""
+"""`lastword demo`: every turn ends typed; the pictures in docs are what it draws."""
 
 from __future__ import annotations
 
@@ -10,64 +10,63 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.cli import demo as shown
+from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from lastword.cli.demo import ScenarioTurns
+
+    Demo = Callable[..., subprocess.CompletedProcess[str]]
 
 DOCS = ROOT / "docs"
 
 
-def demo(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "demo", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env={**os.environ, "COLUMNS": str(columns)},
-    )
+@pytest.fixture(scope="module")
+def played() -> list[ScenarioTurns]:
+    """The turns, played once: each test shows them otherwise."""
+    return shown._run_all()
 
 
-def test_the_demo_ends_every_turn_typed_and_in_time() -> None:
-    done = demo()
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "\033" not in done.stdout
-    for words in (
-        "A spinner, after 1.5 s and for ever.",
-        "Done. Nothing is shown, not even an error.",
-        "The agent is gone",
-        "Retry: yes, after 20 s",
-        "Safe to retry: by continuing, not repeating",
-        "ended by SIGKILL",
-        "lastword doctor -- YOUR-AGENT",
-    ):
-        assert words in done.stdout
+@pytest.fixture
+def demo(played: list[ScenarioTurns], monkeypatch: pytest.MonkeyPatch) -> Demo:
+    """The command, on those turns."""
+    monkeypatch.setattr(shown, "_run_all", lambda: played)
+
+    def begin(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
+        return command("demo", *arguments, environment={**os.environ, "COLUMNS": str(columns)})
+
+    return begin
 
 
-def test_the_demo_says_nothing_in_the_words_of_the_wire() -> None:
+def test_the_demo_says_nothing_in_the_words_of_the_wire(demo: Demo) -> None:
     said = demo().stdout
+    assert "\033" not in said
     for word in ("rate_limit", "offer_continue", "before_output", "-32603", "agent_error"):
         assert word not in said
 
 
-def test_a_narrow_demo_shows_one_below_the_other() -> None:
+def test_a_narrow_demo_shows_one_below_the_other(demo: Demo) -> None:
     done = demo(columns=60)
     assert max(map(len, done.stdout.splitlines())) <= 60
     without = done.stdout.index("Without lastword, a client like Zed shows:")
     assert without < done.stdout.index("With lastword, the same client shows:")
 
 
-def test_frames_are_shown_as_they_came() -> None:
+def test_frames_are_shown_as_they_came(demo: Demo) -> None:
     said = demo("--frames").stdout
     assert '"agent_error"' in said
     assert '"stopReason": "end_turn"' in said
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_picture_in_docs_is_the_one_that_the_demo_draws(theme: str, tmp_path: Path) -> None:
+def test_the_picture_in_docs_is_the_one_that_the_demo_draws(
+    theme: str, tmp_path: Path, demo: Demo
+) -> None:
     drawn = tmp_path / "demo.svg"
     done = demo("--svg", str(drawn), "--theme", theme, columns=60)
     assert done.returncode == 0, done.stderr
@@ -76,14 +75,14 @@ def test_the_picture_in_docs_is_the_one_that_the_demo_draws(theme: str, tmp_path
     assert drawn.read_text() == kept.read_text(), f"draw it again: {again}"
 
 
-def test_a_picture_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_written_is_said_to_be_so(tmp_path: Path, demo: Demo) -> None:
     done = demo("--svg", str(tmp_path / "missing" / "demo.svg"))
     assert done.returncode == 2
     assert "No such file" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_terminal_has_a_progress_line_which_is_gone_when_the_demo_is_there() -> None:
+def test_the_demo_ends_every_turn_typed_and_its_progress_line_is_gone_from_the_terminal() -> None:
     seen, terminal = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "lastword", "demo"],
@@ -100,5 +99,15 @@ def test_a_terminal_has_a_progress_line_which_is_gone_when_the_demo_is_there() -
     os.close(seen)
     os.close(terminal)
     assert done.returncode == 0
+    for words in (
+        "A spinner, after 1.5 s and for ever.",
+        "Done. Nothing is shown, not even an error.",
+        "The agent is gone",
+        "Retry: yes, after 20 s",
+        "Safe to retry: by continuing, not repeating",
+        "ended by SIGKILL",
+        "lastword doctor -- YOUR-AGENT",
+    ):
+        assert words in done.stdout.decode()
     assert b"without and with lastword" in said
     assert said.endswith(b"\r\033[K<end>")

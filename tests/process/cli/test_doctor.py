@@ -14,28 +14,23 @@ from typing import Any
 
 import pytest
 
+from lastword.cli import progress
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.rungs import earlier_names
-from lastword.kit.doctor import clients, command
+from lastword.kit.doctor import clients, conversation
+from lastword.kit.doctor import command as examining
 from lastword.quirks.clients import RULES
+from tests.kit.command import command, in_a_process
 from tests.kit.patience import FUSE_SECONDS
 
 AGENT = [sys.executable, "-m", "lastword", "agent"]
+SESSION = '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
 HELLO = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
 
 
 def doctor(*arguments: str, **environment: str) -> tuple[int, str, str]:
     own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", "doctor", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env=own | environment,
-    )
-    assert "Traceback" not in done.stderr
+    done = command("doctor", *arguments, environment=own | environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -70,15 +65,42 @@ def script(folder: Path, text: str, *, name: str = "agent.sh", mode: int = 0o755
 
 
 def python(code: str) -> list[str]:
-    return [sys.executable, "-c", code]
+    return [sys.executable, "-S", "-c", code]
+
+
+def answering(folder: Path, *answers: str, then: str = "cat >/dev/null") -> str:
+    """A program that answers its first requests, each in one line."""
+    said = "".join(f"read line\necho '{answer}'\n" for answer in answers)
+    return script(folder, f"#!/bin/sh\n{said}{then}\n")
+
+
+@pytest.fixture
+def well(tmp_path: Path) -> str:
+    """An agent that is well, and starts at once."""
+    return answering(tmp_path, HELLO, SESSION)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time that an agent has for its leave passes at once."""
+    monkeypatch.setattr(conversation, "LEAVE_SECONDS", 0.1)
+
+
+@pytest.fixture(scope="module")
+def examined() -> dict[str, Any]:
+    """What a real doctor says of the scripted agent."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
+    done = in_a_process("doctor", "--json", "--", *AGENT, "--bare", "healthy", environment=own)
+    assert (done.returncode, done.stderr) == (0, "")
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 # --- an agent that is well
 
 
-def test_an_agent_that_is_well_is_told_step_by_step() -> None:
-    status, told = report("--", *AGENT, "--bare", "healthy")
-    assert status == 0
+def test_an_agent_that_is_well_is_told_step_by_step(examined: dict[str, Any]) -> None:
+    told = examined
     steps = [f["step"] for f in told["findings"]]
     own = ["command", "initialize", "capabilities", "login", "agent_error", "session", "exit"]
     assert [step for step in steps if step in own] == own
@@ -101,8 +123,10 @@ def test_a_login_that_it_offers_is_named() -> None:
     assert finding(told, "login")["facts"] == {"methods": ["Log in"]}
 
 
-def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses() -> None:
-    _, told = report("--", *AGENT, "--bare", "healthy")
+def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses(
+    examined: dict[str, Any],
+) -> None:
+    told = examined
     rungs = {row["client"]: row["rung"] for row in told["clients"]}
     assert all(row["aliases"] == earlier_names(row["rung"]) for row in told["clients"])
     assert set(rungs) == {*RULES, "jetbrains", "typed", "older", "v2"}
@@ -113,25 +137,22 @@ def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses() -> None:
     assert all(row["means"] for row in told["clients"])
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("typed", "typed"), ("zed", "error_with_meta"), ("my-own", "error_with_meta")],
-)
-def test_one_client_can_be_asked_for(name: str, expected: str) -> None:
-    _, told = report("--client", name, "--", *AGENT, "--bare", "healthy")
-    assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
+def test_one_client_can_be_asked_for(well: str) -> None:
+    for name, expected in (("typed", "typed"), ("my-own", "error_with_meta")):
+        _, told = report("--client", name, "--", well)
+        assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
 
 
 def test_a_rung_that_the_environment_forces_is_said() -> None:
-    _, told = report("--", *AGENT, "--bare", "healthy", LASTWORD_FALLBACK="text")
+    agent = [sys.executable, "-m", "tests.process.conformance.keeper", "second-version"]
+    _, told = report("--", *agent, LASTWORD_FALLBACK="text")
     rows = {row["client"]: row for row in told["clients"]}
     assert (rows["older"]["rung"], rows["older"]["forced"]) == ("text", True)
     assert (rows["v2"]["rung"], rows["v2"]["forced"]) == ("v2", False)
 
 
-def test_a_spending_limit_is_said_to_act_on_what_the_agent_states() -> None:
-    command = (*AGENT, "--bare", "healthy")
-    status, told = report("--", *command, LASTWORD_SPEND_LIMIT="5 usd/day")
+def test_a_spending_limit_is_said_to_act_on_what_the_agent_states(well: str) -> None:
+    status, told = report("--", well, LASTWORD_SPEND_LIMIT="5 usd/day")
     assert status == 0
     said = finding(told, "spending")["says"]
     assert "--spend-limit is 5USD/day" in said
@@ -144,8 +165,8 @@ def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     assert "only version 1" in rows["v2"].about
 
 
-def test_a_person_reads_it_within_80_columns() -> None:
-    status, out, err = doctor("--", *AGENT, "--bare", "healthy", COLUMNS="80")
+def test_a_person_reads_it_within_80_columns(well: str) -> None:
+    status, out, err = doctor("--", well, COLUMNS="80")
     assert (status, err) == (0, "")
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
@@ -157,8 +178,8 @@ def test_a_person_reads_it_within_80_columns() -> None:
     assert re.match(r"  (/\S+/)?lastword setup EDITOR --write -- ", setup)
 
 
-def test_the_settings_are_written_for_the_editor_that_was_asked_about() -> None:
-    _, out, _ = doctor("--client", "jetbrains", "--", *AGENT, "--bare", "healthy")
+def test_the_settings_are_written_for_the_editor_that_was_asked_about(well: str) -> None:
+    _, out, _ = doctor("--client", "jetbrains", "--", well)
     assert re.match(r"  (/\S+/)?lastword setup jetbrains --write -- ", out.splitlines()[-1])
 
 
@@ -183,26 +204,26 @@ def test_what_is_no_program_is_told_apart(tmp_path: Path) -> None:
     assert "is a directory" in problems(report("--", str(tmp_path))[1])[0]["says"]
 
 
-@pytest.mark.parametrize(
-    ("line", "missing"),
-    [
-        ("#!/no/such/interp\n", "needs /no/such/interp"),
-        ("#!/usr/bin/env no-such-interp\n", "needs no-such-interp"),
-        ("#!/usr/bin/env -S no-such-interp -u\n", "needs no-such-interp"),
-        ("#!/bin/sh\r\n", "ends in a carriage return"),
-        ("#!\n", "names no program"),
-        ("", "is empty"),
-        ("MZ\0\0", "program for Windows"),
-    ],
+CANNOT_RUN = (
+    ("#!/no/such/interp\n", "needs /no/such/interp"),
+    ("#!/usr/bin/env no-such-interp\n", "needs no-such-interp"),
+    ("#!/usr/bin/env -S no-such-interp -u\n", "needs no-such-interp"),
+    ("#!/bin/sh\r\n", "ends in a carriage return"),
+    ("#!\n", "names no program"),
+    ("", "is empty"),
+    ("MZ\0\0", "program for Windows"),
 )
-def test_a_file_that_nothing_here_can_run_is_said(tmp_path: Path, line: str, missing: str) -> None:
-    status, told = report("--", script(tmp_path, line))
-    assert status == 1
-    assert missing in problems(told)[0]["says"]
+
+
+def test_a_file_that_nothing_here_can_run_is_said(tmp_path: Path) -> None:
+    for line, missing in CANNOT_RUN:
+        status, told = report("--", script(tmp_path, line))
+        assert status == 1
+        assert missing in problems(told)[0]["says"]
 
 
 def test_a_program_of_another_machine_is_said(tmp_path: Path) -> None:
-    machine = next(n for n, name in command.MACHINES.items() if name == "riscv64")
+    machine = next(n for n, name in examining.MACHINES.items() if name == "riscv64")
     head = b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0" + machine.to_bytes(2, "little")
     file = tmp_path / "agent"
     file.write_bytes(head + b"\0" * 100)
@@ -212,7 +233,7 @@ def test_a_program_of_another_machine_is_said(tmp_path: Path) -> None:
 
 def test_the_machines_own_programs_pass() -> None:
     path = os.path.realpath("/bin/sh")
-    assert [f.verdict.value for f in command.examine(path, os.environ)] == ["ok"]
+    assert [f.verdict.value for f in examining.examine(path, os.environ)] == ["ok"]
 
 
 # --- what starts, and goes wrong
@@ -231,6 +252,7 @@ def test_an_agent_that_is_killed_at_its_start_is_told_by_its_signal() -> None:
     assert "by signal 9" in problems(told)[0]["says"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_agent_that_never_answers_is_given_up() -> None:
     status, told = report("--timeout", "0.5", "--", "sleep", "60")
     assert status == 1
@@ -241,24 +263,22 @@ def test_an_agent_that_never_answers_is_given_up() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *(HELLO.replace('"id":1', f'"id":{wrong}') for wrong in ("true", "1.0", "[]", "{}", '"1"')),
+        *(HELLO.replace('"id":1', f'"id":{wrong}') for wrong in ("true", '"1"')),
         '{"jsonrpc":"2.0","id":1,"method":[]}',
     ],
 )
 def test_an_answer_under_another_id_is_none(tmp_path: Path, line: str) -> None:
-    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
-    status, told = report("--timeout", "0.3", "--", agent)
+    status, told = report("--timeout", "0.3", "--", answering(tmp_path, line))
     assert status == 1
     assert "did not answer initialize" in finding(told, "initialize")["says"]
 
 
-@pytest.mark.parametrize("code", [-32600, -32602, -32603, -32000])
+@pytest.mark.parametrize("code", [-32602, -32000])
 def test_an_agent_of_another_protocol_version_is_not_told_as_a_providers_address(
     tmp_path: Path, code: int
 ) -> None:
     error = f'{{"code":{code},"message":"Unsupported protocol version"}}'
-    line = f'{{"jsonrpc":"2.0","id":1,"error":{error}}}'
-    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    agent = answering(tmp_path, f'{{"jsonrpc":"2.0","id":1,"error":{error}}}')
     status, told = report("--", agent)
     assert status == 1
     says = finding(told, "initialize")["says"]
@@ -272,10 +292,9 @@ def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
     assert "not an ACP agent" in problems(told)[0]["says"]
 
 
-def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path) -> None:
-    agent = " ".join([*AGENT, "--bare", "healthy"])
-    banner = script(tmp_path, f"#!/bin/sh\necho 'Welcome to the agent!'\nexec {agent}\n")
-    status, told = report("--", banner)
+def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path, well: str) -> None:
+    text = f"#!/bin/sh\necho 'Welcome to the agent!'\nexec {well}\n"
+    status, told = report("--", script(tmp_path, text, name="banner.sh"))
     noise = finding(told, "stdout")
     assert (status, noise["verdict"]) == (0, "note")
     assert noise["facts"]["lines"] == ["Welcome to the agent!"]
@@ -292,8 +311,8 @@ def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path) -> None:
 def test_a_session_that_does_not_open_is_said(
     tmp_path: Path, answer: str, verdict: str, words: str
 ) -> None:
-    code = f'read a\necho \'{HELLO}\'\nread b\necho \'{{"jsonrpc":"2.0","id":2,{answer}}}\'\ncat'
-    status, told = report("--", script(tmp_path, f"#!/bin/sh\n{code} >/dev/null\n"))
+    agent = answering(tmp_path, HELLO, f'{{"jsonrpc":"2.0","id":2,{answer}}}')
+    status, told = report("--", agent)
     assert finding(told, "session")["verdict"] == verdict
     assert words in finding(told, "session")["says"]
     assert status == (1 if verdict == "problem" else 0)
@@ -310,8 +329,7 @@ def test_what_the_agent_said_of_a_session_that_does_not_open_is_quoted(tmp_path:
 
 
 def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
-    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\nexit 3\n"
-    _, told = report("--", script(tmp_path, text))
+    _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
     assert "with status 3 at session/new" in finding(told, "session")["says"]
 
 
@@ -322,6 +340,7 @@ def test_secrets_in_its_last_words_are_not_shown() -> None:
     assert secret[:24] not in out
 
 
+@pytest.mark.usefixtures("impatient")
 def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = (
@@ -360,10 +379,9 @@ def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) ->
     assert gone
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_agent_that_stays_at_the_end_of_its_input_is_noted(tmp_path: Path) -> None:
-    new = '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
-    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\necho '{new}'\nsleep 60\n"
-    status, told = report("--", script(tmp_path, text))
+    status, told = report("--", answering(tmp_path, HELLO, SESSION, then="exec sleep 60"))
     assert status == 0
     assert finding(told, "exit")["verdict"] == "note"
 
@@ -371,17 +389,17 @@ def test_an_agent_that_stays_at_the_end_of_its_input_is_noted(tmp_path: Path) ->
 # --- lastword's own surroundings
 
 
-def test_a_bad_variable_of_lastwords_is_a_problem() -> None:
-    status, told = report("--", *AGENT, "--bare", "healthy", LASTWORD_IDLE_TIMEOUT="soon")
+def test_a_bad_variable_of_lastwords_is_a_problem(well: str) -> None:
+    status, told = report("--", well, LASTWORD_IDLE_TIMEOUT="soon")
     assert status == 1
     assert "LASTWORD_IDLE_TIMEOUT cannot be 'soon'" in problems(told)[0]["says"]
 
 
-def test_good_and_unknown_variables_are_told_apart() -> None:
+def test_good_and_unknown_variables_are_told_apart(well: str) -> None:
     environment = {"LASTWORD_IDLE_TIMEOUT": "5", "LASTWORD_IDEL_TIMEOUT": "5"}
     environment["LASTWORD_ELSEWHERE"] = "5"
     environment["LASTWORD_GATEWAY_TOKEN"] = "v1.secret"
-    status, told = report("--", *AGENT, "--bare", "healthy", **environment)
+    status, told = report("--", well, **environment)
     said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
     assert status == 0
     assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
@@ -391,7 +409,7 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     assert "v1.secret" not in str(told)
 
 
-def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) -> None:
+def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path, well: str) -> None:
     file = tmp_path / "file"
     file.touch()
     environment = {
@@ -399,7 +417,7 @@ def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) ->
         "LASTWORD_RECORD_DAYS": "a week",
         "LASTWORD_RECORD_MIB": "64",
     }
-    status, told = report("--", *AGENT, "--bare", "healthy", **environment)
+    status, told = report("--", well, **environment)
     assert status == 1
     wrong = [found["says"] for found in problems(told)]
     assert wrong[0].startswith("LASTWORD_RECORD_DAYS cannot be 'a week': it takes a number of days")
@@ -437,20 +455,18 @@ def test_help_names_the_clients() -> None:
     assert ", ".join([*RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())
 
 
-@pytest.mark.parametrize("result", ["null", "5", "[]", "{}", '{"protocolVersion":"1"}'])
+@pytest.mark.parametrize("result", ["null", "{}", '{"protocolVersion":"1"}'])
 def test_an_empty_greeting_is_a_problem(tmp_path: Path, result: str) -> None:
-    line = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
-    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
-    status, told = report("--timeout", "0.3", "--", agent)
+    agent = answering(tmp_path, f'{{"jsonrpc":"2.0","id":1,"result":{result}}}', SESSION)
+    status, told = report("--", agent)
     assert status == 1
     assert finding(told, "initialize")["verdict"] == "problem"
 
 
-@pytest.mark.parametrize("result", ["null", "5", "{}", '{"sessionId":7}'])
+@pytest.mark.parametrize("result", ["null", "{}", '{"sessionId":7}'])
 def test_a_session_without_an_id_is_a_problem(tmp_path: Path, result: str) -> None:
-    line = f'{{"jsonrpc":"2.0","id":2,"result":{result}}}'
-    talk = f"read l\necho '{HELLO}'\nread l\necho '{line}'\ncat >/dev/null\n"
-    status, told = report("--timeout", "0.3", "--", script(tmp_path, f"#!/bin/sh\n{talk}"))
+    agent = answering(tmp_path, HELLO, f'{{"jsonrpc":"2.0","id":2,"result":{result}}}')
+    status, told = report("--", agent)
     assert status == 1
     assert finding(told, "session")["verdict"] == "problem"
 
@@ -513,14 +529,19 @@ def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
     assert finding(told, "version 2")["verdict"] == "ok"
 
 
-def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(tmp_path: Path) -> None:
-    program = script(tmp_path, f"#!/bin/sh\nread line\nsleep 4\necho '{HELLO}'\nread line\n")
-    status, out, err = doctor("--timeout", "3", "--", program)
+@pytest.mark.usefixtures("impatient")
+def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = progress.Progress.__init__.__kwdefaults__
+    assert defaults["after_seconds"] == progress.SHOWN_AFTER_SECONDS
+    monkeypatch.setitem(defaults, "after_seconds", 0.1)
+    status, out, err = doctor("--timeout", "0.5", "--", "sleep", "60")
     assert err.startswith("Waiting for the agent's first answer ...\n")
     assert "Waiting" not in out
     assert status == 1
     # Programs that read JSON read no progress.
-    assert report("--timeout", "3", "--", program)[0] == 1
+    assert report("--timeout", "0.5", "--", "sleep", "60")[0] == 1
 
 
 def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) -> None:
@@ -533,15 +554,8 @@ def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) ->
     (venv / "pyvenv.cfg").write_text("")
     (venv / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     (venv / "bin/python").chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", "doctor", "--", "python", "agent.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{venv}/bin:/usr/bin:/bin"},
-    )
+    variables = {**os.environ, "PATH": f"{venv}/bin:/usr/bin:/bin"}
+    done = command("doctor", "--", "python", "agent.py", cwd=tmp_path, environment=variables)
     assert done.returncode == 0, done.stdout + done.stderr
     line = next(line for line in done.stdout.splitlines() if " run -- " in line)
     own = os.path.join(os.path.dirname(sys.executable), "lastword")

@@ -6,17 +6,16 @@ import itertools
 import json
 import re
 import shlex
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.quirks.editors import EDITORS
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 PAGES = ROOT / "docs" / "editors"
@@ -31,11 +30,11 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return BLOCK.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
 
 
-def commands(page: str) -> list[list[str]]:
-    lines = [
+def lines(page: str) -> list[list[str]]:
+    found = [
         line for language, text in blocks(page) if language == "sh" for line in text.split("\n")
     ]
-    return [shlex.split(line)[2:] for line in lines if line.startswith(COMMAND)]
+    return [shlex.split(line)[2:] for line in found if line.startswith(COMMAND)]
 
 
 def shown(page: str) -> list[tuple[list[str], str, str]]:
@@ -60,39 +59,23 @@ def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
     for name in ("lastword", "npx", "opencode"):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "setup", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        cwd=folder,
-        env={"HOME": str(folder), "PATH": str(programs)},
-    )
+    environment = {"HOME": str(folder), "PATH": str(programs)}
+    return command("setup", *words, cwd=folder, environment=environment)
 
 
-PAIRS = [
-    pytest.param(*pair, id=f"{page.stem}: {shlex.join(pair[0])}")
-    for page in sorted(PAGES.glob("*.md"))
-    for pair in shown(page.stem)
-]
-
-
-@pytest.mark.parametrize(("words", "language", "text"), PAIRS)
-def test_a_page_shows_what_the_command_prints(
-    words: list[str], language: str, text: str, tmp_path: Path
-) -> None:
-    done = run(tmp_path, ["--json", *words])
-    assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    assert told["language"] == language
-    assert told["snippet"].replace(str(tmp_path / "bin"), WHERE) == text
+def test_a_page_shows_what_the_command_prints(tmp_path: Path) -> None:
+    for page in sorted(PAGES.glob("*.md")):
+        for words, language, text in shown(page.stem):
+            done = run(tmp_path, ["--json", *words])
+            assert done.returncode == 0, (page.name, words, done.stderr)
+            told: dict[str, Any] = json.loads(done.stdout)
+            assert told["language"] == language
+            assert told["snippet"].replace(str(tmp_path / "bin"), WHERE) == text, page.name
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in PAGES.glob("*.md")))
 def test_every_setup_line_of_a_page_can_be_run(page: str, tmp_path: Path) -> None:
-    found = commands(page)
+    found = lines(page)
     assert found
     for words in found:
         done = run(tmp_path, words)

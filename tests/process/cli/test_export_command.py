@@ -20,7 +20,8 @@ import pytest
 from lastword.core.timeline.entry import Kind
 from lastword.record.present.scrub import Scrubber, scrubber_here
 from tests.kit.desk import Editor
-from tests.kit.recording import FUSE_SECONDS, Book, a_run, lastword, now_ms, write
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import Book, a_run, lastword, now_ms, write
 
 SECRETS = (
     "sk-ant-api03-AbCdEf0123456789",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from docs.completion.command_line import PARSERS
 from lastword.cli.commands import GROUPS, names
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command
 
 UNITS = {
     "SIZE": r"\d+MiB",
@@ -27,68 +25,50 @@ WITHOUT_DEFAULT = {
 """Options that add something, and are not there by default."""
 
 
-def _help(command: str, columns: int) -> str:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", *command.split(), "--help"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"COLUMNS": str(columns)},
-        timeout=FUSE_SECONDS,
-        check=True,
-    )
-    assert done.stderr == ""
+ENDS = re.compile(r"^(examples|exit status)\b", re.MULTILINE)
+
+
+def _help(name: str, columns: int) -> str:
+    environment = os.environ | {"COLUMNS": str(columns)}
+    done = command(*name.split(), "--help", environment=environment)
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-@pytest.mark.parametrize("command", ["", *PARSERS])
-def test_help_fits_eighty_columns_however_wide_the_terminal_is(command: str) -> None:
+@pytest.mark.parametrize("name", ["", *PARSERS])
+def test_help_fits_eighty_columns_and_is_offered_where_it_is_misspelt(name: str) -> None:
     for columns in (80, 200):
-        told = _help(command, columns)
-        assert told.startswith(f"usage: lastword {command or 'COMMAND'}")
+        told = _help(name, columns)
+        assert told.startswith(f"usage: lastword {name or 'COMMAND'}")
         assert [line for line in told.splitlines() if len(line) > 80] == []
-
-
-@pytest.mark.parametrize("command", PARSERS)
-def test_every_option_says_what_it_does_its_unit_and_its_default(command: str) -> None:
-    parser = PARSERS[command]()
-    for action in parser.shown_actions:
-        about = parser.help_of(action)
-        assert len(about) > 10, action
-        if action.nargs == 0:
-            continue
-        assert re.search(UNITS.get(str(action.metavar), ""), about), about
-        is_named = bool(action.option_strings) and not action.required
-        if is_named and not WITHOUT_DEFAULT & {*action.option_strings}:
-            assert "default" in about, action
-
-
-@pytest.mark.parametrize("command", PARSERS)
-def test_every_command_says_what_it_is_for_and_how_it_ends_or_is_used(command: str) -> None:
-    parser = PARSERS[command]()
-    assert len(parser.description or "") > 40
-    assert re.search(r"^(examples|exit status)\b", parser.epilog or "", re.MULTILINE)
-
-
-@pytest.mark.parametrize("command", PARSERS)
-def test_help_names_no_positional_and_has_the_help_of_help(command: str) -> None:
-    told = _help(command, 80)
-    assert "-h, --help" in told
+    assert not name or "-h, --help" in told
     assert "positional" not in told
     assert argparse.SUPPRESS not in told
-
-
-@pytest.mark.parametrize("command", PARSERS)
-def test_a_misspelt_help_is_answered_with_the_right_one(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", *command.split(), "--hlp"],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    done = command(*name.split(), "--hlp")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no option --hlp. Did you mean --help?" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_every_command_says_what_it_is_for_and_every_option_its_unit_and_its_default() -> None:
+    failures = []
+    for name, made in PARSERS.items():
+        parser = made()
+        if len(parser.description or "") <= 40 or not ENDS.search(parser.epilog or ""):
+            failures.append(name)
+        for action in parser.shown_actions:
+            about = parser.help_of(action)
+            if len(about) <= 10:
+                failures.append((name, action, about))
+            if action.nargs == 0:
+                continue
+            if not re.search(UNITS.get(str(action.metavar), ""), about):
+                failures.append((name, action, about))
+            is_named = bool(action.option_strings) and not action.required
+            is_there = is_named and not WITHOUT_DEFAULT & {*action.option_strings}
+            if is_there and "default" not in about:
+                failures.append((name, action, about))
+    assert not failures
 
 
 def test_the_commands_are_listed_once_each_in_the_order_of_a_first_hour() -> None:
@@ -102,11 +82,5 @@ def test_the_commands_are_listed_once_each_in_the_order_of_a_first_hour() -> Non
 
 
 def test_help_of_a_command_is_shown_by_the_word_help_too() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", "help", "stats"],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=True,
-    )
+    done = command("help", "stats")
     assert done.stdout == _help("stats", 80)

@@ -17,17 +17,8 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
-from tests.kit.recording import (
-    DAY_MS,
-    FUSE_SECONDS,
-    HOUR_MS,
-    Book,
-    a_book,
-    a_run,
-    lastword,
-    now_ms,
-    write,
-)
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_book, a_run, lastword, now_ms, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,15 +59,13 @@ def state(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 200])
-@pytest.mark.parametrize("arguments", [(), ("--last",), ("--errors",)])
-def test_everything_fits_into_the_terminal(
-    real: Path, columns: int, arguments: tuple[str, ...]
-) -> None:
-    done = lastword("log", *arguments, state=real, COLUMNS=str(columns))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines())) <= columns
-    assert "\033" not in done.stdout
+def test_everything_fits_into_the_terminal(real: Path) -> None:
+    for columns in (40, 60, 80, 200):
+        for arguments in ((), ("--last",), ("--errors",)):
+            done = lastword("log", *arguments, state=real, COLUMNS=str(columns))
+            assert (done.returncode, done.stderr) == (0, "")
+            assert max(map(len, done.stdout.splitlines())) <= columns, (columns, arguments)
+            assert "\033" not in done.stdout
 
 
 def test_a_real_session_is_listed_with_its_turns(real: Path) -> None:
@@ -253,21 +242,21 @@ def test_a_failure_s_incident_leads_to_its_session(state: Path) -> None:
     assert "turn 2" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("since", "sessions"),
-    [
-        ("2h", ["abd-2", "abc-1"]),
-        ("30m", []),
-        ("3d", ["abd-2", "abc-1", "old-session"]),
-        ("2020-01-01", ["abd-2", "abc-1", "old-session"]),
-        ("2999-12-31T10:00", []),
-    ],
-)
-def test_only_what_began_since_then_is_listed(state: Path, since: str, sessions: list[str]) -> None:
-    told = json.loads(lastword("log", "--since", since, "--json", state=state).stdout)
-    assert [session["session_id"] for session in told["sessions"]] == sessions
-    shown = lastword("log", "--since", since, state=state)
-    assert bool(sessions) != ("No turn is recorded in this time." in shown.stdout)
+SINCE = {
+    "2h": ["abd-2", "abc-1"],
+    "30m": [],
+    "3d": ["abd-2", "abc-1", "old-session"],
+    "2020-01-01": ["abd-2", "abc-1", "old-session"],
+    "2999-12-31T10:00": [],
+}
+
+
+def test_only_what_began_since_then_is_listed(state: Path) -> None:
+    for since, sessions in SINCE.items():
+        told = json.loads(lastword("log", "--since", since, "--json", state=state).stdout)
+        assert [session["session_id"] for session in told["sessions"]] == sessions
+        shown = lastword("log", "--since", since, state=state)
+        assert bool(sessions) != ("No turn is recorded in this time." in shown.stdout)
 
 
 def test_a_turn_of_another_day_is_shown_with_its_date(tmp_path: Path) -> None:
@@ -298,28 +287,25 @@ def test_a_limit_says_that_there_is_more(state: Path) -> None:
     assert "not shown" not in lastword("log", "--limit", "3", state=state).stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (["nonsense"], 2, "no session begins with 'nonsense'; `lastword log` lists them"),
-        ([""], 2, "no session begins with ''"),
-        (["ab"], 2, "is ambiguous; give more of it:\n  abd-2"),
-        (["--since", "yesterday"], 2, "--since cannot be 'yesterday': it takes 30m, 2h"),
-        (["--limit", "0"], 2, "a whole number from 1 up"),
-        (["--limit", "many"], 2, "a whole number from 1 up"),
-        (["abc", "--last"], 2, "--last already names a session"),
-        (["--follow", "--since", "2h"], 2, "--follow begins now"),
-        (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
-        (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
-    ],
+REFUSED = (
+    (["nonsense"], 2, "no session begins with 'nonsense'; `lastword log` lists them"),
+    ([""], 2, "no session begins with ''"),
+    (["ab"], 2, "is ambiguous; give more of it:\n  abd-2"),
+    (["--since", "yesterday"], 2, "--since cannot be 'yesterday': it takes 30m, 2h"),
+    (["--limit", "0"], 2, "a whole number from 1 up"),
+    (["--limit", "many"], 2, "a whole number from 1 up"),
+    (["abc", "--last"], 2, "--last already names a session"),
+    (["--follow", "--since", "2h"], 2, "--follow begins now"),
+    (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
+    (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
 )
-def test_what_cannot_be_shown_is_answered_in_a_sentence(
-    state: Path, arguments: list[str], status: int, words: str
-) -> None:
-    done = lastword("log", *arguments, state=state)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+
+
+def test_what_cannot_be_shown_is_answered_in_a_sentence(state: Path) -> None:
+    for arguments, status, words in REFUSED:
+        done = lastword("log", *arguments, state=state)
+        assert (done.returncode, done.stdout) == (status, ""), arguments
+        assert words in done.stderr
 
 
 def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path: Path) -> None:
@@ -431,7 +417,7 @@ def test_a_record_that_was_deleted_is_followed_from_the_first_entry_of_the_next(
 ) -> None:
     with follower(state=state) as (process, next_line):
         for file in state.glob("record.db*"):
-            file.unlink()
+            file.unlink(missing_ok=True)  # the follower itself may have tidied one away
         # It gets the deleted one's inode, where that is free.
         book = Book()
         book.ok("first-of-all", 1)

@@ -4,124 +4,114 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.command import PROCESS, command, in_a_process
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def lastword(
-    *arguments: str, cwd: Path | None = None, data: bytes = b"", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "lastword", *arguments],
-        input=data,
-        capture_output=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+def lastword(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return command(*arguments, environment=os.environ | environment)
 
 
 def test_without_a_command_the_commands_are_listed() -> None:
     done = lastword()
     assert done.returncode == 2
-    assert done.stdout == b""
-    assert b"lastword run -- opencode acp" in done.stderr
+    assert done.stdout == ""
+    assert "lastword run -- opencode acp" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nonsense",), "there is no command 'nonsense'; `lastword --help` lists them all"),
-        (("exprot", "3f"), "there is no command 'exprot'. Did you mean export?"),
-        (("stat",), "there is no command 'stat'. Did you mean stats?"),
-        (("--hlep",), "there is no option --hlep. Did you mean --help?"),
-        (("sh", "-c", "x y"), "lastword run -- sh -c 'x y'"),
-        (("--", "sh"), "lastword run -- sh"),
-        (("stats", "--dasy", "3"), "there is no option --dasy. Did you mean --days?"),
-        (("log", "--limt=3"), "there is no option --limt. Did you mean --limit?"),
-        (("stats", "--days", "three"), "--days cannot be 'three': it takes whole days"),
-        (("export", "-o"), "--output needs a value (FILE)"),
-        (("stats", "--json=yes"), "--json takes no value"),
-        (("outbox", "--send", "--test"), "--test and --send do not go together"),
-        (("outbox", "--report-format", "oltp"), "'oltp'. Did you mean otlp?"),
-        (("connect",), "URL is missing"),
-        (("explain", "a", "b"), "'b'"),
-        (("explain", "--status", "x"), "--status cannot be 'x': it takes a whole number"),
-        (("gateway", "tokn"), "did you mean `lastword gateway token`?"),
-        (("gateway", "--lisen", "x", "--", "true"), "Did you mean --listen?"),
-        (("gateway", "--idle-timeot", "5", "--", "true"), "Did you mean --idle-timeout?"),
-        (("gateway", "--compress", "zip", "--", "true"), "it takes one of off, on"),
-        (("doctor", "--client", "zedd", "--", "true"), "'zedd'. Did you mean zed?"),
-        (("check", "--only", "opens-sesion"), "Did you mean opens-session?"),
-        (("check", "--preset", "opncode", "--", "true"), "Did you mean opencode?"),
-        (("check", "--timeout", "0", "--", "true"), "a duration above 0"),
-        (("agent", "ratelimit"), "did you mean rate_limit?"),
-        (("agent", "--fallback", "txt", "auth"), "Did you mean text?"),
-        (("completion", "bahs"), "Did you mean bash?"),
-        (("run", "--silent-success", "eror", "--", "true"), "Did you mean error?"),
-        (("run", "opencode", "acp"), "lastword run -- opencode acp"),
-        (("run", "--retry", "2", "pi", "-x"), "lastword run --retry 2 -- pi -x"),
-        (("run", "--", "--retry", "2", "pi"), "lastword run --retry 2 -- pi"),
-        (("doctor", "--json", "pi", "-x"), "lastword doctor --json -- pi -x"),
-        (("doctor", "--", "--client", "zed", "pi"), "lastword doctor --client zed -- pi"),
-        (("check", "--protocol", "2", "pi"), "lastword check --protocol 2 -- pi"),
-        (("gateway", "--retry", "2", "pi"), "lastword gateway --retry 2 -- pi"),
-        (("gateway", "--", "--verbose"), "lastword gateway --verbose -- CMD"),
-    ],
+MISTAKES = (
+    (("nonsense",), "there is no command 'nonsense'; `lastword --help` lists them all"),
+    (("exprot", "3f"), "there is no command 'exprot'. Did you mean export?"),
+    (("stat",), "there is no command 'stat'. Did you mean stats?"),
+    (("--hlep",), "there is no option --hlep. Did you mean --help?"),
+    (("sh", "-c", "x y"), "lastword run -- sh -c 'x y'"),
+    (("--", "sh"), "lastword run -- sh"),
+    (("stats", "--dasy", "3"), "there is no option --dasy. Did you mean --days?"),
+    (("log", "--limt=3"), "there is no option --limt. Did you mean --limit?"),
+    (("stats", "--days", "three"), "--days cannot be 'three': it takes whole days"),
+    (("export", "-o"), "--output needs a value (FILE)"),
+    (("stats", "--json=yes"), "--json takes no value"),
+    (("outbox", "--send", "--test"), "--test and --send do not go together"),
+    (("outbox", "--report-format", "oltp"), "'oltp'. Did you mean otlp?"),
+    (("connect",), "URL is missing"),
+    (("explain", "a", "b"), "'b'"),
+    (("explain", "--status", "x"), "--status cannot be 'x': it takes a whole number"),
+    (("gateway", "tokn"), "did you mean `lastword gateway token`?"),
+    (("gateway", "--lisen", "x", "--", "true"), "Did you mean --listen?"),
+    (("gateway", "--idle-timeot", "5", "--", "true"), "Did you mean --idle-timeout?"),
+    (("gateway", "--compress", "zip", "--", "true"), "it takes one of off, on"),
+    (("doctor", "--client", "zedd", "--", "true"), "'zedd'. Did you mean zed?"),
+    (("check", "--only", "opens-sesion"), "Did you mean opens-session?"),
+    (("check", "--preset", "opncode", "--", "true"), "Did you mean opencode?"),
+    (("check", "--timeout", "0", "--", "true"), "a duration above 0"),
+    (("agent", "ratelimit"), "did you mean rate_limit?"),
+    (("agent", "--fallback", "txt", "auth"), "Did you mean text?"),
+    (("completion", "bahs"), "Did you mean bash?"),
+    (("run", "--silent-success", "eror", "--", "true"), "Did you mean error?"),
+    (("run", "opencode", "acp"), "lastword run -- opencode acp"),
+    (("run", "--retry", "2", "pi", "-x"), "lastword run --retry 2 -- pi -x"),
+    (("run", "--", "--retry", "2", "pi"), "lastword run --retry 2 -- pi"),
+    (("doctor", "--json", "pi", "-x"), "lastword doctor --json -- pi -x"),
+    (("doctor", "--", "--client", "zed", "pi"), "lastword doctor --client zed -- pi"),
+    (("check", "--protocol", "2", "pi"), "lastword check --protocol 2 -- pi"),
+    (("gateway", "--retry", "2", "pi"), "lastword gateway --retry 2 -- pi"),
+    (("gateway", "--", "--verbose"), "lastword gateway --verbose -- CMD"),
 )
-def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant(
-    arguments: tuple[str, ...], said: str
-) -> None:
-    done = lastword(*arguments)
-    assert done.returncode == 2
-    told = done.stderr.decode()
-    if "--json" in arguments:
-        error = json.loads(done.stdout)["error"]
-        assert error == {"message": told.split(": ", 1)[1].rstrip(), "exit_status": 2}
-    else:
-        assert done.stdout == b""
-    assert said in told
-    assert told.startswith("lastword")
-    assert told.count("\n") == 1
+
+
+def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant() -> None:
+    failures = []
+    for arguments, said in MISTAKES:
+        done = lastword(*arguments)
+        told = done.stderr
+        expected = ""
+        if "--json" in arguments:
+            error = {"message": told.split(": ", 1)[1].rstrip(), "exit_status": 2}
+            expected = json.dumps({"version": 1, "error": error}, indent=2) + "\n"
+        is_one_line = told.startswith("lastword") and told.count("\n") == 1
+        if done.returncode != 2 or said not in told or not is_one_line or done.stdout != expected:
+            failures.append((arguments, done))
+    assert not failures
 
 
 def test_a_secret_in_a_command_line_is_not_repeated() -> None:
     key = "sk-ant-api03-" + "x7" * 40
     done = lastword("run", "pi", "--key", key)
-    assert b"lastword run -- pi --key" in done.stderr
-    assert key.encode() not in done.stderr
+    assert "lastword run -- pi --key" in done.stderr
+    assert key not in done.stderr
 
 
-def test_the_demo_shows_the_defaults_wherever_and_however_it_is_run(tmp_path: Path) -> None:
+def test_the_demo_shows_the_defaults_wherever_it_is_run_and_leaves_no_record(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
     for name in ("json.py", "lastword.py", "select.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
-    done = lastword("demo", cwd=tmp_path, LASTWORD_PASSTHROUGH="1", LASTWORD_FALLBACK="text")
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    assert b"Retry: yes, after 20 s" in done.stdout
+    places = {"HOME": str(home), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
+    forced = {"LASTWORD_PASSTHROUGH": "1", "LASTWORD_FALLBACK": "text"}
+    done = in_a_process("demo", cwd=tmp_path, environment=os.environ | places | forced)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Retry: yes, after 20 s" in done.stdout
+    assert list(home.rglob("*")) == []
 
 
-def test_the_demo_leaves_nothing_in_the_users_record(tmp_path: Path) -> None:
-    places = {"HOME": str(tmp_path), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
-    done = lastword("demo", **places)
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    assert list(tmp_path.rglob("*")) == []
-
-
-@pytest.mark.parametrize("command", [("demo",), ("--help",), ("explain", "--status", "429")])
-def test_a_reader_that_leaves_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words", [("--help",), ("explain", "--status", "429")])
+def test_a_reader_that_leaves_is_no_reason_for_a_traceback(words: tuple[str, ...]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [sys.executable, "-m", "lastword", *command],
+        [sys.executable, "-m", "lastword", *words],
         stdin=subprocess.DEVNULL,
         stdout=write_end,
         stderr=subprocess.PIPE,
@@ -133,19 +123,18 @@ def test_a_reader_that_leaves_is_no_reason_for_a_traceback(command: tuple[str, .
 
 
 def test_what_a_program_that_is_no_agent_prints_arrives_as_it_printed_it() -> None:
-    text = b"usage: agent\n\n  --help   this\n\n"
-    done = lastword("run", "--", "printf", "%s", text.decode())
-    assert done.stdout == text
-    assert done.returncode == 0
+    text = "usage: agent\n\n  --help   this\n\n"
+    done = in_a_process("run", "--", "printf", "%s", text)
+    assert (done.returncode, done.stdout) == (0, text)
 
 
 def test_what_a_program_that_is_no_agent_prints_is_bounded_and_the_cut_is_said() -> None:
     script = (
         "import sys; sys.stdout.write('x' * 99 + '\\n'); sys.stdout.write('y' * 3000000 + '\\n')"
     )
-    done = lastword("run", "--", sys.executable, "-c", script)
-    assert done.stdout == b"x" * 99 + b"\n"
-    assert b"left out" in done.stderr
+    done = in_a_process("run", "--", sys.executable, "-c", script)
+    assert done.stdout == "x" * 99 + "\n"
+    assert "left out" in done.stderr
 
 
 EVERY_COMMAND = [
@@ -164,23 +153,26 @@ EVERY_COMMAND = [
 ]
 
 
-@pytest.mark.parametrize("command", EVERY_COMMAND)
-def test_a_stream_that_is_closed_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
-    line = [sys.executable, "-P", "-m", "lastword", *command]
-    done = subprocess.run(
-        ["sh", "-c", '"$@" <&- >&-', "sh", *line],
-        stderr=subprocess.PIPE,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr
-    assert b"Error" not in done.stderr
+def test_a_stream_that_is_closed_is_no_reason_for_a_traceback() -> None:
+    failures = []
+    for words in EVERY_COMMAND:
+        line = shlex.join([*PROCESS, *words])
+        done = subprocess.run(
+            ["sh", "-c", f"{line} <&- >&-"],
+            stderr=subprocess.PIPE,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+        if b"Traceback" in done.stderr or b"Error" in done.stderr:
+            failures.append((words, done.stderr))
+    assert not failures
 
 
-@pytest.mark.parametrize("command", EVERY_COMMAND)
-def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
-    done = lastword(*command, PYTHONIOENCODING="ascii")
-    assert b"Traceback" not in done.stderr
+def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback() -> None:
+    for words in EVERY_COMMAND:
+        done = lastword(*words, PYTHONIOENCODING="ascii")
+        assert done.stdout.isascii()
+        assert done.stderr.isascii()
 
 
 def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
@@ -188,5 +180,4 @@ def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
     answer = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
     agent = ("sh", "-c", f"read _; printf '%b\\n' '{answer}'; cat >/dev/null")
     done = lastword("doctor", "--timeout", "1", "--", *agent)
-    assert b"Traceback" not in done.stderr
-    assert b"\\ud800" in done.stdout
+    assert "\\ud800" in done.stdout

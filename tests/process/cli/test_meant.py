@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit.client import TYPED, Client, clean_environment
+from tests.kit.command import PROCESS, command, in_a_process
 from tests.kit.desk import SCRIPTED
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
@@ -20,43 +20,33 @@ from tests.kit.patience import FUSE_SECONDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-LASTWORD = [sys.executable, "-P", "-m", "lastword"]
-
 
 def run(
-    *arguments: str, state: Path | None = None, **more: Any
+    *arguments: str, state: Path | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     environment = clean_environment() | ({"LASTWORD_STATE_DIR": str(state)} if state else {})
-    return subprocess.run(
-        [*LASTWORD, *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env=environment,
-        **more,
-    )
+    begin = in_a_process if arguments[:2] == ("run", "--") else command
+    return begin(*arguments, cwd=cwd, environment=environment)
 
 
-@pytest.mark.parametrize(
-    ("words", "error_type"),
-    [
-        ("429", "rate_limit"),
-        ("529", "provider_unavailable"),
-        ("rate_limit", "rate_limit"),
-        ("Rate-Limit", "rate_limit"),
-        ("context overflow", "context_overflow"),
-        ("529 Overloaded", "provider_unavailable"),
-        ("ECONNREFUSED", "network"),
-        ("it went wrong somehow", "unknown"),
-    ],
-)
-def test_an_error_is_explained_by_its_name(words: str, error_type: str, tmp_path: Path) -> None:
-    done = run("explain", "--json", words, state=tmp_path, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["type"] == error_type
-    assert run("explain", words, cwd=tmp_path).stdout.startswith(f"{error_type}\n")
+NAMED = {
+    "429": "rate_limit",
+    "529": "provider_unavailable",
+    "rate_limit": "rate_limit",
+    "Rate-Limit": "rate_limit",
+    "context overflow": "context_overflow",
+    "529 Overloaded": "provider_unavailable",
+    "ECONNREFUSED": "network",
+    "it went wrong somehow": "unknown",
+}
+
+
+def test_an_error_is_explained_by_its_name(tmp_path: Path) -> None:
+    for words, error_type in NAMED.items():
+        done = run("explain", "--json", words, state=tmp_path, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["type"] == error_type
+        assert run("explain", words, cwd=tmp_path).stdout.startswith(f"{error_type}\n")
 
 
 def test_a_file_comes_before_a_name(tmp_path: Path) -> None:
@@ -76,7 +66,7 @@ def test_a_word_that_names_nothing_is_answered_with_what_explain_takes(
 
 def test_an_incident_is_explained_from_the_record(tmp_path: Path) -> None:
     client = Client(
-        [*LASTWORD, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
+        [*PROCESS, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
         environment=clean_environment(LASTWORD_STATE_DIR=str(tmp_path)),
     )
     client.open(**TYPED)
@@ -100,7 +90,7 @@ def test_an_agent_that_is_given_for_a_command_is_answered_with_the_command(tmp_p
 
 def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
     agent = " ".join([*SCRIPTED, "healthy"])
-    client = Client([*LASTWORD, "run", "--", agent], environment=clean_environment())
+    client = Client([*PROCESS, "run", "--", agent], environment=clean_environment())
     client.open(**TYPED)
     assert client.turn("Hi").answer["result"]["stopReason"] == "end_turn"
     assert client.end() == 0
@@ -136,51 +126,37 @@ FAILING = [
 ]
 
 
-@pytest.mark.parametrize("arguments", FAILING, ids=" ".join)
-def test_a_command_that_fails_says_so_in_json_where_json_was_asked_for(
-    arguments: list[str], tmp_path: Path
-) -> None:
-    done = run(*arguments, state=tmp_path / "none")
-    assert done.returncode in (1, 2)
-    told = json.loads(done.stdout)
-    assert list(told) == ["version", "error"]
-    assert told["version"] == 1
-    assert told["error"]["exit_status"] == done.returncode
-    assert told["error"]["message"]
-    assert told["error"]["message"] in done.stderr
-    assert not told["error"]["message"].startswith("lastword")
-    assert list(problems_in(told, "error")) == []
+def test_a_command_that_fails_says_so_in_json_where_json_was_asked_for(tmp_path: Path) -> None:
+    for arguments in FAILING:
+        done = run(*arguments, state=tmp_path / "none")
+        assert done.returncode in (1, 2), arguments
+        told = json.loads(done.stdout)
+        assert list(told) == ["version", "error"], arguments
+        assert told["version"] == 1
+        assert told["error"]["exit_status"] == done.returncode
+        assert told["error"]["message"]
+        assert told["error"]["message"] in done.stderr
+        assert not told["error"]["message"].startswith("lastword")
+        assert list(problems_in(told, "error")) == []
 
 
-@pytest.mark.parametrize("after_seconds", [0.3, 1.0, 2.0])
-@pytest.mark.parametrize("command", ["demo", "explain"])
-def test_ctrl_c_ends_a_command_with_one_line_and_status_130(
-    command: str, after_seconds: float
-) -> None:
-    # On a fast machine the demo ends within two seconds: what has ended cannot be stopped.
-    while not (result := _interrupted(command, after_seconds)):
-        after_seconds /= 2
-    assert result == (130, "", f"lastword {command}: stopped\n")
-
-
-def _interrupted(command: str, after_seconds: float) -> tuple[int, str, str] | None:
-    """Return the status and both outputs of an interrupted command; ``None`` if it had finished."""
-    with subprocess.Popen(
-        [*LASTWORD, command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    ) as process:
-        _wait_until_it_is_ours(process.pid)
-        time.sleep(after_seconds)
-        began = time.monotonic()
+def test_ctrl_c_ends_a_command_with_one_line_and_status_130(tmp_path: Path) -> None:
+    fifo = tmp_path / "input"
+    os.mkfifo(fifo)
+    with (
+        subprocess.Popen(
+            [*PROCESS, "explain", str(fifo)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
+        ) as process,
+        fifo.open("w"),
+    ):  # it is open at both ends: the command reads
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=FUSE_SECONDS)
-        assert time.monotonic() - began < FUSE_SECONDS / 2
-    finished = process.returncode in (0, -signal.SIGINT) and out.startswith("Three failing turns")
-    return None if finished else (process.returncode, out, err)
+    assert (process.returncode, out, err) == (130, "", "lastword explain: stopped\n")
 
 
 IMPORTING = """
@@ -196,7 +172,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 @pytest.mark.parametrize(
-    ("module", "command"),
+    ("module", "name"),
     [
         ("lastword.cli.demo", "demo"),
         ("lastword.cli.explain.case", "explain"),
@@ -206,9 +182,9 @@ sys.exit(main(sys.argv[2:]))
         ("lastword.platform.signals", "run"),
     ],
 )
-def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, command: str) -> None:
+def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, name: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", "-c", IMPORTING, module, command],
+        [sys.executable, "-P", "-c", IMPORTING, module, name],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -217,32 +193,20 @@ def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, command: s
         env=clean_environment(),
     )
     assert done.returncode == 130, done.stderr
-    assert (done.stdout, done.stderr) == ("", f"lastword {command}: stopped\n")
-
-
-def _wait_until_it_is_ours(pid: int) -> None:
-    """Wait until Python itself has started, and the command's own modules are loaded."""
-    fuse = time.monotonic() + FUSE_SECONDS
-    while time.monotonic() < fuse:
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-            if "msgspec" in maps.read():
-                return
-        time.sleep(0.01)
-    raise AssertionError(os.getpid())
+    assert (done.stdout, done.stderr) == ("", f"lastword {name}: stopped\n")
 
 
 def test_the_list_of_sessions_is_readable_in_forty_columns(tmp_path: Path) -> None:
     client = Client(
-        [*LASTWORD, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
+        [*PROCESS, "run", "--", *SCRIPTED, "--bare", "rate_limit"],
         environment=clean_environment(LASTWORD_STATE_DIR=str(tmp_path)),
     )
     client.open(**TYPED)
     client.turn("Hi")
     assert client.end() == 0
     environment = clean_environment(LASTWORD_STATE_DIR=str(tmp_path), COLUMNS="40")
-    done = subprocess.run(
-        [*LASTWORD, "log"], capture_output=True, text=True, check=True, env=environment
-    )
+    done = command("log", environment=environment)
+    assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[1] == "    lastword-agent in raw-client"

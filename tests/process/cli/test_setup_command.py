@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pytest
 from lastword.cli.setup.jsonc import as_json, parse
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command, in_a_process
 
 SETTINGS = """\
 // Zed settings
@@ -50,15 +48,11 @@ class Home:
 
     def run(self, *arguments: str, status: int = 0) -> str:
         """Run `lastword setup`; gives what it says, on stderr where it fails."""
-        done = subprocess.run(
-            [sys.executable, "-m", "lastword", "setup", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=FUSE_SECONDS,
-            check=False,
+        done = command(
+            "setup",
+            *arguments,
             cwd=self.folder,
-            env={"HOME": str(self.folder), "PATH": str(self.bin), "COLUMNS": "200"},
+            environment={"HOME": str(self.folder), "PATH": str(self.bin), "COLUMNS": "200"},
         )
         assert done.returncode == status, (done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
@@ -334,17 +328,9 @@ def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
     assert home.zed.read_text() == SETTINGS
 
 
-@pytest.mark.parametrize(
-    ("name", "editor"),
-    [
-        *(("emacs", "agent-shell"), ("IntelliJ", "jetbrains"), ("pycharm", "jetbrains")),
-        *(("webstorm", "jetbrains"), ("code", "vscode"), ("vscodium", "vscode")),
-    ],
-)
-def test_an_editor_is_found_by_the_names_that_people_give_it(
-    home: Home, name: str, editor: str
-) -> None:
-    assert home.json(name, "claude")["editor"] == editor
+def test_an_editor_is_found_by_the_names_that_people_give_it(home: Home) -> None:
+    named = {"emacs": "agent-shell", "IntelliJ": "jetbrains", "vscodium": "vscode"}
+    assert {name: home.json(name, "claude")["editor"] for name in named} == named
 
 
 @pytest.mark.parametrize(
@@ -419,15 +405,10 @@ def test_a_program_of_a_virtual_environment_is_named_by_its_whole_path(home: Hom
         (bin_ / name).chmod(0o755)
     (home.folder / "agent.py").write_text("")
     (home.bin / "lastword").unlink()
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", "setup", "--json", "zed", "--", "python", "agent.py"],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=True,
-        cwd=home.folder,
-        env={"HOME": str(home.folder), "PATH": f"{bin_}:{home.bin}"},
-    )
+    path = {"HOME": str(home.folder), "PATH": f"{bin_}:{home.bin}"}
+    words = ("setup", "--json", "zed", "--", "python", "agent.py")
+    done = in_a_process(*words, cwd=home.folder, environment=path)
+    assert done.returncode == 0, done.stderr
     entry = json.loads(done.stdout)["entry"]
     # The lastword that runs is another one than that in the folder.
     assert os.path.isabs(entry["command"])

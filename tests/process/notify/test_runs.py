@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from lastword.notify.http import NotificationOutbox
 from tests.kit.canaries import fake
 from tests.kit.collector import Collector, answer, gone
+from tests.kit.command import command
 from tests.kit.desk import Desk
 from tests.kit.patience import FUSE_SECONDS
 
@@ -42,15 +41,9 @@ def allow(desk: Desk) -> None:
 
 
 def refusal_of(folder: Path, *options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", "run", *options, "--", "lastword-no-such-agent"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(folder)},
-    )
+    """What `lastword run` says where it refuses to begin, before it has started anything."""
+    variables = os.environ | {"LASTWORD_STATE_DIR": str(folder)}
+    done = command("run", *options, "--", "lastword-no-such-agent", environment=variables)
     assert done.returncode == 2, done.stderr
     return done.stderr
 
@@ -176,21 +169,19 @@ def test_no_receiver_delays_a_turn_or_its_end_and_no_redirect_is_followed(
     assert NotificationOutbox(str(desk.state)).status().waiting >= 1
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--notify", "ftp://hook.example"), "is not an address that can be used"),
-        (("--notify", "https://"), "is not an address that can be used"),
-        (("--notify", "ntfy://ntfy.example"), "takes a server and a topic"),
-        (("--notify", "https://x.example", "--notify-events", "asks"), "has no 'asks'"),
-        (("--notify", "https://x.example", "--notify-template", "/none"), "cannot be read"),
-        (("--notify", "https://x.example", "--notify-secret-file", "/none"), "cannot be read"),
-    ],
+REFUSED = (
+    (("--notify", "ftp://hook.example"), "is not an address that can be used"),
+    (("--notify", "https://"), "is not an address that can be used"),
+    (("--notify", "ntfy://ntfy.example"), "takes a server and a topic"),
+    (("--notify", "https://x.example", "--notify-events", "asks"), "has no 'asks'"),
+    (("--notify", "https://x.example", "--notify-template", "/none"), "cannot be read"),
+    (("--notify", "https://x.example", "--notify-secret-file", "/none"), "cannot be read"),
 )
-def test_what_cannot_be_used_is_refused_before_an_agent_is_started(
-    tmp_path: Path, options: tuple[str, ...], sentence: str
-) -> None:
-    assert sentence in refusal_of(tmp_path, *options)
+
+
+def test_what_cannot_be_used_is_refused_before_an_agent_is_started(tmp_path: Path) -> None:
+    for options, sentence in REFUSED:
+        assert sentence in refusal_of(tmp_path, *options), options
 
 
 def test_an_unknown_field_of_a_template_is_named_with_its_place(tmp_path: Path) -> None:

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector, answer
+from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.reports_made import a_report, a_target
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
 def outbox(state: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     quiet = {"LASTWORD_STATE_DIR": str(state), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "outbox", *words],
-        env=os.environ | quiet | variables,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    return command("outbox", *words, environment=os.environ | quiet | variables)
 
 
 def test_where_nothing_was_reported_it_says_so(tmp_path: Path) -> None:

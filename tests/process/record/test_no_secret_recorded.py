@@ -10,7 +10,8 @@ import pytest
 
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.desk import Desk, members
-from tests.kit.recording import FUSE_SECONDS, lastword
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

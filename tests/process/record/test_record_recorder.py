@@ -19,9 +19,9 @@ from lastword.record.retention import Limits, limits_of
 from lastword.record.run import this_run
 from lastword.record.writer import Writer
 from tests.kit.desk import Editor
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import (
     FOR_EVER,
-    FUSE_SECONDS,
     Book,
     Carrier,
     a_book,

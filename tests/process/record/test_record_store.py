@@ -20,7 +20,8 @@ from lastword.errors import StoreError
 from lastword.outbox.store import Outbox
 from lastword.record import reader, retention, schema, store, writer
 from lastword.record.writer import Writer
-from tests.kit.recording import FOR_EVER, FUSE_SECONDS, Book, a_book, a_run, count, write
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
