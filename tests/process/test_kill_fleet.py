@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.kit.fleet.servers import require_server
 from tests.kit.places import ROOT
 
@@ -15,6 +17,7 @@ LAST = (
 )
 
 
+@pytest.mark.matrix
 def test_a_fleet_loses_nothing_of_what_it_has_shown_whatever_is_killed() -> None:
     require_server()
     kills = ("--kills", "1", "--sessions", "2", "--kinds", "front,server,owner", "--seed", "3")

@@ -26,10 +26,12 @@ LONG_TEMPORARY = "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
 """Where macOS puts a user's temporary files; the folder of the test stands before it."""
 
 
+@pytest.mark.matrix
 def test_what_is_played_as_on_macos_passes(tmp_path: Path) -> None:
     play(PLAYED, tmp_path)
 
 
+@pytest.mark.matrix
 def test_what_asks_lsof_on_macos_passes(tmp_path: Path) -> None:
     if shutil.which("lsof", path=SHORT_PATH) is None:
         give_up("lsof is not there. Install Debian's package lsof.")
@@ -52,7 +54,16 @@ def play(names: Iterable[str], tmp_path: Path) -> None:
         "TMPDIR": str(temporary),
         "CI": "true",  # a skip is an error
     }
-    inner = [sys.executable, "-m", "pytest", "-q", f"-n{WORKERS}", "-p", "no:cacheprovider"]
+    inner = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        f"-n{WORKERS}",
+        "-p",
+        "no:cacheprovider",
+        "--matrix",
+    ]
     inner += ["-k", f"not {OTHER_LOOP}"]
     inner += [f"--deselect=tests/process/{name}" for name in LINUX_ONLY]
     inner += [f"tests/process/{name}" for name in names]

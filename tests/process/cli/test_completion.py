@@ -175,16 +175,19 @@ def test_bash_completes(place: Path) -> None:
         assert sorted(set(in_bash(place, line))) == words, line
 
 
+@pytest.mark.matrix
 def test_fish_completes(place: Path) -> None:
     for line, words in CASES:
         assert sorted(word.rstrip("/") for word in in_fish(place, line)) == words, line
 
 
+@pytest.mark.matrix
 def test_zsh_completes(zsh: Zsh) -> None:
     for line, [word] in CASES[1:]:
         assert zsh.typed(line)[-1].rstrip("/") == word, line
 
 
+@pytest.mark.matrix
 def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
     seen = zsh.listed("lastword exp", to="write a session to one file")
     assert "explain" in seen
@@ -196,12 +199,13 @@ def test_bash_completes_a_value_behind_an_equals_sign(place: Path, form: str) ->
     assert word == ("error" if " " in form else "--silent-success=error")
 
 
+@pytest.mark.matrix
 def test_fish_and_zsh_complete_a_value_behind_an_equals_sign(place: Path, zsh: Zsh) -> None:
     assert in_fish(place, "lastword run --silent-success=er") == ["--silent-success=error"]
     assert zsh.typed("lastword run --silent-success=er")[-1] == "--silent-success=error"
 
 
-@pytest.mark.parametrize("complete", [in_bash, in_fish])
+@pytest.mark.parametrize("complete", [in_bash, pytest.param(in_fish, marks=pytest.mark.matrix)])
 def test_every_option_of_every_command_is_completed(
     place: Path, complete: Callable[[Path, str], list[str]]
 ) -> None:
@@ -233,10 +237,15 @@ def sessions(place: Path) -> Iterator[None]:
 
 
 def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
-    place: Path, zsh: Zsh, sessions: None
+    place: Path, sessions: None
 ) -> None:
     assert sorted(in_bash(place, "lastword log s")) == ["s-first", "s-second"]
     assert in_bash(place, "lastword export s-f") == ["s-first"]
+    assert not (place / "trapped").exists()
+
+
+@pytest.mark.matrix
+def test_sessions_are_completed_in_fish_and_zsh_too(place: Path, zsh: Zsh, sessions: None) -> None:
     assert sorted(in_fish(place, "lastword export s")) == ["s-first", "s-second"]
     assert zsh.typed("lastword log s-s")[-1] == "s-second"
     assert not (place / "trapped").exists()

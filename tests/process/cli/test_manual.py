@@ -33,6 +33,7 @@ def test_the_page_has_every_command_and_every_option() -> None:
         ["groff", "-man", "-ww", "-T", "utf8", str(PAGE)],
     ],
 )
+@pytest.mark.matrix
 def test_the_page_is_shown_without_a_warning(command: list[str]) -> None:
     if shutil.which(command[0]) is None:
         give_up(f"{command[0]} is not installed")
