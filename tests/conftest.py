@@ -43,8 +43,8 @@ settings.register_profile(
     "measured", settings.get_profile("lastword"), derandomize=True, max_examples=50
 )
 TESTS = Path(__file__).resolve().parent
-WORKERS = 4
-"""On two cores: with three workers a seventh of the processor's time was idle."""
+WORKERS = 8
+"""On two cores: most of what the tests of processes take is waiting."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

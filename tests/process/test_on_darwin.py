@@ -54,16 +54,7 @@ def play(names: Iterable[str], tmp_path: Path) -> None:
         "TMPDIR": str(temporary),
         "CI": "true",  # a skip is an error
     }
-    inner = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        f"-n{WORKERS}",
-        "-p",
-        "no:cacheprovider",
-        "--matrix",
-    ]
+    inner = [sys.executable, "-m", "pytest", "-q", f"-n{WORKERS}", "-p", "no:cacheprovider"]
     inner += ["-k", f"not {OTHER_LOOP}"]
     inner += [f"--deselect=tests/process/{name}" for name in LINUX_ONLY]
     inner += [f"tests/process/{name}" for name in names]
