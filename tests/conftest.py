@@ -57,8 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Start what a test starts for real where it says so."""
-    if not item.get_closest_marker("real_start"):
+    """Start for real what is started beside software that is not ours, or where a test says so."""
+    is_interop = str(item.path).startswith(f"{TESTS / 'interop'}{os.sep}")
+    if not is_interop and not item.get_closest_marker("real_start"):
         return (yield)
     os.environ[forking.OFF] = "1"
     try:
