@@ -30,6 +30,7 @@ import sys
 import threading
 import time
 import traceback
+from concurrent.futures import thread as futures
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -306,17 +307,22 @@ def _fork_for_parent() -> int:
 
 
 def _fork_here(start: Start) -> int | None:
-    pid = os.fork()
-    if pid == 0:
-        become(start)
+    # A signal meets the child's own handlers, and none of ours: they are set while all wait.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            become(start, mask)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return pid
 
 
 # --- what a fork becomes --------------------------------------------------------------------------
 
 
-def become(start: Start) -> NoReturn:
-    """Be the program, in a process that was forked for it."""
+def become(start: Start, mask: Iterable[int] = ()) -> NoReturn:
+    """Be the program, in a process that was forked for it, with these signals blocked."""
     status = 70
     try:
         gc.freeze()  # what there is belongs to whoever forked: it is never used again, nor ended
@@ -325,6 +331,7 @@ def become(start: Start) -> NoReturn:
         elif start.group >= 0:
             os.setpgid(0, start.group)
         _forget()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _take(start.descriptors)
         os.chdir(start.folder)
         os.environ.clear()
@@ -350,6 +357,7 @@ def _forget() -> None:
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
     atexit._clear()
+    futures._threads_queues.clear()  # type: ignore[attr-defined]  # their threads are not here
 
 
 def _take(descriptors: Mapping[int, int]) -> None:

@@ -242,6 +242,7 @@ def test_the_agent_has_a_group_of_its_own_and_inherits_nothing_else(start: Start
 
 @pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
 @pytest.mark.parametrize("options", [(), ("--passthrough",)], ids=["relay", "passthrough"])
+@pytest.mark.real_start
 def test_the_agent_finds_every_signal_as_if_we_were_not_there(
     start: Start, options: tuple[str, ...]
 ) -> None:
