@@ -32,7 +32,15 @@ AGENTS = (
     *("opencode", "claude-agent-acp", "codex-acp", "gemini", "qwen", "kimi", "vibe-acp", "cline"),
     *("pi-acp", "my-agent"),
 )
-"""Programs that the pages name, each played by a healthy scripted agent."""
+"""Programs that the pages name."""
+
+AGENT = """\
+read hello || exit 0
+echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read session || exit 0
+echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+exec cat >/dev/null"""
+"""What each of them is here: well, as far as `lastword doctor` asks, and there at once."""
 
 OWN = {"type": "custom", "command": "my-agent", "args": []}
 """An agent that the user's settings have already."""
@@ -92,7 +100,7 @@ def desk_in(tmp_path: Path) -> Path:
     python = shlex.quote(sys.executable)
     script(programs / "lastword", f'exec {python} -P -m lastword "$@"')
     for agent in AGENTS:
-        script(programs / agent, f"exec {python} -P -m lastword agent --bare healthy")
+        script(programs / agent, AGENT)
     for name in ("sh", "bash", "env", "cat", "sleep"):
         if found := shutil.which(name):
             (programs / name).symlink_to(found)
