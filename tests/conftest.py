@@ -43,7 +43,7 @@ settings.register_profile(
     "measured", settings.get_profile("lastword"), derandomize=True, max_examples=50
 )
 TESTS = Path(__file__).resolve().parent
-WORKERS = 8
+WORKERS = 6
 """On two cores: most of what the tests of processes take is waiting."""
 
 

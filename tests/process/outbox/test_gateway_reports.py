@@ -90,8 +90,8 @@ def test_a_bug_in_the_link_is_reported_by_its_holder(
         gateway = serve("--report-to", collector.url, variables=with_link_bug(tmp_path))
         with ViewerClient(gateway) as viewer:
             viewer.prompt(viewer.new(gateway.root), WORD)
-            (came,) = collector.expect(1)
-    assert came.facts["lastword.reason"] == "run_ended"
+            came = collector.expect(1)  # what the holder itself says of the turn may be there, too
+    assert "run_ended" in {each.facts["lastword.reason"] for each in came}
 
 
 def test_an_agent_that_cannot_be_started_is_reported_by_its_run(
