@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import Target
 from tests.interop.agents_registry import AGENTS
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tests.interop.page.browser import Browser
 
 
+@pytest.mark.matrix
 def test_a_failing_turn_of_opencode_is_seen_understood_and_tried_again(
     browser: Browser, tmp_path: Path
 ) -> None:
