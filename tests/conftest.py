@@ -114,7 +114,8 @@ STARTED = pytest.StashKey[int]()
 def pytest_testnodedown(node: Any) -> None:
     """Add up the processes that a worker's tests have started."""
     stash = node.config.stash
-    stash[STARTED] = stash.get(STARTED, 0) + node.workeroutput.get("starts", 0)
+    counted = getattr(node, "workeroutput", {})  # one that crashed has none
+    stash[STARTED] = stash.get(STARTED, 0) + counted.get("starts", 0)
 
 
 def pytest_terminal_summary(

@@ -21,6 +21,7 @@ from tests.kit.vector_format import Vector, example, is_matcher, load_vectors
 from tests.kit.vector_runner import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 VECTORS = load_vectors()
@@ -147,54 +148,56 @@ def test_the_schema_that_the_package_carries_is_the_official_one(version: int) -
     assert (CARRIED / f"v{version}.json").read_text() == made
 
 
-def problem_of(
-    official: dict[int, OfficialSchema], vector: Vector, side: Side, frame: Any
+def problems(
+    official: dict[int, OfficialSchema], frames: Iterable[tuple[Vector, Side, Any]]
 ) -> list[str]:
-    try:
-        check(official, vector, side, frame)
-    except (AssertionError, ValidationError) as broken:
-        return [f"{vector.id}: {str(broken)[:300]}"]
-    return []
+    """What is wrong with frames of vectors, by the schema that is in force."""
+    found = []
+    for vector, side, frame in frames:
+        try:
+            check(official, vector, side, frame)
+        except (AssertionError, ValidationError) as broken:
+            found.append(f"{vector.id}: {str(broken)[:300]}")
+    return found
 
 
-def sent_in(vector: Vector) -> list[tuple[Side, bytes]]:
-    """What the core itself sends."""
-    run = Run(vector)
-    with suppress(AssertionError):  # told by the vectors' own test
-        run.all_steps()
-    return run.own
+@cache
+def sent() -> list[tuple[Vector, Side, bytes]]:
+    """What the core itself sends in each vector."""
+    found: list[tuple[Vector, Side, bytes]] = []
+    for vector in VECTORS.values():
+        run = Run(vector)
+        with suppress(AssertionError):  # told by the vectors' own test
+            run.all_steps()
+        found += [(vector, side, line) for side, line in run.own]
+    return found
 
 
 def test_what_the_vectors_expect_keeps_the_official_schema(
     official: dict[int, OfficialSchema],
 ) -> None:
-    assert [
-        problem
+    expected = (
+        (vector, side, example(frame))
         for vector in VECTORS.values()
         for side, frame in expected_frames(vector)
-        for problem in problem_of(official, vector, side, example(frame))
-    ] == []
+    )
+    assert problems(official, expected) == []
 
 
 def test_what_the_core_sends_keeps_the_official_schema(
     official: dict[int, OfficialSchema],
 ) -> None:
-    assert [
-        problem
-        for vector in VECTORS.values()
-        for side, line in sent_in(vector)
-        for problem in problem_of(official, vector, side, json.loads(line))
-    ] == []
+    frames = ((vector, side, json.loads(line)) for vector, side, line in sent())
+    assert problems(official, frames) == []
 
 
 def test_kinds_of_our_own_go_only_to_clients_that_negotiated() -> None:
     assert [
-        (name, kind)
-        for name, vector in VECTORS.items()
-        if not negotiated(vector)
-        for side, line in sent_in(vector)
+        (vector.id, kind)
+        for vector, side, line in sent()
+        if side is Side.CLIENT and not negotiated(vector)
         for kind in OWN_KINDS
-        if side is Side.CLIENT and f'"sessionUpdate":"{kind}"'.encode() in line
+        if f'"sessionUpdate":"{kind}"'.encode() in line
     ] == []
 
 

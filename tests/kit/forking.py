@@ -29,8 +29,8 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from concurrent.futures import thread as futures
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -67,26 +67,25 @@ _ARGUMENTS_BEGIN, _ENVIRONMENT_BEGIN = 48, 50
 CAN_FORK = sys.platform == "linux" and _CLONE != 0
 
 
+@dataclass
 class Start:
-    """What is to begin: its command, environment and folder, and its descriptors by number."""
+    """What is to begin.
 
-    def __init__(  # noqa: PLR0913 - what a start consists of
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        descriptors: Mapping[int, int],
-        *,
-        folder: str | None = None,
-        session: bool = False,
-        group: int = -1,
-    ) -> None:
-        self.command = list(command)
-        self.environment = dict(environment)
-        self.descriptors = dict(descriptors)
-        """Ours, by the numbers that they get."""
-        self.folder = folder or os.getcwd()
-        self.session = session
-        self.group = group
+    Attributes:
+        command: Its command.
+        environment: All of its variables.
+        descriptors: Ours, by the numbers that they get.
+        session: Whether it leads a session of its own.
+        group: The process group that it joins; 0 for its own, -1 for ours.
+        folder: Where it begins.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    descriptors: dict[int, int]
+    session: bool
+    group: int
+    folder: str
 
     def encoded(self) -> bytes:
         """Return it without the descriptors themselves."""
@@ -95,26 +94,27 @@ class Start:
     @classmethod
     def decoded(cls, data: bytes, descriptors: Iterable[int]) -> Start:
         """Return what was encoded, with the descriptors as they came."""
-        start = cls.__new__(cls)
-        vars(start).update(json.loads(data))
-        start.descriptors = dict(zip(vars(start)["descriptors"], descriptors, strict=True))
-        return start
+        given = json.loads(data)
+        numbers = dict(zip(given.pop("descriptors"), descriptors, strict=True))
+        return cls(**given, descriptors=numbers)
 
 
 def is_ours(command: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Return whether it is one of our programs, and a fork can stand for it."""
-    words = list(command[1:])
-    if words[:1] == ["-P"]:
-        del words[0]
+    option, module = [*_words(command), "", ""][:2]
     return (
-        len(words) > 1
-        and command[0] == sys.executable
-        and words[0] == "-m"
-        and words[1].partition(".")[0] in {"lastword", "tests"}
+        command[0] == sys.executable
+        and option == "-m"
+        and module.partition(".")[0] in {"lastword", "tests"}
         and OFF not in environment
         and OFF not in os.environ
         and _seen_at_start(environment) == _seen_at_start(os.environ)
     )
+
+
+def _words(command: Sequence[str]) -> Sequence[str]:
+    """Return what follows the interpreter and its one option."""
+    return command[2:] if command[1:2] == ["-P"] else command[1:]
 
 
 def _seen_at_start(environment: Mapping[str, str]) -> dict[str, str]:
@@ -165,10 +165,10 @@ def _of_subprocess(words: Any, *rest: Any) -> Start | None:
     child_ends = (ends[0], ends[3], ends[5])
     session, group, *who = rest[14:20]
     command = [os.fsdecode(word) for word in words]
-    variables = os.environ
+    variables = dict(os.environ)
     if environment is not None:
         pairs = (os.fsdecode(pair).partition("=") for pair in environment)
-        variables = {name: value for name, _, value in pairs}  # type: ignore[assignment]
+        variables = {name: value for name, _, value in pairs}
     plain = close_others and who == [None, None, None, -1] and rest[20] is None
     if not plain or not is_ours(command, variables):
         return None
@@ -177,9 +177,9 @@ def _of_subprocess(words: Any, *rest: Any) -> Start | None:
         command,
         variables,
         {**ends_of, **{number: number for number in passed if number != rest[12]}},
+        bool(session),
+        group,
         folder=None if folder is None else os.path.abspath(os.fsdecode(folder)),
-        session=bool(session),
-        group=group,
     )
 
 
@@ -208,13 +208,13 @@ def _of_posix_spawn(  # noqa: PLR0913 - as `os.posix_spawn` has them
         else:
             opened.append(os.open(*rest))
             given[number] = opened[-1]
-    return _start(command, environment, given, session=setsid, group=setpgroup), opened
+    return _start(command, dict(environment), given, setsid, setpgroup), opened
 
 
-def _start(*arguments: Any, **place: Any) -> Start | None:
+def _start(*what: Any, folder: str | None = None) -> Start | None:
     try:
-        return Start(*arguments, **place)
-    except OSError:  # the folder has gone
+        return Start(*what, folder=folder or os.getcwd())
+    except FileNotFoundError:  # the folder is gone
         return None
 
 
@@ -307,7 +307,7 @@ def _fork_for_parent() -> int:
 
 
 def _fork_here(start: Start) -> int | None:
-    # A signal meets the child's own handlers, and none of ours: they are set while all wait.
+    # Until the child has reset its handlers, a signal would run ours in it.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         pid = os.fork()
@@ -325,7 +325,7 @@ def become(start: Start, mask: Iterable[int] = ()) -> NoReturn:
     """Be the program, in a process that was forked for it, with these signals blocked."""
     status = 70
     try:
-        gc.freeze()  # what there is belongs to whoever forked: it is never used again, nor ended
+        gc.freeze()  # the objects of the process that forked must not be finalised here
         if start.session:
             os.setsid()
         elif start.group >= 0:
@@ -345,7 +345,7 @@ def become(start: Start, mask: Iterable[int] = ()) -> NoReturn:
 
 
 def _forget() -> None:
-    """Let go of the signals and the event loop of whoever forked."""
+    """Reset the signal handlers, event loop and exit hooks that the fork inherited."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
@@ -401,10 +401,8 @@ def _open_streams() -> None:
 
 def _run(command: Sequence[str]) -> int:
     """Run the program to its end; return its exit status."""
-    words = list(command[1:])
-    if words[0] == "-P":
-        del words[0]
-    else:
+    words = _words(command)
+    if words[0] == command[1]:  # no `-P`
         sys.path.insert(0, os.getcwd())
     sys.orig_argv[:] = command
     sys.argv[:] = words[1:]
@@ -445,12 +443,10 @@ def _status_of(code: object) -> int:
 def _print(error: BaseException) -> None:
     """Print a traceback that begins in the program."""
     trace: TracebackType | None = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename in {__file__, runpy.__file__}:
-        trace = trace.tb_next
-    while trace is not None and "runpy" in trace.tb_frame.f_code.co_filename:
+    while trace is not None and trace.tb_frame.f_code.co_filename in {__file__, "<frozen runpy>"}:
         trace = trace.tb_next
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.excepthook(type(error), error, trace) if trace else traceback.print_exception(error)
+        sys.excepthook(type(error), error, trace)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.starts import STARTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = f"{Path(__file__).resolve().parent}{os.sep}"
-FORBIDDEN = frozenset(
-    {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
-    | {"socket.bind", "socket.connect"}
-)
+FORBIDDEN = STARTS | {"os.exec", "socket.bind", "socket.connect"}
 RUNNING: list[str] = []
 """The unit test that is running. A hook cannot be taken back, and other tests may do all that."""
 

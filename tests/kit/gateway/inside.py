@@ -17,12 +17,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -34,21 +32,20 @@ from lastword.cli.gateway import command
 from lastword.cli.gateway.options import read
 from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.front.holders import Holders
-from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.gateway.viewing.attachment import Role
 from lastword.platform import folder_watch
 from lastword.platform.folder_watch import FolderWatch
-from tests.kit.gateway.serving import LOOK_SECONDS
+from tests.kit.gateway.serving import LOOK_SECONDS, Place
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from lastword.gateway.front.process import Welcome
     from lastword.gateway.log.store import OpenLog
@@ -209,7 +206,7 @@ class _FrontSignals:
 # --- the gateway ----------------------------------------------------------------------------------
 
 
-class InsideGateway:
+class InsideGateway(Place):
     """One gateway of this process; used as `serving.Gateway` is."""
 
     def __init__(
@@ -221,21 +218,8 @@ class InsideGateway:
         open_log: OpenLog = session_log,
     ) -> None:
         """Start one, whose state is in a folder and whose sessions work there."""
-        self.folder = folder
-        self.root = folder / "work"
-        self.root.mkdir(exist_ok=True)
-        self.state = folder / "state"
-        # A socket's path is short.
-        self.runtime = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))
+        super().__init__(folder, variables=variables)
         self._ends = contextlib.ExitStack()
-        of_test = {
-            "LASTWORD_STATE_DIR": str(self.state),
-            "LASTWORD_NO_CONFIG": "1",
-            "XDG_RUNTIME_DIR": str(self.runtime),
-            **(variables or {}),
-        }
-        inherited = {key: os.environ[key] for key in os.environ if not key.startswith("LASTWORD_")}
-        self.environment = inherited | of_test
         self._ends.enter_context(mock.patch.dict(os.environ, self.environment, clear=True))
         self._ends.enter_context(contextlib.chdir(self.root))  # where agents start
         self._ends.enter_context(mock.patch.object(HeldSession, "opened", OfThread()))
@@ -252,7 +236,6 @@ class InsideGateway:
         self._signals: list[_FrontSignals] = []
         self._failure: BaseException | None = None
         self._welcome = threading.Event()
-        self.url, self.port = "", 0
         words = ["--listen", "127.0.0.1:0", "--root", str(self.root), *options, "--", *agent]
         settings = read(words, use(words, "gateway"))
         front = self._front(open_log)
@@ -318,19 +301,6 @@ class InsideGateway:
             del each["pid"]  # it is the test's own, which nobody may kill
         return found
 
-    def stderr(self) -> str:
-        """What was written and logged by all that is in this process."""
-        return (self.folder / "stderr").read_text(errors="replace")
-
-    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
-        """A token for it."""
-        return self._keeper().token(Grant(role, session, expires))
-
-    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
-        """The name and the value of a cookie of its page's."""
-        keeper = self._keeper().of_cookies(self.port)
-        return keeper.cookie, keeper.token(Grant(role, "", expires))
-
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""
         printed = io.StringIO()
@@ -338,9 +308,6 @@ class InsideGateway:
             place = page or f"http://127.0.0.1:{self.port}"
             assert command.main(["token", "--link", place, *options]) == 0
         return printed.getvalue().strip()
-
-    def _keeper(self) -> Keeper:
-        return Keeper.at(str(self.state / "gateway"))
 
     def end_holders(self) -> None:
         """End its agents, as `lastword gateway stop --agents` does."""

@@ -48,18 +48,18 @@ def agent(*words: str) -> list[str]:
     return [sys.executable, "-m", "lastword", "agent", "--bare", *words]
 
 
-class Gateway:
-    """One gateway, whose front may be killed and started again."""
+class Place:
+    """Where a gateway is: its folders, its environment, and the tokens for its port."""
+
+    port = 0
 
     def __init__(
         self,
         folder: Path,
-        command: Sequence[str],
-        *options: str,
         environment: Mapping[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        """Start one, whose state is in a folder and whose sessions work there.
+        """Make one, whose state is in a folder and whose sessions work there.
 
         Its environment is the tests' own, or this one, without lastword's variables but for these.
         """
@@ -77,10 +77,41 @@ class Gateway:
             "XDG_RUNTIME_DIR": str(self.runtime),
             **(variables or {}),
         }
+
+    def stderr(self) -> str:
+        """What was written to stderr by all of it."""
+        return (self.folder / "stderr").read_text(errors="replace")
+
+    def keeper(self) -> Keeper:
+        """The keeper of its tokens."""
+        return Keeper.at(str(self.state / "gateway"))
+
+    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
+        """A token for it."""
+        return self.keeper().token(Grant(role, session, expires))
+
+    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
+        """The name and the value of a cookie of its page's."""
+        keeper = self.keeper().of_cookies(self.port)
+        return keeper.cookie, keeper.token(Grant(role, "", expires))
+
+
+class Gateway(Place):
+    """One gateway, whose front may be killed and started again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        command: Sequence[str],
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start one; its folders and its environment are as `Place` has them."""
+        super().__init__(folder, environment, variables)
         self.command = list(command)
         """The agent's, at the next start."""
         self._options = list(options)
-        self.port = 0
         self.front = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
@@ -108,10 +139,6 @@ class Gateway:
         self.port = int(self.url.rpartition(":")[2].partition("/")[0])
         return self.front
 
-    def stderr(self) -> str:
-        """What was written to stderr by all of it."""
-        return (self.folder / "stderr").read_text(errors="replace")
-
     def kill_front(self) -> None:
         """Kill the front, as a machine out of memory does."""
         self.front.kill()
@@ -133,16 +160,6 @@ class Gateway:
         told = self.tell("status", "--json").stdout
         found: list[dict[str, Any]] = msgspec.json.decode(told)["holders"] if told else []
         return found
-
-    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
-        """A token for it."""
-        keeper = Keeper.at(str(self.state / "gateway"))
-        return keeper.token(Grant(role, session, expires))
-
-    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
-        """The name and the value of a cookie of its page's."""
-        keeper = Keeper.at(str(self.state / "gateway")).of_cookies(self.port)
-        return keeper.cookie, keeper.token(Grant(role, "", expires))
 
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""

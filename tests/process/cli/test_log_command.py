@@ -19,6 +19,7 @@ from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_book, a_run, lastword, now_ms, write
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -301,11 +302,13 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_shown_is_answered_in_a_sentence(state: Path) -> None:
-    for arguments, status, words in REFUSED:
-        done = lastword("log", *arguments, state=state)
-        assert (done.returncode, done.stdout) == (status, ""), arguments
-        assert words in done.stderr
+@every("arguments, status, words", REFUSED)
+def test_what_cannot_be_shown_is_answered_in_a_sentence(
+    state: Path, arguments: list[str], status: int, words: str
+) -> None:
+    done = lastword("log", *arguments, state=state)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr
 
 
 def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_run, lastword, now_ms, write
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,8 +144,10 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_summed_is_answered_in_a_sentence(state: Path) -> None:
-    for arguments, status, words in REFUSED:
-        done = lastword("stats", *arguments, state=state)
-        assert (done.returncode, done.stdout) == (status, ""), arguments
-        assert words in done.stderr
+@every("arguments, status, words", REFUSED)
+def test_what_cannot_be_summed_is_answered_in_a_sentence(
+    state: Path, arguments: list[str], status: int, words: str
+) -> None:
+    done = lastword("stats", *arguments, state=state)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr

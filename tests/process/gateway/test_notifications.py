@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lastword.gateway.front.tokens import Keeper
 from lastword.gateway.viewing.answer_codes import AnswerCode
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiClient
@@ -131,7 +130,7 @@ def test_a_code_answers_only_its_own_question_in_time_and_from_no_other_site(ser
             session = viewer.new(gateway.root)
             prompt = viewer.prompt(session)
             code = codes_of(notified(collector))["Allow once"]
-            keeper = Keeper.at(str(gateway.state / "gateway"))
+            keeper = gateway.keeper()
             own = keeper.read_answer_code(code, time.time())
 
             def changed(**more: Any) -> str:
