@@ -31,6 +31,7 @@ import threading
 import time
 from concurrent.futures import thread as futures
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -258,11 +259,10 @@ class _Helper:
 
     def _started(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        number = str(theirs.fileno())
-        room = {"LASTWORD_TESTS_ROOM": "." * ROOM_FOR_ENVIRONMENT, OFF: "helper"}
+        code = f"import {__name__} as forking; forking.serve({theirs.fileno()})"
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, number, "." * ROOM_FOR_ARGUMENTS],
-            env={**os.environ, **room},
+            [sys.executable, "-P", "-c", code, "." * ROOM_FOR_ARGUMENTS],
+            env={**os.environ, "LASTWORD_TESTS_ROOM": "." * ROOM_FOR_ENVIRONMENT},
             pass_fds=[theirs.fileno()],
         )
         process.returncode = 0  # it ends with us: no warning about that
@@ -278,7 +278,6 @@ def serve(number: int) -> NoReturn:
     asked = socket.socket(fileno=number)
     for name in LOADED:
         importlib.import_module(name)
-    os.environ.pop(OFF)
     _replace(_fork_here)
     gc.collect()
     gc.freeze()
@@ -408,7 +407,9 @@ def _run(command: Sequence[str]) -> int:
     sys.argv[:] = words[1:]
     try:
         try:
-            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+            # As `python -m` does: what it sets stays so for threads that outlive the module.
+            sys.modules["__main__"] = ModuleType("__main__")
+            runpy._run_module_as_main(words[1])  # type: ignore[attr-defined]
             status = 0
         finally:
             threading._shutdown()
@@ -447,7 +448,3 @@ def _print(error: BaseException) -> None:
         trace = trace.tb_next
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.excepthook(type(error), error, trace)
-
-
-if __name__ == "__main__":
-    serve(int(sys.argv[1]))

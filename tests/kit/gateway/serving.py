@@ -144,6 +144,12 @@ class Gateway(Place):
         self.front.kill()
         self.front.wait(FUSE_SECONDS)
 
+    def reload(self) -> None:
+        """Let a front of the code that is installed now take over, and wait until it serves."""
+        before = self.stderr().count("serving at")
+        assert self.tell("reload").returncode == 0
+        until("the front is back", lambda: self.stderr().count("serving at") > before)
+
     def tell(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one of the commands beside serving, such as `status`."""
         return subprocess.run(

@@ -231,7 +231,7 @@ def test_a_stream_tells_the_past_and_what_comes_and_goes_on_from_its_last_id(ser
             assert [name for name, _ in narrow.until(lambda name, _: name == "message")] == [
                 *("open", "message"),
             ]
-        gateway.tell("reload")
+        gateway.reload()
         stream.answer.read()  # a front that is replaced ends it, and it comes back
     with api.stream(session, **{"Last-Event-ID": stream.ids[-1]}) as again:
         assert again.until(lambda name, _: name == "message")

@@ -9,7 +9,6 @@ import pytest
 
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import until
 from tests.kit.push_service import PushBrowser, PushService
 
 if TYPE_CHECKING:
@@ -117,7 +116,5 @@ def test_a_deleted_key_ends_subscriptions_too(serve: Serve, service: PushService
     assert subscribe(ApiClient(gateway), PushBrowser(service, "one").request).status == 201
     assert len(ApiClient(gateway).json("/v1/push")["subscriptions"]) == 1
     (gateway.state / "gateway" / "gateway.key").unlink()
-    starts = gateway.stderr().count("serving at ")
-    gateway.tell("reload")
-    until("it runs anew", lambda: gateway.stderr().count("serving at ") > starts)
+    gateway.reload()
     assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
