@@ -124,7 +124,8 @@ def pytest_terminal_summary(
     """Say how many processes the tests have started, and keep what took long for `.ci/run`."""
     started = starts.count + config.stash.get(STARTED, 0)
     terminalreporter.write_line(f"{started} processes started by the tests")
-    if file := os.environ.get("LASTWORD_TESTS_DURATIONS"):
+    file = os.environ.get("LASTWORD_TESTS_DURATIONS")
+    if file and not hasattr(config, "workerinput"):  # the workers have some of the same
         spent: dict[str, float] = {}
         for reports in terminalreporter.stats.values():
             for report in reports:

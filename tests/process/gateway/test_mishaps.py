@@ -110,7 +110,8 @@ def test_sessions_are_found_again_once_the_run_folder_was_deleted(serve: Serve) 
         shutil.rmtree(gateway.runtime)
         gateway.runtime.mkdir(mode=0o700)
         until("it is known again", lambda: gateway.tell("status").returncode == 0)
-        assert [holder["pid"] for holder in gateway.holders()] == [held[0]["pid"]]
+        pids = [held[0]["pid"]]
+        until("it is found", lambda: [holder["pid"] for holder in gateway.holders()] == pids)
         with ViewerClient(gateway) as another:
             another.load(session, gateway.root)
             another.answer(another.prompt(session))
