@@ -108,6 +108,12 @@ def pytest_collection_finish() -> None:
 
 
 STARTED = pytest.StashKey[int]()
+MOST_STARTS = 5_100
+"""Of the tests without software of others: nearly all of what a process test costs is its start."""
+
+
+def _started(config: pytest.Config) -> int:
+    return starts.count + config.stash.get(STARTED, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -122,8 +128,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Say how many processes the tests have started, and keep what took long for `.ci/run`."""
-    started = starts.count + config.stash.get(STARTED, 0)
-    terminalreporter.write_line(f"{started} processes started by the tests")
+    terminalreporter.write_line(f"{_started(config)} processes started by the tests")
     file = os.environ.get("LASTWORD_TESTS_DURATIONS")
     if file and not hasattr(config, "workerinput"):  # the workers have some of the same
         spent: dict[str, float] = {}
@@ -136,7 +141,7 @@ def pytest_terminal_summary(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A test that did not run has not passed: where `CI` is set, a skip is an error."""
+    """Hold the number of starts; where `CI` is set, a skip is an error: it has not passed."""
     shutil.rmtree(os.environ["LASTWORD_STATE_DIR"], ignore_errors=True)
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["starts"] = starts.count
@@ -144,4 +149,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     skipped = reporter.stats.get("skipped", []) if reporter else []
     if os.environ.get("CI") and skipped and session.exitstatus == pytest.ExitCode.OK:
         reporter.write_line(f"{len(skipped)} skipped: an error where CI is set", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    is_ours = not any("interop" in argument for argument in session.config.args)
+    started = _started(session.config)
+    if reporter and is_ours and started > MOST_STARTS and not session.config.getoption("--matrix"):
+        reporter.write_line(f"{started} processes started: {MOST_STARTS} is the most", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -98,11 +99,13 @@ class Killing:
         self._prompts = prompts
 
     async def run(self, kills: int) -> None:
-        """Kill so often, one turn each."""
+        """Kill so often, at most once in a turn."""
         token = self._gateway.token()
         async with connected(self._gateway.url, token, hasty=True) as editor:
             session_id = await editor.begin(self._gateway.root)
-            for number in range(kills):
+            for number in itertools.count():
+                if self.score.kills >= kills:
+                    break
                 await self._turn(editor, session_id, f"t{number}")
             await self._look_at_all(editor)
 
@@ -122,8 +125,8 @@ class Killing:
             return asked or said or bool(editor.answers(prompt))
 
         await editor.wait_for(is_there)
-        if editor.answers(prompt):
-            self._found("lost", name, "before", kind, editor.answers(prompt))
+        if editor.answers(prompt):  # all of it came before we looked: the next turn, then
+            self._look_at(editor, name, "no kill", editor.answers(prompt)[0])
             return
         self._strike(kind, held)
         self.score.kills += 1
