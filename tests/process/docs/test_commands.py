@@ -42,6 +42,8 @@ echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
 exec cat >/dev/null"""
 """What each of them is here: well, as far as `lastword doctor` asks, and there at once."""
 
+HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
+
 OWN = {"type": "custom", "command": "my-agent", "args": []}
 """An agent that the user's settings have already."""
 
@@ -188,6 +190,7 @@ def played(desk: Path, line: str, *, is_first: bool) -> tuple[int, str]:
         return status, told
 
 
+STARTS_AN_AGENT = re.compile(r"lastword (run .*-- |agent (?!--))")
 NEEDS_BASH = re.compile(r"^(?!lastword )|^lastword (run|agent|connect) |[|&;<>$`(*]")
 
 
@@ -196,18 +199,25 @@ def run(desk: Path, line: str, *, in_bash: bool) -> tuple[int, str]:
     if not in_bash:
         given = [re.sub("^~/", f"{desk / 'home'}/", word) for word in words(line)]
         done = command(*given[1:], cwd=here, environment=variables)
-    else:
-        done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=here,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=2 * FUSE_SECONDS,
-            check=False,
-        )
-    return done.returncode, done.stdout + done.stderr
+        return done.returncode, done.stdout + done.stderr
+    with subprocess.Popen(
+        ["bash", "-c", line],
+        cwd=here,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        first = ""
+        if STARTS_AN_AGENT.match(line):  # one that a client leaves before it is there is ended
+            process.stdin.write(HELLO)
+            process.stdin.flush()
+            first = process.stdout.readline()
+        rest, _ = process.communicate(timeout=2 * FUSE_SECONDS)
+    return process.returncode, first + rest
 
 
 def until_stopped(desk: Path, line: str) -> tuple[int, str]:
