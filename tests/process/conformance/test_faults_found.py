@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import shutil
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,11 +15,15 @@ import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
+from lastword.kit.check.probes import Played, play
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.peer import PeerEvent, read
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.patience import patient
+from tests.kit.rows import every
 from tests.process.conformance.meddler import MODES
+from tests.process.conformance.meddling import OUT, Meddler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +145,14 @@ FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
 ]
 """A mode of `meddler.py`, the check that finds it, and the acts that are enough for it."""
 
+PLAYED = ("healthy", "plain", *BOTH)
+"""Acts that an agent that is well plays once; what a mode makes of its frames is judged then."""
+
+ALIVE = {"never-ends", "failures-hang", "leaks", "floods-stderr", "leaves-child"}
+"""Modes that do more than change a frame."""
+
+REPLAYED = [row for row in FAULTS if row[2] and {*row[2]} <= {*PLAYED} and row[0] in {*OUT} - ALIVE]
+
 OF_SESSIONS = ("session-list", "session-load", "session-resume", "session-close")
 """Checks of what an agent has to advertise first; the scripted agent advertises only some of it."""
 
@@ -206,10 +220,55 @@ def meddled(mode: str, agent: tuple[str, ...] = HEALTHY) -> tuple[str, ...]:
     return (*MEDDLER, mode, "--", *agent)
 
 
-@pytest.mark.parametrize(("mode", "check", "acts"), FAULTS, ids=str)
+@pytest.mark.parametrize(
+    ("mode", "check", "acts"), [row for row in FAULTS if row not in REPLAYED], ids=str
+)
 def test_the_check_finds_the_fault(
     found: Finding, mode: str, check: str, acts: tuple[str, ...]
 ) -> None:
+    assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
+    assert found.evidence
+
+
+@pytest.fixture(scope="module")
+def plays() -> dict[str, Played]:
+    """What an agent does that is well."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        played = pool.map(lambda act: play(act, HEALTHY, WITH_KEY, SOON), PLAYED)
+        return dict(zip(PLAYED, played, strict=True))
+
+
+def meddled_with(played: Played, mode: str) -> Played:
+    """The same act, as it had passed if this mode stood between."""
+    told = copy.deepcopy(played.transcript)
+    meddler, events, places = Meddler(mode), [], {}
+    for number, event in enumerate(told.events):
+        places[number] = len(events)
+        frame = event.frame or {}
+        if event.sent or not frame:
+            if "id" in frame and "method" in frame:
+                meddler.asked[frame["id"]] = frame
+            events.append(event)
+            continue
+        for out in OUT[mode](meddler, frame):
+            raw = out if isinstance(out, bytes) else json.dumps(out).encode()
+            events.append(PeerEvent(event.at, False, raw, *read(raw)))
+    for turn in told.turns:
+        turn.begin = places[turn.begin]
+        later = (event for event in events[turn.begin :] if event.answers(turn.request_id))
+        turn.answer = next(later, None)
+    told.events = events
+    return dataclasses.replace(played, transcript=told)
+
+
+@every("mode, check, acts", REPLAYED)
+def test_the_check_finds_the_fault_in_what_a_healthy_agent_has_sent(
+    plays: dict[str, Played], mode: str, check: str, acts: tuple[str, ...]
+) -> None:
+    row = dataclasses.replace(CHECKS[check], acts=acts)
+    before = row.find({act: plays[act] for act in acts}).verdict
+    assert before in {CheckVerdict.PASS, CheckVerdict.UNREACHED}
+    found = row.find({act: meddled_with(plays[act], mode) for act in acts})
     assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
     assert found.evidence
 
@@ -298,46 +357,40 @@ def test_an_agent_behind_the_sidecar_passes_what_an_intermediary_is_for() -> Non
     assert find(alone, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE
 
 
+UNREADABLE = {
+    b"Welcome to the agent!": "it is not JSON",
+    b'{"jsonrpc":"2.0","method":"\xff\xfe"}': "it is not UTF-8",
+    '{"jsonrpc":"2.0","method":"x"}'.encode("utf-16"): "it is not UTF-8",
+    b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"x"}': "it is not JSON",
+    b'{"jsonrpc":"2.0","method":"x","params":{"rate":NaN}}': "it is not JSON",
+    b'{"method":"x"}': 'it has no "jsonrpc": "2.0"',
+    b'{"jsonrpc":"2.0","id":1}': "it is neither request nor answer",
+    b'{"jsonrpc":"2.0","method":"x"}': "",
+}
+
+
+def test_a_line_that_is_no_message_is_told_as_what_it_is() -> None:
+    assert {line: read(line)[1] for line in UNREADABLE} == UNREADABLE
+
+
 MISBEHAVING = [
     ("shows-nothing", "healthy-turn"),
-    ("string-code", "error-shape"),
-    ("empty-error", "error-shape"),
-    ("no-message", "error-shape"),
-    ("text-as-error", "error-shape"),
-    ("unknown-stop-reason", "healthy-turn"),
     ("null-result", "healthy-turn"),
-    ("id-as-text", "ids"),
+    ("text-as-error", "error-shape"),
     ("id-null", "one-answer"),
     ("foreign-id", "ids"),
-    ("twice", "one-answer"),
-    ("error-twice", "one-answer"),
-    ("silence", "one-answer"),
-    ("silence-after-text", "healthy-turn"),
     ("silence-in-tool", "one-answer"),
     ("stops-reading", "one-answer"),
-    ("ignores-end", "exit"),
     ("stubborn", "exit"),
-    ("noise", "stdout"),
     ("invalid-utf8", "stdout"),
-    ("not-a-number", "stdout"),
-    ("wide-characters", "stdout"),
-    ("byte-order-mark", "stdout"),
     ("cat", "initialize"),
-    ("prints-version", "initialize"),
     ("dies-at-once", "initialize"),
-    ("exits-0-at-once", "initialize"),
     ("silent-at-initialize", "initialize"),
     ("refuses-sessions", "error-shape"),
     ("kills-itself", "one-answer"),
-    ("segfaults", "one-answer"),
-    ("exits-3", "one-answer"),
-    ("exits-0", "one-answer"),
     ("dies-in-answer", "one-answer"),
-    ("closes-stdout", "one-answer"),
     ("grandchild-holds-stdout", "one-answer"),
     ("unordered", "open-tools"),
-    ("error-after-text", "open-tools"),
-    ("traceback", "one-answer"),
     ("dies-after-answer", "idle-cancel"),
 ]
 """A misbehaving agent, and a check that tells on it."""
@@ -348,7 +401,7 @@ def test_a_misbehaving_agent_is_found_out(found: Finding, mode: str, check: str)
     assert found.verdict is CheckVerdict.FAIL, found
 
 
-@pytest.mark.parametrize("size", ["200000", "3000000"])
+@pytest.mark.parametrize("size", ["3000000"])
 def test_an_agent_that_floods_stderr_is_found_out(found: Finding, size: str) -> None:
     assert found.verdict is CheckVerdict.FAIL
 
