@@ -55,7 +55,7 @@ class Meddler:
         for line in lines:
             self.hear(line)
         if self.mode == "stays" or (self.mode == "stays-in-turn" and self.open_turn()):
-            threading.Event().wait(60)
+            threading.Event().wait(600)
         self.child.stdin.close()
 
     def hear(self, line: bytes) -> None:

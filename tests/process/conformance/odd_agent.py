@@ -46,7 +46,7 @@ class OddAgent:
         for line in sys.stdin.buffer:
             self.hear(line)
         if self.mode == "turns-deaf":
-            time.sleep(30)
+            time.sleep(600)
 
     def write(self, message: object) -> None:
         with self.lock:
