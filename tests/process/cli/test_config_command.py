@@ -12,6 +12,7 @@ import pytest
 
 from tests.kit.client import RETRY
 from tests.kit.collector import Collector
+from tests.kit.command import in_a_process
 from tests.kit.desk_config import LASTWORD, ConfigDesk
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
@@ -383,6 +384,6 @@ def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
 
 def test_the_demo_shows_what_the_defaults_do_whatever_the_files_say(desk: ConfigDesk) -> None:
     desk.user.write_text("[run]\nfallback = 'text'\n")
-    done = desk.run("demo")
+    done = in_a_process("demo", cwd=desk.cwd, environment=desk.environment)
     assert done.returncode == 0
     assert done.stdout.count("A client that reads lastword's errors knows:") == 3
