@@ -281,13 +281,6 @@ def test_what_an_agent_does_wrong_is_said(
     assert "address" not in found.sentence
 
 
-def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
-    agent = answering(tmp_path, HELLO.replace('"id":1', '"id":"1"'))
-    status, told = report("--timeout", "0.3", "--", agent)
-    assert status == 1
-    assert "did not answer initialize" in finding(told, "initialize")["says"]
-
-
 def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
     _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
     assert "with status 3 at session/new" in finding(told, "session")["says"]
@@ -409,12 +402,6 @@ def test_a_path_without_lastword_is_noted() -> None:
     _, told = report("--", "/bin/cat", PATH="/usr/bin:/bin")
     assert finding(told, "PATH")["verdict"] == "note"
     assert finding(told, "lastword")["facts"]["platform"] == sys.platform
-
-
-def test_help_names_the_clients() -> None:
-    status, out, _ = doctor("--help")
-    assert status == 0
-    assert ", ".join([*RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())
 
 
 # --- the sources beside its pipes

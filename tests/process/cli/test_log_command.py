@@ -216,13 +216,6 @@ def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
     assert "Older failures are not shown; --limit 2 shows more of them" in limited.stdout
 
 
-def test_a_failure_s_incident_leads_to_its_session(state: Path) -> None:
-    done = lastword("log", INCIDENT, "--errors", state=state)
-    assert "session abc-1" in done.stdout
-    assert "turn 1: usage limit" in done.stdout
-    assert "turn 2" not in done.stdout
-
-
 SINCE = {
     "2h": ["abd-2", "abc-1"],
     "30m": [],

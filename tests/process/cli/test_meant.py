@@ -87,13 +87,6 @@ def test_an_incident_is_explained_from_the_record(tmp_path: Path) -> None:
     assert any(line.strip().partition("  ")[2].startswith("rate limit, ") for line in lines)
 
 
-def test_an_agent_that_is_given_for_a_command_is_answered_with_the_command(tmp_path: Path) -> None:
-    for words in (["opencode", "acp"], ["opencode acp"]):
-        done = run(*words, cwd=tmp_path)
-        assert done.returncode == 2
-        assert done.stderr.endswith(": lastword run -- opencode acp\n")
-
-
 def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
     agent = " ".join([*SCRIPTED, "healthy"])
     client = Client([*PROCESS, "run", "--", agent], environment=clean_environment())
