@@ -13,7 +13,7 @@ import pytest
 from lastword.cli.setup.jsonc import as_json, parse
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS
-from tests.kit.command import command, in_a_process
+from tests.kit.command import command
 from tests.kit.rows import every
 
 SETTINGS = """\
@@ -356,25 +356,6 @@ def test_a_script_is_named_by_its_whole_path(home: Home) -> None:
     assert agent("./nowhere") == [f"{home.folder}/nowhere"]
     assert agent("opencode", "acp") == ["opencode", "acp"]
     assert "the settings name" in home.run("zed", "--", "node", "out/agent.js")
-
-
-def test_a_program_of_a_virtual_environment_is_named_by_its_whole_path(home: Home) -> None:
-    bin_ = home.folder / "venv/bin"
-    bin_.mkdir(parents=True)
-    (home.folder / "venv/pyvenv.cfg").write_text("")
-    for name in ("lastword", "python"):
-        (bin_ / name).write_text("#!/bin/sh\n")
-        (bin_ / name).chmod(0o755)
-    (home.folder / "agent.py").write_text("")
-    (home.bin / "lastword").unlink()
-    path = {"HOME": str(home.folder), "PATH": f"{bin_}:{home.bin}"}
-    words = ("setup", "--json", "zed", "--", "python", "agent.py")
-    done = in_a_process(*words, cwd=home.folder, environment=path)
-    assert done.returncode == 0, done.stderr
-    entry = json.loads(done.stdout)["entry"]
-    # The lastword that runs is another one than that in the folder.
-    assert os.path.isabs(entry["command"])
-    assert entry["args"][-2:] == [f"{bin_}/python", f"{home.folder}/agent.py"]
 
 
 def options_in(told: dict[str, Any]) -> list[str]:
