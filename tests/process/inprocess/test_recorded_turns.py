@@ -17,6 +17,7 @@ from lastword.inprocess.journal import Journal
 from lastword.record.thread import recorder_thread
 from tests.kit.doors import DoorClient
 from tests.kit.patience import FUSE_SECONDS
+from tests.process.inprocess.test_timeline_events import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,9 +88,7 @@ def test_it_is_kept_where_the_author_says_else_where_the_user_says_or_nowhere(
     journal = Journal(Options(record=folder), door="serve")
     journal.note(Entry(kind=Kind.PROMPT, at_seconds=1.0, session_id="s1", turn=1))
     journal.close()
-    until = time.monotonic() + FUSE_SECONDS
-    while not recorder_thread().idle:
-        assert time.monotonic() < until
+    wait_for(recorder_thread())
     assert [path.parent.name for path in tmp_path.rglob("record.db")] == ([kept] if kept else [])
 
 

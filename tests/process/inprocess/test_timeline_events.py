@@ -88,12 +88,20 @@ def test_an_agent_without_logging_writes_nothing_of_the_timeline_to_stderr(start
     assert "session s1" not in client.said
 
 
+def wait_for(thread: recording.RecorderThread) -> None:
+    """Until all that it was given is done."""
+    until = time.monotonic() + FUSE_SECONDS
+    while not thread.idle:
+        assert time.monotonic() < until
+
+
 def test_what_is_captured_is_not_recorded(tmp_path: Path) -> None:
     journal = Journal(Options(record=str(tmp_path / "own")), door="serve")
     with capture_timeline() as timeline:
         journal.note(entry(Kind.PROMPT))
         journal.note(entry(Kind.ANSWER, stop_reason="end_turn"))
     journal.close()
+    wait_for(recording.recorder_thread())
     assert timeline.turns[0].stop_reason == "end_turn"
     assert timeline.summary().outcome == "ok"
     assert not (tmp_path / "own").exists()
@@ -159,9 +167,7 @@ def test_what_a_thread_without_time_cannot_take_is_counted(
     for _ in range(25):
         thread.send(number, entry(Kind.PROMPT))
     go_on.set()
-    until = time.monotonic() + FUSE_SECONDS
-    while not thread.idle:
-        assert time.monotonic() < until
+    wait_for(thread)
     thread.send(number, entry(Kind.ANSWER))
     thread.close(number)
     thread.finish()
