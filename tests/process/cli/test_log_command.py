@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.timeline.entry import Kind
+from tests.kit.command import in_a_process
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_book, a_run, lastword, now_ms, write
@@ -140,13 +141,9 @@ def test_a_session_that_goes_on_is_shown_as_running_and_a_killed_one_as_without_
 
 def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: Path) -> None:
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
-    subprocess.run(
-        [sys.executable, "-m", "lastword", "run", "--", "/nonexistent-agent"],
-        input=json.dumps(hello).encode() + b"\n",
-        capture_output=True,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)},
-        timeout=FUSE_SECONDS,
-        check=False,
+    kept = os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)}
+    in_a_process(
+        "run", "--", "/nonexistent-agent", stdin=f"{json.dumps(hello)}\n", environment=kept
     )
     listed = lastword("log", state=tmp_path).stdout
     assert "initialize failed: agent crashed, spawn failed\n" in listed
