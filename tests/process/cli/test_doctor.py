@@ -281,6 +281,14 @@ def test_what_an_agent_does_wrong_is_said(
     assert "address" not in found.sentence
 
 
+def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
+    under = [HELLO.replace('"id":1', f'"id":{other}') for other in ("true", '"1"')]
+    for line in (*under, '{"jsonrpc":"2.0","id":1,"method":[]}'):
+        status, told = report("--timeout", "0.3", "--", answering(tmp_path, line))
+        assert status == 1
+        assert "did not answer initialize" in finding(told, "initialize")["says"]
+
+
 def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
     _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
     assert "with status 3 at session/new" in finding(told, "session")["says"]
@@ -463,11 +471,11 @@ def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
     assert "acp" in problems(told)[0]["do"]
 
 
-def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text(
-        "import runpy, sys\nsys.argv[1:] = ['agent', '--bare', 'healthy']\n"
-        "runpy.run_module('lastword', run_name='__main__')\n"
-    )
+def test_the_lines_to_copy_name_what_an_editor_would_not_find(
+    tmp_path: Path, told_by: Callable[..., str]
+) -> None:
+    told_by()
+    (tmp_path / "agent.py").write_text("")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "pyvenv.cfg").write_text("")
