@@ -63,11 +63,22 @@ class DoorClient(Client):
         """The answer to a prompt."""
         return self.answer(self.prompt(text, session))
 
-    def serves_on(self) -> bool:
-        """Is a further prompt answered well, and the end of input with a good end?"""
+    def goes_on(self) -> bool:
+        """Is a further prompt answered well?"""
         answer = self.take("say")
         assert answer.get("result") == {"stopReason": "end_turn"}, self.story("it serves no more")
-        return self.end() == 0
+        return True
+
+    def serves_on(self) -> bool:
+        """Is a further prompt answered well, and the end of input with a good end?"""
+        return self.goes_on() and self.end() == 0
+
+    def settled(self) -> list[str]:
+        """What the author was told of all that was sent so far, once all of it is here."""
+        word = f"all until {len(self.frames)} of {id(self)}"
+        self.call("_mark", word=word)
+        self.expect_line(word)
+        return self.told
 
     def expect_line(self, text: str) -> str:
         """The first line of stderr with this text, once it is there to its end."""

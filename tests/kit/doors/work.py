@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 END_TURN = {"stopReason": "end_turn"}
-OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note", "cancel_itself")
+OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note", "cancel_itself", "mark")
 """The agent's own methods, without the underscore that they begin with."""
 
 
@@ -228,6 +228,8 @@ class Work:
             await self.wait_for_go()
         elif name == "cancel_itself":
             await self._cancel_this_task()
+        elif name == "mark":
+            print(params["word"], file=sys.stderr, flush=True)
         elif name == "note":
             raise ValueError("the note's own failure")
         return {"echo": params}

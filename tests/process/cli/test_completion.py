@@ -23,7 +23,7 @@ from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, a_run, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 BIN = Path(sys.executable).parent
 
@@ -56,22 +56,38 @@ def _needed(shell: str) -> str:
     return found
 
 
-def in_bash(place: Path, line: str) -> list[str]:
-    """What bash gives for the last word of a line."""
-    words = [*line.split(" ")]
-    code = 'source lastword.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lastword; '
-    code += "printf '%s\\n' \"${COMPREPLY[@]}\""
+_IN_BASH = """\
+source lastword.bash
+while IFS= read -r line; do
+  IFS=' ' read -ra COMP_WORDS <<< "$line"
+  [[ $line == *' ' ]] && COMP_WORDS+=('')
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+  _lastword
+  echo "${COMPREPLY[*]}"
+done
+"""
+
+
+def each_in_bash(place: Path, lines: Sequence[str]) -> list[list[str]]:
+    """What bash gives for the last word of each line, from one shell."""
     done = subprocess.run(
-        [_needed("bash"), "--norc", "-c", code, "bash", *words],
+        [_needed("bash"), "--norc", "-c", _IN_BASH],
         cwd=place,
         env=_environment(place),
+        input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
         check=True,
         timeout=FUSE_SECONDS,
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    return [told.split() for told in done.stdout.splitlines()]
+
+
+def in_bash(place: Path, line: str) -> list[str]:
+    """What bash gives for the last word of a line."""
+    (told,) = each_in_bash(place, [line])
+    return told
 
 
 def in_fish(place: Path, line: str) -> list[str]:
@@ -171,8 +187,9 @@ CASES = [
 
 
 def test_bash_completes(place: Path) -> None:
-    for line, words in CASES:
-        assert sorted(set(in_bash(place, line))) == words, line
+    found = each_in_bash(place, [line for line, _ in CASES])
+    for told, (line, words) in zip(found, CASES, strict=True):
+        assert sorted(set(told)) == words, line
 
 
 @pytest.mark.matrix
@@ -193,10 +210,10 @@ def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None
     assert "explain" in seen
 
 
-@pytest.mark.parametrize("form", ["--silent-success = er", "--silent-success=er"])
-def test_bash_completes_a_value_behind_an_equals_sign(place: Path, form: str) -> None:
-    [word] = in_bash(place, f"lastword run {form}")
-    assert word == ("error" if " " in form else "--silent-success=error")
+def test_bash_completes_a_value_behind_an_equals_sign(place: Path) -> None:
+    forms = ["--silent-success = er", "--silent-success=er"]
+    told = each_in_bash(place, [f"lastword run {form}" for form in forms])
+    assert told == [["error"], ["--silent-success=error"]]
 
 
 @pytest.mark.matrix
@@ -205,18 +222,26 @@ def test_fish_and_zsh_complete_a_value_behind_an_equals_sign(place: Path, zsh: Z
     assert zsh.typed("lastword run --silent-success=er")[-1] == "--silent-success=error"
 
 
-@pytest.mark.parametrize("complete", [in_bash, pytest.param(in_fish, marks=pytest.mark.matrix)])
+def each_in_fish(place: Path, lines: Sequence[str]) -> list[list[str]]:
+    return [in_fish(place, line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    "complete", [each_in_bash, pytest.param(each_in_fish, marks=pytest.mark.matrix)]
+)
 def test_every_option_of_every_command_is_completed(
-    place: Path, complete: Callable[[Path, str], list[str]]
+    place: Path, complete: Callable[[Path, Sequence[str]], list[list[str]]]
 ) -> None:
     failures = []
-    for known in commands():
+    every = commands()
+    lines = [f"lastword {known.name} --" for known in every]
+    for known, told in zip(every, complete(place, lines), strict=True):
         flags = {name for flag in known.flags for name in flag.names if name.startswith("--")}
-        found = set(complete(place, f"lastword {known.name} --")) - {"--", "-h", "-o"}
+        found = set(told) - {"--", "-h", "-o"}
         if found != flags:
             failures.append((known.name, found ^ flags))
     assert not failures
-    assert {known.name for known in commands()} >= {*PARSERS}
+    assert {known.name for known in every} >= {*PARSERS}
 
 
 def test_every_command_of_the_help_has_a_parser_and_the_other_way_round() -> None:
@@ -239,8 +264,8 @@ def sessions(place: Path) -> Iterator[None]:
 def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
     place: Path, sessions: None
 ) -> None:
-    assert sorted(in_bash(place, "lastword log s")) == ["s-first", "s-second"]
-    assert in_bash(place, "lastword export s-f") == ["s-first"]
+    told = each_in_bash(place, ["lastword log s", "lastword export s-f"])
+    assert [sorted(words) for words in told] == [["s-first", "s-second"], ["s-first"]]
     assert not (place / "trapped").exists()
 
 

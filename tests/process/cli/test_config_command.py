@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.client import RETRY
 from tests.kit.collector import Collector
+from tests.kit.command import in_a_process
 from tests.kit.desk_config import LASTWORD, ConfigDesk
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
@@ -102,15 +102,12 @@ def test_the_environment_comes_before_the_files_and_the_command_line_before_it(
     assert found["warn-after"]["set_by"] == "default"
 
 
-@pytest.mark.parametrize("text", ["[run]\nretry = -1\n", "x", "[run]\nno = 1\n", "[record]\na = 1"])
-def test_a_users_file_that_is_wrong_starts_no_agent_and_says_one_line(
-    text: str, desk: ConfigDesk
-) -> None:
-    desk.user.write_text(text)
+def test_a_users_file_that_is_wrong_starts_no_agent_and_says_one_line(desk: ConfigDesk) -> None:
+    desk.user.write_text("[run]\nretry = -1\n")
     done = desk.run(*ECHO)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"lastword: {desk.user}:")
+    assert line.startswith(f"lastword: {desk.user}:2:")
     for way in (("run", "--no-config"), ("run", "--passthrough"), ("run", "--config", os.devnull)):
         assert desk.run(*way, *ECHO[1:]).returncode == 7
 
@@ -126,13 +123,7 @@ def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> N
     ("text", "says"),
     [
         ("[run]\nreport-to = 'http://127.0.0.1:9'\n", "cannot set report-to; your own file can"),
-        ("[run]\nidle-timeout = 1\nevidence = 'wire'\n", "cannot set evidence"),
-        ("[run]\nidle-timeout = 'soon'\n", "idle-timeout cannot be 'soon'"),
-        ("[gateway]\nroot = '/'\n", "[gateway] belongs in your own file"),
         (RULE, "[classify] belongs in your own file"),
-        ("[[journal]]\nname = 'x'\n", "[journal] belongs in your own file"),
-        ("x = [" + "[" * 3000, "nested too deep"),
-        ("#" * 5000, "larger than 4 KiB"),
         ("#" * 2_000_000, "larger than 4 KiB"),
     ],
 )
@@ -150,32 +141,14 @@ def test_a_projects_file_that_is_wrong_is_left_out_with_a_warning_and_the_agent_
     assert rest == "it runs"
 
 
-def test_what_is_no_file_of_the_project_is_left_out_at_once(desk: ConfigDesk) -> None:
-    began = time.monotonic()
+def test_what_a_project_links_to_is_not_shown(desk: ConfigDesk) -> None:
     secret = desk.home / "secret"
     secret.write_text("the secret words")
-    for make, says in (
-        (lambda: os.mkfifo(desk.project), "not a regular file"),
-        (desk.project.mkdir, "not a regular file"),
-        (lambda: desk.project.symlink_to(secret), "a symbolic link"),
-    ):
-        make()
-        done = desk.run(*ECHO)
-        assert done.returncode == 7
-        assert says in done.stderr
-        assert "secret words" not in done.stderr
-        desk.project.rmdir() if desk.project.is_dir() else desk.project.unlink()
-    assert time.monotonic() - began < FUSE_SECONDS
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
-def test_another_users_file_in_the_project_is_not_read(desk: ConfigDesk) -> None:
-    desk.project.write_text("[run]\nidle-timeout = 1\n")
-    os.chown(desk.project, 65534, 65534)
+    desk.project.symlink_to(secret)
     done = desk.run(*ECHO)
     assert done.returncode == 7
-    assert "it belongs to another user" in done.stderr
-    assert json.loads(desk.run("config", "--json").stdout)["project_file"] is None
+    assert "a symbolic link" in done.stderr
+    assert "secret words" not in done.stderr
 
 
 def test_a_rule_of_the_users_types_a_failing_turn_and_explain_names_it(
@@ -303,19 +276,17 @@ def test_connect_takes_the_address_and_the_token_from_its_table(desk: ConfigDesk
 # --- the other commands, and config itself
 
 
-@pytest.mark.parametrize("command", ["log", "stats", "export", "outbox", "explain", "gateway"])
-def test_a_wrong_file_is_one_line_and_2_but_help_is_still_there(
-    command: str, desk: ConfigDesk
-) -> None:
+def test_a_wrong_file_is_one_line_and_2_but_help_is_still_there(desk: ConfigDesk) -> None:
     desk.user.write_text("[run]\nidle-timout = 5\nretry = -1\n")
-    words = (command, "status") if command == "gateway" else (command,)
-    done = desk.run(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"lastword: {desk.user}:2: there is no option 'idle-timout'. Did you mean idle-timeout? "
-        "`lastword config` lists them all (and 1 more; `lastword config check` lists them)\n"
-    )
-    assert desk.run(*words, "--help").returncode == 0
+    for words in (("log",), ("stats",), ("export",), ("outbox",), ("explain",)):
+        done = desk.run(*words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"lastword: {desk.user}:2: there is no option 'idle-timout'. Did you mean "
+            "idle-timeout? `lastword config` lists them all (and 1 more; `lastword config check` "
+            "lists them)\n"
+        )
+        assert desk.run(*words, "--help").returncode == 0
     assert desk.run("--version").returncode == 0
 
 
@@ -364,12 +335,18 @@ def test_config_check_lists_all_that_is_wrong_with_each_file(desk: ConfigDesk) -
     assert desk.run("config", "path", "x").returncode == 2
 
 
-def test_doctor_says_that_a_run_is_refused(desk: ConfigDesk) -> None:
+def test_doctor_says_that_a_run_is_refused_and_which_file_sets_how_failures_are_shown(
+    desk: ConfigDesk,
+) -> None:
     desk.user.write_text("[run]\nretry = -1\n")
-    done = desk.run("doctor", "--json", "--", *agent("healthy"))
+    done = desk.run("doctor", "--json", "--", "/nonexistent-agent")
     assert done.returncode == 1
     (finding,) = [row for row in json.loads(done.stdout)["findings"] if "retry" in row["says"]]
     assert finding["verdict"] == "problem"
+    desk.user.write_text("[run]\nfallback = 'text'\n")
+    done = desk.run("doctor", "--", *agent("healthy"))
+    assert "set by your files" in " ".join(done.stdout.split())
+    assert "LASTWORD_FALLBACK" not in done.stdout
 
 
 def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk) -> None:
@@ -393,11 +370,10 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
 # --- commands that start a `lastword run` of their own
 
 
-@pytest.mark.parametrize("text", ["[run]\nfallback = 'text'\nretry = 0\n", "[run\n"])
 def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
-    start: Start, desk: ConfigDesk, text: str
+    start: Start, desk: ConfigDesk
 ) -> None:
-    desk.user.write_text(text)
+    desk.user.write_text("[run\n")
     desk.project.write_text("[run]\nfirst-update-timeout = '0.1s'\n")
     client = sidecar(start, desk, [*LASTWORD, "agent", "rate_limit"], "--passthrough")
     client.open()
@@ -408,13 +384,6 @@ def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
 
 def test_the_demo_shows_what_the_defaults_do_whatever_the_files_say(desk: ConfigDesk) -> None:
     desk.user.write_text("[run]\nfallback = 'text'\n")
-    done = desk.run("demo")
+    done = in_a_process("demo", cwd=desk.cwd, environment=desk.environment)
     assert done.returncode == 0
     assert done.stdout.count("A client that reads lastword's errors knows:") == 3
-
-
-def test_doctor_names_the_file_that_sets_how_failures_reach_a_client(desk: ConfigDesk) -> None:
-    desk.user.write_text("[run]\nfallback = 'text'\n")
-    done = desk.run("doctor", "--", *agent("healthy"))
-    assert "set by your files" in " ".join(done.stdout.split())
-    assert "LASTWORD_FALLBACK" not in done.stdout

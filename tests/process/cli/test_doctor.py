@@ -10,18 +10,25 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.cli import doctor as doctor_command
 from lastword.cli import progress
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.rungs import earlier_names
 from lastword.kit.doctor import clients, conversation
 from lastword.kit.doctor import command as examining
+from lastword.kit.doctor.conversation import ConversationResult
+from lastword.kit.doctor.diagnosis import diagnose
 from lastword.quirks.clients import RULES
 from tests.kit.command import command, in_a_process
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 AGENT = [sys.executable, "-m", "lastword", "agent"]
 SESSION = '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
@@ -81,6 +88,24 @@ def well(tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def told_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Gives the program of an agent that says this, and need not be started for it."""
+
+    def told_by(name: str = "x", program: str = "agent", **session: Any) -> str:
+        def converse(*_: object, version: int = 1, **__: object) -> ConversationResult:
+            hello = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+            if version != 1:
+                return ConversationResult(hello={"result": hello})
+            opened = {"result": {"sessionId": "s"} | session}
+            return ConversationResult(hello={"result": hello}, session=opened, leave_seconds=0.1)
+
+        monkeypatch.setattr(doctor_command, "converse", converse)
+        return script(tmp_path, "#!/bin/sh\n", name=program)
+
+    return told_by
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time that an agent has for its leave passes at once."""
     monkeypatch.setattr(conversation, "LEAVE_SECONDS", 0.1)
@@ -111,22 +136,7 @@ def test_an_agent_that_is_well_is_told_step_by_step(examined: dict[str, Any]) ->
     assert finding(told, "capabilities")["facts"]["resume"] is True
     assert finding(told, "agent_error")["facts"] == {"speaks": False}
     assert finding(told, "version 2")["verdict"] == "ok"
-
-
-def test_an_agent_behind_lastword_speaks_agent_error() -> None:
-    _, told = report("--", *AGENT, "healthy")
-    assert finding(told, "agent_error")["facts"] == {"speaks": True}
-
-
-def test_a_login_that_it_offers_is_named() -> None:
-    _, told = report("--", *AGENT, "--bare", "login_needed")
-    assert finding(told, "login")["facts"] == {"methods": ["Log in"]}
-
-
-def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses(
-    examined: dict[str, Any],
-) -> None:
-    told = examined
+    # Each kind of client gets the rung that the ladder chooses.
     rungs = {row["client"]: row["rung"] for row in told["clients"]}
     assert all(row["aliases"] == earlier_names(row["rung"]) for row in told["clients"])
     assert set(rungs) == {*RULES, "jetbrains", "typed", "older", "v2"}
@@ -137,50 +147,50 @@ def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses(
     assert all(row["means"] for row in told["clients"])
 
 
-def test_one_client_can_be_asked_for(well: str) -> None:
+def test_an_agent_behind_lastword_speaks_agent_error_and_its_login_is_named() -> None:
+    _, told = report("--", *AGENT, "login_needed")
+    assert finding(told, "agent_error")["facts"] == {"speaks": True}
+    assert finding(told, "login")["facts"] == {"methods": ["Log in"]}
+
+
+def test_one_client_can_be_asked_for(told_by: Callable[..., str]) -> None:
     for name, expected in (("typed", "typed"), ("my-own", "error_with_meta")):
-        _, told = report("--client", name, "--", well)
+        _, told = report("--client", name, "--", told_by())
         assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
 
 
+KEEPER = [sys.executable, "-m", "tests.process.conformance.keeper"]
+
+
 def test_a_rung_that_the_environment_forces_is_said() -> None:
-    agent = [sys.executable, "-m", "tests.process.conformance.keeper", "second-version"]
-    _, told = report("--", *agent, LASTWORD_FALLBACK="text")
+    _, told = report("--", *KEEPER, "second-version", LASTWORD_FALLBACK="text")
     rows = {row["client"]: row for row in told["clients"]}
     assert (rows["older"]["rung"], rows["older"]["forced"]) == ("text", True)
     assert (rows["v2"]["rung"], rows["v2"]["forced"]) == ("v2", False)
-
-
-def test_a_spending_limit_is_said_to_act_on_what_the_agent_states(well: str) -> None:
-    status, told = report("--", well, LASTWORD_SPEND_LIMIT="5 usd/day")
-    assert status == 0
-    said = finding(told, "spending")["says"]
-    assert "--spend-limit is 5USD/day" in said
-    assert "the costs that the agent states" in said
+    assert finding(told, "version 2")["verdict"] == "ok"
 
 
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     rows = {row.client: row for row in clients.table(None, option="auto", speaks_v2=False)}
     assert rows["v2"].rung is Rung.ERROR_WITH_META
     assert "only version 1" in rows["v2"].about
+    # One that repeats any version does not speak it.
+    told = report("--", *KEEPER, "echoes")[1]
+    assert finding(told, "version 2")["verdict"] == "note"
 
 
-def test_a_person_reads_it_within_80_columns(well: str) -> None:
-    status, out, err = doctor("--", well, COLUMNS="80")
+def test_a_person_reads_it_within_80_columns(told_by: Callable[..., str]) -> None:
+    well = told_by()
+    status, out, err = doctor("--client", "jetbrains", "--", well, COLUMNS="80")
     assert (status, err) == (0, "")
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
-    assert "  typed      typed  " in out
     *_, first, run, second, setup = out.splitlines()
     assert first == "This agent can be used here. In the editor's settings, start it as"
     assert re.match(r"  (/\S+/)?lastword run -- /", run)
     assert second == "or let lastword write the settings:"
-    assert re.match(r"  (/\S+/)?lastword setup EDITOR --write -- ", setup)
-
-
-def test_the_settings_are_written_for_the_editor_that_was_asked_about(well: str) -> None:
-    _, out, _ = doctor("--client", "jetbrains", "--", well)
-    assert re.match(r"  (/\S+/)?lastword setup jetbrains --write -- ", out.splitlines()[-1])
+    assert re.match(r"  (/\S+/)?lastword setup jetbrains --write -- ", setup)
+    assert re.match(r"  (/\S+/)?lastword setup EDITOR", doctor("--", well)[1].splitlines()[-1])
 
 
 # --- what cannot be started
@@ -222,16 +232,13 @@ def test_a_file_that_nothing_here_can_run_is_said(tmp_path: Path) -> None:
         assert missing in problems(told)[0]["says"]
 
 
-def test_a_program_of_another_machine_is_said(tmp_path: Path) -> None:
+def test_a_program_of_another_machine_is_said_and_the_machines_own_pass(tmp_path: Path) -> None:
     machine = next(n for n, name in examining.MACHINES.items() if name == "riscv64")
     head = b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0" + machine.to_bytes(2, "little")
     file = tmp_path / "agent"
     file.write_bytes(head + b"\0" * 100)
     file.chmod(0o755)
     assert "built for riscv64" in problems(report("--", str(file))[1])[0]["says"]
-
-
-def test_the_machines_own_programs_pass() -> None:
     path = os.path.realpath("/bin/sh")
     assert [f.verdict.value for f in examining.examine(path, os.environ)] == ["ok"]
 
@@ -239,51 +246,64 @@ def test_the_machines_own_programs_pass() -> None:
 # --- what starts, and goes wrong
 
 
-def test_a_crash_at_the_start_is_explained_with_its_last_words() -> None:
-    status, told = report("--", *python("raise KeyError('model')"))
+HELLO_1: dict[str, Any] = {"result": {"protocolVersion": 1}}
+TOO_OLD = {"code": -32602, "message": "Unsupported protocol version"}
+NO_LOGIN = {"code": -32000, "message": "Authentication required"}
+EXITED = {"code": -32603, "message": "Internal error", "data": {"details": "X exited with 1"}}
+WRONG: tuple[tuple[dict[str, Any], str, str, list[str]], ...] = (
+    # What came of the conversation, the step that tells of it, the verdict and the words.
+    ({}, "initialize", "problem", ["did not answer initialize within 3 s"]),
+    ({"echoes": True}, "initialize", "problem", ["not an ACP agent"]),
+    ({"hello": {"result": None}}, "initialize", "problem", []),
+    ({"hello": {"result": {"protocolVersion": "1"}}}, "initialize", "problem", []),
+    ({"hello": {"error": TOO_OLD}}, "initialize", "problem", ["speak different versions of the"]),
+    ({"hello": HELLO_1, "session": {"result": None}}, "session", "problem", []),
+    ({"hello": HELLO_1, "session": {"result": {"sessionId": 7}}}, "session", "problem", []),
+    ({"hello": HELLO_1, "session": {"error": NO_LOGIN}}, "session", "note", ["asks for a login"]),
+    (
+        {"hello": HELLO_1, "session": {"error": EXITED}, "stderr": b"\nno settings\n"},
+        "session",
+        "problem",
+        ["session/new fails", 'It said: "X exited with 1".', 'stderr ends with "no settings".'],
+    ),
+)
+
+
+@every("came, step, verdict, words", WRONG)
+def test_what_an_agent_does_wrong_is_said(
+    came: dict[str, Any], step: str, verdict: str, words: list[str]
+) -> None:
+    findings = diagnose(ConversationResult(**came), timeout_seconds=3)
+    (found,) = [found for found in findings if found.step == step and found.verdict != "ok"]
+    assert found.verdict == verdict
+    assert [text for text in words if text not in found.sentence] == []
+    # An agent of another version is not told as a provider's address.
+    assert "address" not in found.sentence
+
+
+def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
+    under = [HELLO.replace('"id":1', f'"id":{other}') for other in ("true", '"1"')]
+    for line in (*under, '{"jsonrpc":"2.0","id":1,"method":[]}'):
+        status, told = report("--timeout", "0.3", "--", answering(tmp_path, line))
+        assert status == 1
+        assert "did not answer initialize" in finding(told, "initialize")["says"]
+
+
+def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
+    _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
+    assert "with status 3 at session/new" in finding(told, "session")["says"]
+
+
+def test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets() -> None:
+    secret = "sk-ant-api03-" + "a1B2c3D4" * 8
+    status, told = report("--", *python(f"raise KeyError('model {secret}')"))
     died = problems(told)[0]
     assert (status, died["step"], died["facts"]["reason"]) == (1, "start", "uncaught_exception")
     assert "status 1" in died["says"]
-    assert "KeyError: 'model'" in died["facts"]["stderr"]
-
-
-def test_an_agent_that_is_killed_at_its_start_is_told_by_its_signal() -> None:
+    assert "KeyError: 'model " in died["facts"]["stderr"]
+    assert secret[:24] not in json.dumps(told)
     _, told = report("--", *python("import os; os.kill(os.getpid(), 9)"))
     assert "by signal 9" in problems(told)[0]["says"]
-
-
-@pytest.mark.usefixtures("impatient")
-def test_an_agent_that_never_answers_is_given_up() -> None:
-    status, told = report("--timeout", "0.5", "--", "sleep", "60")
-    assert status == 1
-    assert "did not answer initialize within 0.5 s" in problems(told)[0]["says"]
-    assert "acp" in problems(told)[0]["do"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *(HELLO.replace('"id":1', f'"id":{wrong}') for wrong in ("true", '"1"')),
-        '{"jsonrpc":"2.0","id":1,"method":[]}',
-    ],
-)
-def test_an_answer_under_another_id_is_none(tmp_path: Path, line: str) -> None:
-    status, told = report("--timeout", "0.3", "--", answering(tmp_path, line))
-    assert status == 1
-    assert "did not answer initialize" in finding(told, "initialize")["says"]
-
-
-@pytest.mark.parametrize("code", [-32602, -32000])
-def test_an_agent_of_another_protocol_version_is_not_told_as_a_providers_address(
-    tmp_path: Path, code: int
-) -> None:
-    error = f'{{"code":{code},"message":"Unsupported protocol version"}}'
-    agent = answering(tmp_path, f'{{"jsonrpc":"2.0","id":1,"error":{error}}}')
-    status, told = report("--", agent)
-    assert status == 1
-    says = finding(told, "initialize")["says"]
-    assert "speak different versions of the protocol" in says
-    assert "address" not in says
 
 
 def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
@@ -299,45 +319,6 @@ def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path, well: st
     assert (status, noise["verdict"]) == (0, "note")
     assert noise["facts"]["lines"] == ["Welcome to the agent!"]
     assert "stderr" in noise["do"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "verdict", "words"),
-    [
-        ('"error":{"code":-32000,"message":"Authentication required"}', "note", "asks for a login"),
-        ('"error":{"code":-32603,"message":"no config"}', "problem", "session/new fails"),
-    ],
-)
-def test_a_session_that_does_not_open_is_said(
-    tmp_path: Path, answer: str, verdict: str, words: str
-) -> None:
-    agent = answering(tmp_path, HELLO, f'{{"jsonrpc":"2.0","id":2,{answer}}}')
-    status, told = report("--", agent)
-    assert finding(told, "session")["verdict"] == verdict
-    assert words in finding(told, "session")["says"]
-    assert status == (1 if verdict == "problem" else 0)
-
-
-def test_what_the_agent_said_of_a_session_that_does_not_open_is_quoted(tmp_path: Path) -> None:
-    error = '{"code":-32603,"message":"Internal error","data":{"details":"X exited with code 1"}}'
-    answer = f'{{"jsonrpc":"2.0","id":2,"error":{error}}}'
-    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\necho 'no settings' >&2\necho '{answer}'\n"
-    _, told = report("--", script(tmp_path, text + "cat >/dev/null\n"))
-    says = finding(told, "session")["says"]
-    assert 'It said: "X exited with code 1".' in says
-    assert 'Its stderr ends with "no settings".' in says
-
-
-def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
-    _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
-    assert "with status 3 at session/new" in finding(told, "session")["says"]
-
-
-def test_secrets_in_its_last_words_are_not_shown() -> None:
-    secret = "sk-ant-api03-" + "a1B2c3D4" * 8
-    _, out, _ = doctor("--json", "--", *python(f"raise KeyError('{secret}')"))
-    assert "KeyError" in out
-    assert secret[:24] not in out
 
 
 @pytest.mark.usefixtures("impatient")
@@ -357,8 +338,7 @@ def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="waits for a process by its descriptor")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) -> None:
+def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path) -> None:
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)
     agent = script(tmp_path, f"#!/bin/sh\nread hello\necho $$ > {fifo}\nexec sleep 60\n")
@@ -369,10 +349,10 @@ def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) ->
         stderr=subprocess.PIPE,
     )
     running = os.pidfd_open(int(fifo.read_text()))
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=FUSE_SECONDS)
     assert b"Traceback" not in err
-    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert process.returncode == -signal.SIGTERM
     # A descriptor of a process is ready once it is gone.
     gone, _, _ = select.select([running], [], [], FUSE_SECONDS)
     os.close(running)
@@ -388,40 +368,42 @@ def test_an_agent_that_stays_at_the_end_of_its_input_is_noted(tmp_path: Path) ->
 
 # --- lastword's own surroundings
 
+SURROUNDINGS = (
+    ({"LASTWORD_IDLE_TIMEOUT": "soon"}, 1, ["LASTWORD_IDLE_TIMEOUT cannot be 'soon'"]),
+    ({"LASTWORD_SPEND_LIMIT": "5 usd/day"}, 0, ["--spend-limit is 5USD/day", "the agent states"]),
+    (
+        {"LASTWORD_IDLE_TIMEOUT": "5", "LASTWORD_IDEL_TIMEOUT": "5", "LASTWORD_ELSEWHERE": "5"},
+        0,
+        [
+            "LASTWORD_IDLE_TIMEOUT=5 is set",
+            "Did you mean LASTWORD_IDLE_TIMEOUT?",
+            "LASTWORD_ELSEWHERE is set, but is not an option of",
+        ],
+    ),
+    (
+        {"LASTWORD_GATEWAY_TOKEN": "v1.secret"},
+        0,
+        ["LASTWORD_GATEWAY_TOKEN is set: `lastword connect`"],
+    ),
+    (
+        {"LASTWORD_STATE_DIR": "/dev/null", "LASTWORD_RECORD_DAYS": "a week"},
+        1,
+        [
+            "LASTWORD_RECORD_DAYS cannot be 'a week': it takes a number of days",
+            "LASTWORD_STATE_DIR cannot be '/dev/null': that is not a folder.",
+        ],
+    ),
+)
 
-def test_a_bad_variable_of_lastwords_is_a_problem(well: str) -> None:
-    status, told = report("--", well, LASTWORD_IDLE_TIMEOUT="soon")
-    assert status == 1
-    assert "LASTWORD_IDLE_TIMEOUT cannot be 'soon'" in problems(told)[0]["says"]
 
-
-def test_good_and_unknown_variables_are_told_apart(well: str) -> None:
-    environment = {"LASTWORD_IDLE_TIMEOUT": "5", "LASTWORD_IDEL_TIMEOUT": "5"}
-    environment["LASTWORD_ELSEWHERE"] = "5"
-    environment["LASTWORD_GATEWAY_TOKEN"] = "v1.secret"
-    status, told = report("--", well, **environment)
-    said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
-    assert status == 0
-    assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
-    assert any("Did you mean LASTWORD_IDLE_TIMEOUT?" in text for text in said)
-    assert any("LASTWORD_ELSEWHERE is set, but is not an option of" in text for text in said)
-    assert any("LASTWORD_GATEWAY_TOKEN is set: `lastword connect`" in text for text in said)
-    assert "v1.secret" not in str(told)
-
-
-def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path, well: str) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    environment = {
-        "LASTWORD_STATE_DIR": str(file),
-        "LASTWORD_RECORD_DAYS": "a week",
-        "LASTWORD_RECORD_MIB": "64",
-    }
-    status, told = report("--", well, **environment)
-    assert status == 1
-    wrong = [found["says"] for found in problems(told)]
-    assert wrong[0].startswith("LASTWORD_RECORD_DAYS cannot be 'a week': it takes a number of days")
-    assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is not a folder."
+def test_what_the_environment_says_is_looked_at(told_by: Callable[..., str]) -> None:
+    for variables, expected, words in SURROUNDINGS:
+        status, told = report("--", told_by(), **variables)
+        says = " ".join(found["says"] for found in told["findings"])
+        assert status == expected, variables
+        assert [text for text in words if text not in says] == []
+        assert bool(problems(told)) is bool(expected)
+        assert "v1.secret" not in str(told)
 
 
 def test_a_path_without_lastword_is_noted() -> None:
@@ -430,73 +412,20 @@ def test_a_path_without_lastword_is_noted() -> None:
     assert finding(told, "lastword")["facts"]["platform"] == sys.platform
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "the agent's command is missing"),
-        (["--"], "the agent's command is missing"),
-        (["--", ""], "the agent's command is missing"),
-        (["opencode", "acp"], "lastword doctor -- opencode acp"),
-        (["--timeout", "0", "--", "cat"], "a duration above 0"),
-        (["--timeout", "soon", "--", "cat"], "it takes a duration"),
-    ],
-)
-def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
-    arguments: list[str], words: str
-) -> None:
-    status, out, err = doctor(*arguments)
-    assert (status, out) == (2, "")
-    assert words in err
-
-
-def test_help_names_the_clients() -> None:
-    status, out, _ = doctor("--help")
-    assert status == 0
-    assert ", ".join([*RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())
-
-
-@pytest.mark.parametrize("result", ["null", "{}", '{"protocolVersion":"1"}'])
-def test_an_empty_greeting_is_a_problem(tmp_path: Path, result: str) -> None:
-    agent = answering(tmp_path, f'{{"jsonrpc":"2.0","id":1,"result":{result}}}', SESSION)
-    status, told = report("--", agent)
-    assert status == 1
-    assert finding(told, "initialize")["verdict"] == "problem"
-
-
-@pytest.mark.parametrize("result", ["null", "{}", '{"sessionId":7}'])
-def test_a_session_without_an_id_is_a_problem(tmp_path: Path, result: str) -> None:
-    agent = answering(tmp_path, HELLO, f'{{"jsonrpc":"2.0","id":2,"result":{result}}}')
-    status, told = report("--", agent)
-    assert status == 1
-    assert finding(told, "session")["verdict"] == "problem"
-
-
 # --- the sources beside its pipes
 
-NAMED = (
-    "import json, os\n"
-    "for _ in range(2):\n"
-    "    message = json.loads(input())\n"
-    "    info = {'name': os.environ['AGENT_NAME'], 'version': '1'}\n"
-    "    hello = {'protocolVersion': 1, 'agentInfo': info, 'sessionId': 's'}\n"
-    "    print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': hello}), flush=True)\n"
-)
 
-
-def test_a_journal_is_named_with_what_it_tells(tmp_path: Path) -> None:
+def test_a_journal_is_named_with_what_it_tells(tmp_path: Path, told_by: Callable[..., str]) -> None:
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
-    environment = {"HOME": str(tmp_path), "AGENT_NAME": "claude-agent-acp", "CLAUDE_CONFIG_DIR": ""}
-    status, told = report("--", *python(NAMED), **environment)
+    environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""}
+    status, told = report("--", told_by("claude-agent-acp"), **environment)
     assert status == 0
     found = sources(told)[-1]
     assert found["verdict"] == "ok"
     assert "journal ~/.claude/projects can be read" in found["says"]
     assert "while the agent tries again" in found["says"]
-
-
-def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
-    environment = {"AGENT_NAME": "Kimi Code CLI", "KIMI_SHARE_DIR": str(tmp_path / "kimi")}
-    _, told = report("--", *python(NAMED), **environment)
+    # One that is not there yet is a note.
+    _, told = report("--", told_by("Kimi Code CLI"), KIMI_SHARE_DIR=str(tmp_path / "kimi"))
     found = sources(told)[-1]
     assert found["verdict"] == "note"
     assert f"journal {tmp_path}/kimi/logs/kimi.log does not exist yet" in found["says"]
@@ -504,29 +433,24 @@ def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a free port is found in /proc")
-def test_events_are_told_of_where_they_are_given(tmp_path: Path) -> None:
-    environment = {"AGENT_NAME": "OpenCode", "XDG_DATA_HOME": str(tmp_path)}
-    program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
-    _, told = report("--", program, "acp", **environment)
+def test_events_are_told_of_where_they_are_given(
+    tmp_path: Path, told_by: Callable[..., str]
+) -> None:
+    program = told_by("OpenCode", "opencode")
+    _, told = report("--", program, "acp", XDG_DATA_HOME=str(tmp_path))
     says = [found["says"] for found in sources(told)]
     assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "lastword gives"]
-    _, told = report("--", program, "acp", "--port", "1", **environment)
+    _, told = report("--", program, "acp", "--port", "1", XDG_DATA_HOME=str(tmp_path))
     assert not sources(told)[-1]["says"].startswith("lastword gives it a port")
 
 
-def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
-    _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
+def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so(
+    told_by: Callable[..., str],
+) -> None:
+    _, told = report("--", told_by("somebody's agent"))
     assert "lastword knows no log of this agent" in sources(told)[-1]["says"]
-    _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
+    _, told = report("--", told_by("claude"), LASTWORD_EVIDENCE="wire")
     assert "nothing but the agent's pipes" in sources(told)[-1]["says"]
-
-
-def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
-    keeper = [sys.executable, "-m", "tests.process.conformance.keeper"]
-    told = report("--", *keeper, "echoes")[1]
-    assert finding(told, "version 2")["verdict"] == "note"
-    told = report("--", *keeper, "second-version")[1]
-    assert finding(told, "version 2")["verdict"] == "ok"
 
 
 @pytest.mark.usefixtures("impatient")
@@ -541,14 +465,17 @@ def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
     assert "Waiting" not in out
     assert status == 1
     # Programs that read JSON read no progress.
-    assert report("--timeout", "0.5", "--", "sleep", "60")[0] == 1
+    status, told = report("--timeout", "0.5", "--", "sleep", "60")
+    assert status == 1
+    assert "did not answer initialize within 0.5 s" in problems(told)[0]["says"]
+    assert "acp" in problems(told)[0]["do"]
 
 
-def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text(
-        "import runpy, sys\nsys.argv[1:] = ['agent', '--bare', 'healthy']\n"
-        "runpy.run_module('lastword', run_name='__main__')\n"
-    )
+def test_the_lines_to_copy_name_what_an_editor_would_not_find(
+    tmp_path: Path, told_by: Callable[..., str]
+) -> None:
+    told_by()
+    (tmp_path / "agent.py").write_text("")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "pyvenv.cfg").write_text("")
@@ -562,11 +489,13 @@ def test_the_lines_to_copy_name_what_an_editor_would_not_find(tmp_path: Path) ->
     assert line == f"  {own} run -- {venv}/bin/python {tmp_path}/agent.py"
 
 
-def test_the_models_of_an_agent_are_listed_by_the_ids_that_an_option_takes(tmp_path: Path) -> None:
-    file = tmp_path / "models.json"
-    models = {f"m{number}": "switch" for number in range(21)}
-    file.write_text(json.dumps({"turns": [[{"result": "end_turn"}]], "models": models}))
-    status, told = report("--", *AGENT, "--bare", "--file", str(file))
+def test_the_models_of_an_agent_are_listed_by_the_ids_that_an_option_takes(
+    told_by: Callable[..., str],
+) -> None:
+    models = [{"modelId": f"m{number}", "name": "M"} for number in range(21)]
+    offered = {"currentModelId": "m0", "availableModels": models}
+    status, told = report("--", told_by(models=offered))
     found = finding(told, "models")
-    assert (status, found["facts"]["models"]) == (0, list(models))
-    assert found["says"].endswith("by these ids: " + ", ".join(list(models)[:20]) + " and more.")
+    names = [model["modelId"] for model in models]
+    assert (status, found["facts"]["models"]) == (0, names)
+    assert found["says"].endswith("by these ids: " + ", ".join(names[:20]) + " and more.")

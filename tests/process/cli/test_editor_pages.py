@@ -8,8 +8,6 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from lastword.quirks.editors import EDITORS
 from tests.kit.command import command
 from tests.kit.places import ROOT
@@ -28,13 +26,6 @@ WHERE = "/usr/local/bin"
 
 def blocks(page: str) -> list[tuple[str, str]]:
     return BLOCK.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
-
-
-def lines(page: str) -> list[list[str]]:
-    found = [
-        line for language, text in blocks(page) if language == "sh" for line in text.split("\n")
-    ]
-    return [shlex.split(line)[2:] for line in found if line.startswith(COMMAND)]
 
 
 def shown(page: str) -> list[tuple[list[str], str, str]]:
@@ -71,19 +62,6 @@ def test_a_page_shows_what_the_command_prints(tmp_path: Path) -> None:
             told: dict[str, Any] = json.loads(done.stdout)
             assert told["language"] == language
             assert told["snippet"].replace(str(tmp_path / "bin"), WHERE) == text, page.name
-
-
-@pytest.mark.parametrize("page", sorted(path.stem for path in PAGES.glob("*.md")))
-def test_every_setup_line_of_a_page_can_be_run(page: str, tmp_path: Path) -> None:
-    found = lines(page)
-    assert found
-    for words in found:
-        done = run(tmp_path, words)
-        # There is nothing in this home that could be wrapped, and no `ssh` on this PATH.
-        cannot = {"--wrap", "--host"} & {*words}
-        assert done.returncode == (1 if cannot else 0), (words, done.stderr)
-        if "--host" in words:
-            assert "no `ssh` on PATH here" in done.stderr
 
 
 def test_every_editor_is_shown_on_a_page_that_the_index_links() -> None:

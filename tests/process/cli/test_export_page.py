@@ -11,8 +11,6 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from lastword.cli.web import document
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
@@ -25,6 +23,8 @@ from tests.process.cli.test_export_command import SECRETS, state
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 __all__ = ["state"]
 
@@ -169,30 +169,3 @@ def test_of_a_long_session_the_latest_entries_are_in_the_page_and_the_rest_is_co
     assert manifest["counts"]["entries"] == {"error": 51, "prompt": 51}
     assert "102, of which the latest 100 are here" in page
     assert "40 earlier failures below." in page
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--last", "--html", "-o", "-"], "leave --html out"),
-        (["nonsense", "--html"], "no session begins with 'nonsense'"),
-    ],
-)
-def test_a_page_that_cannot_be_made_is_answered_in_a_sentence(
-    state: Path, arguments: list[str], words: str
-) -> None:
-    done = lastword("export", *arguments, state=state)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-
-
-def test_without_a_name_the_page_is_named_after_its_session(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = state.parent / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    done = lastword("export", "--last", "--html", state=state)
-    assert done.stdout.startswith("lastword-session-1-20")
-    assert done.stdout.endswith(".html\n")
-    assert [path.name for path in folder.iterdir()] == [done.stdout.strip()]

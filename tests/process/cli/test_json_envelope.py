@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INCIDENT = "01M7X4Q9WSKR12H4A9DNDD1JMH-1"
-CHECKED = ("--only", "ids", "--", *SCRIPTED, "healthy")
+CHECKED = ("--only", "initialize", "--", *SCRIPTED, "healthy")
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "the list": ("log/command.py", ("log", "--json")),

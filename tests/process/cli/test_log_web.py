@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -29,20 +28,40 @@ if TYPE_CHECKING:
 PRIVATE = ("/", "/record/sessions", "/record/session?name=01RUNA/s1")
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """One session with one failure."""
+def one_failure() -> Book:
     book = Book(now_ms() - 60_000)
     book.created("s1")
     book.failed("s1", 1, incident_id="01RUNA-1")
-    write(tmp_path, book)
+    return book
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """One session with one failure."""
+    write(tmp_path, one_failure())
     return tmp_path
 
 
 @pytest.fixture
-def served(state: Path) -> Iterator[LogWeb]:
-    """It, served."""
+def fresh(state: Path) -> Iterator[LogWeb]:
+    """It, served, and nobody has followed the link yet."""
     with LogWeb(state) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The like, for tests that only read."""
+    folder = tmp_path_factory.mktemp("shared")
+    write(folder, one_failure())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(shared: Path) -> Iterator[LogWeb]:
+    """It, served to who has followed the link."""
+    with LogWeb(shared) as served:
+        served.follow()
         yield served
 
 
@@ -53,28 +72,27 @@ def told(served: LogWeb, path: str) -> dict[str, Any]:
     return found
 
 
-def test_the_link_works_once_and_its_cookie_goes_on(served: LogWeb) -> None:
+def test_the_link_works_once_and_its_cookie_goes_on(fresh: LogWeb) -> None:
     for path in PRIVATE:
-        assert served.ask(path).status == 401
-    assert served.ask("/?code=wrong").status == 401
-    assert served.ask("/?" + served.link.partition("?")[2], "HEAD").status == 200
-    followed = served.follow()
+        assert fresh.ask(path).status == 401
+    assert fresh.ask("/?code=wrong").status == 401
+    assert fresh.ask("/?" + fresh.link.partition("?")[2], "HEAD").status == 200
+    followed = fresh.follow()
     assert (followed.status, followed.headers["location"]) == (303, "/")
     cookie = followed.headers["set-cookie"]
     assert cookie.endswith("; HttpOnly; SameSite=Strict; Path=/")
     for path in PRIVATE:
-        assert served.ask(path).status == 200
-    assert served.ask("/?" + served.link.partition("?")[2]).status == 303  # the tab, loaded again
-    served.cookie = ""
-    again = served.follow()
+        assert fresh.ask(path).status == 200
+    assert fresh.ask("/?" + fresh.link.partition("?")[2]).status == 303  # the tab, loaded again
+    fresh.cookie = ""
+    again = fresh.follow()
     assert (again.status, "set-cookie" in again.headers) == (401, False)
     assert b"Type `lastword log --web` again" in again.body
-    served.cookie = cookie.partition("=")[0] + "=wrong"
-    assert served.ask("/record/sessions").status == 401
+    fresh.cookie = cookie.partition("=")[0] + "=wrong"
+    assert fresh.ask("/record/sessions").status == 401
 
 
 def test_another_sites_name_for_this_machine_is_refused(served: LogWeb) -> None:
-    served.follow()
     for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", "[::1]"):
         for path in (*PRIVATE, "/page/style.css"):
             assert served.ask(path, host=host).status == 403
@@ -82,14 +100,12 @@ def test_another_sites_name_for_this_machine_is_refused(served: LogWeb) -> None:
 
 
 def test_nothing_but_reading_is_taken(served: LogWeb) -> None:
-    served.follow()
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "NONE"):
         answered = served.ask("/record/sessions", method)
         assert (answered.status, answered.headers["allow"]) == (405, "GET, HEAD"), method
 
 
 def test_every_answer_keeps_to_itself(served: LogWeb) -> None:
-    served.follow()
     for path in (*PRIVATE, "/page/record_live.js", "/page/nothing.js", "/nothing"):
         headers = served.ask(path, origin="https://evil.example").headers
         assert headers["content-security-policy"].startswith("default-src 'self'; ")
@@ -104,26 +120,25 @@ NOTHING = (
 
 
 def test_there_is_nothing_else(served: LogWeb) -> None:
-    served.follow()
     assert {path: served.ask(path).status for path in NOTHING} == dict.fromkeys(NOTHING, 404)
 
 
-def test_what_is_no_request_is_answered_in_a_line_or_not_at_all(served: LogWeb) -> None:
+def test_what_is_no_request_is_answered_in_a_line_or_not_at_all(fresh: LogWeb) -> None:
     for words in (b"\x16\x03\x01\r\n\r\n", b"GET /" + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", served.port), FUSE_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", fresh.port), FUSE_SECONDS) as connection:
             connection.sendall(words)
             connection.shutdown(socket.SHUT_WR)
             answered = connection.recv(10_000)
         assert b"Traceback" not in answered
-    assert served.follow().status == 303
-    _, said = served.stop()
-    assert "Traceback" not in said
+    assert fresh.follow().status == 303
+    assert "the link works once" in fresh.said()
+    # Ctrl-C ends it.
+    assert fresh.stop() == (0, "lastword log: ended\n")
 
 
-def test_a_session_is_told_as_lastword_log_tells_it(state: Path, served: LogWeb) -> None:
-    served.follow()
+def test_a_session_is_told_as_lastword_log_tells_it(shared: Path, served: LogWeb) -> None:
     [listed] = told(served, "/record/sessions")["sessions"]
-    known = json.loads(lastword("log", "s1", "--json", state=state).stdout)["runs"][0]
+    known = json.loads(lastword("log", "s1", "--json", state=shared).stdout)["runs"][0]
     found = told(served, f"/record/session?name={quote(listed['name'])}")
     assert found["run"] == known["run"]
     for event, entry in zip(found["events"], known["entries"], strict=True):
@@ -233,12 +248,10 @@ def test_a_record_that_is_not_there_or_damaged_is_said_so(tmp_path: Path) -> Non
     assert "Traceback" not in damaged.stderr
 
 
-def test_a_record_that_is_damaged_meanwhile_is_told_to_the_page(
-    state: Path, served: LogWeb
-) -> None:
-    served.follow()
+def test_a_record_that_is_damaged_meanwhile_is_told_to_the_page(state: Path, fresh: LogWeb) -> None:
+    fresh.follow()
     (state / "record.db").write_bytes(b"no database at all, and long enough to be one" * 100)
-    answered = served.ask("/record/sessions")
+    answered = fresh.ask("/record/sessions")
     assert answered.status == 503
     assert "record.db" in json.loads(answered.body)["error"]
 
@@ -247,11 +260,6 @@ def test_a_port_that_is_taken_is_said_to_be(state: Path, served: LogWeb) -> None
     done = lastword("log", "--web", "--port", str(served.port), state=state)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {served.port} is in use; leave --port out" in done.stderr
-
-
-def test_ctrl_c_ends_it_and_it_says_so(served: LogWeb) -> None:
-    assert "the link works once" in served.said()
-    assert served.stop() == (0, "lastword log: ended\n")
 
 
 def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
@@ -292,22 +300,6 @@ def test_where_no_browser_is_it_says_so(state: Path) -> None:
     with LogWeb(state, opens=True, **dict.fromkeys(names, "")) as served:
         assert "the link works once" in served.said()
         assert "no browser could be opened;" in served.said()
-
-
-def test_a_log_without_a_page_loads_no_server(state: Path) -> None:
-    code = "import sys; from lastword.cli import main; main(['log']); "
-    code += "print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
-    )
-    loaded = set(done.stderr.split())
-    assert "lastword.cli.log.command" in loaded
-    assert not {"http", "http.server", "webbrowser", "lastword.cli.web"} & loaded
 
 
 def test_the_page_needs_no_extra() -> None:

@@ -13,7 +13,8 @@ import pytest
 from lastword.cli.setup.jsonc import as_json, parse
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS
-from tests.kit.command import command, in_a_process
+from tests.kit.command import command
+from tests.kit.rows import every
 
 SETTINGS = """\
 // Zed settings
@@ -129,11 +130,19 @@ def test_printing_touches_nothing(home: Home) -> None:
     assert home.files() == before
 
 
-@pytest.mark.parametrize("editor", [row.name for row in EDITORS.values() if row.is_json])
+@every("editor", [row.name for row in EDITORS.values() if row.is_json])
 def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_in_it(
-    home: Home, editor: str
+    tmp_path: Path, editor: str
 ) -> None:
+    home = Home(tmp_path / "home")
     home.zed.unlink()
+    home.zed.parent.rmdir()
+    home.zed.parent.parent.rmdir()
+    # A folder that does not exist is not created unless the user says so.
+    said = home.refused(editor, "claude", "--write")
+    assert "there is no folder" in said
+    assert "--create" in said
+    assert sorted(path.name for path in home.folder.iterdir()) == ["bin"]
     told = home.json(editor, "--write", "--create", "--", "opencode", "acp")
     file = Path(told["file"])
     assert file.is_relative_to(home.folder)
@@ -235,38 +244,27 @@ def test_a_mark_before_the_text_stays_there(home: Home) -> None:
     assert data.count(b"\n") == data.count(b"\r\n")
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"{", "not valid JSON (line 1, column 2"),
-        (b"\xff\xfe{\x00}\x00", "it is not UTF-8"),
-        (b"[]", "does not contain a JSON object"),
-        (b'{"agent_servers": []}', "is not an object"),
-        (b'{"agent_servers": {}, "agent_servers": {}}', "twice"),
-        (b" " * (8 * 1024 * 1024 + 1), "larger than 8 MiB"),
-    ],
+LEFT_ALONE = (
+    (b"{", "not valid JSON (line 1, column 2"),
+    (b"\xff\xfe{\x00}\x00", "it is not UTF-8"),
+    (b"[]", "does not contain a JSON object"),
+    (b'{"agent_servers": {}, "agent_servers": {}}', "twice"),
+    (b" " * (8 * 1024 * 1024 + 1), "larger than 8 MiB"),
 )
-def test_settings_that_cannot_be_changed_safely_are_left_alone(
-    home: Home, data: bytes, reason: str
-) -> None:
-    home.zed.write_bytes(data)
-    text = home.refused("zed", "claude", "--write")
-    assert text.startswith("lastword setup: ~/.config/zed/settings.json was not changed: ")
-    assert reason in text
 
 
-def test_what_is_no_regular_file_is_left_alone(home: Home) -> None:
-    home.zed.unlink()
-    home.zed.mkdir()
-    assert "not a regular file" in home.refused("zed", "claude", "--write")
-    home.zed.rmdir()
-    os.mkfifo(home.zed)
-    assert "not a regular file" in home.refused("zed", "claude", "--write")
-
-
-def test_a_file_with_a_second_name_is_left_alone(home: Home) -> None:
+def test_settings_that_cannot_be_changed_safely_are_left_alone(home: Home) -> None:
+    for data, reason in LEFT_ALONE:
+        home.zed.write_bytes(data)
+        text = home.refused("zed", "claude", "--write")
+        assert text.startswith("lastword setup: ~/.config/zed/settings.json was not changed: ")
+        assert reason in text
+    home.zed.write_text(SETTINGS)
     os.link(home.zed, home.folder / "second.json")
     assert "hard link" in home.refused("zed", "claude", "--write")
+    home.zed.unlink()
+    os.mkfifo(home.zed)
+    assert "not a regular file" in home.refused("zed", "claude", "--write")
 
 
 def test_a_folder_that_is_in_the_way_is_said(home: Home) -> None:
@@ -289,33 +287,29 @@ def test_all_that_is_known_is_listed(home: Home) -> None:
     assert all(row["evidence"] and row["read_on"] for row in told["editors"] + told["agents"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "say which editor: zed, jetbrains"),
-        (("zde", "claude"), "did you mean zed?"),
-        (("zed", "cluade"), "did you mean claude?"),
-        (("zed",), "say which agent: lastword setup zed claude"),
-        (("zed", "--"), "there is no command after --"),
-        (("zed", "claude", "--", "x"), "not both"),
-        (("zed", "--wrap", "Mine", "claude"), "--wrap names an agent in the settings"),
-        (("zed", "claude", "--name", " "), "--name is empty"),
-        (("zed", "claude", "--retry", "x"), "--retry cannot be 'x'"),
-        (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),
-        (("agent-shell", "--remove"), "--remove is not for agent-shell"),
-        (("toad", "claude", "--file", "x"), "it takes agents on its command line"),
-        (("zed", "claude", "--nonsense"), "there is no option --nonsense"),
-    ],
+UNUSABLE = (
+    ((), "say which editor: zed, jetbrains"),
+    (("zde", "claude"), "did you mean zed?"),
+    (("zed", "cluade"), "did you mean claude?"),
+    (("zed",), "say which agent: lastword setup zed claude"),
+    (("zed", "--"), "there is no command after --"),
+    (("zed", "claude", "--", "x"), "not both"),
+    (("zed", "--wrap", "Mine", "claude"), "--wrap names an agent in the settings"),
+    (("zed", "claude", "--name", " "), "--name is empty"),
+    (("zed", "claude", "--retry", "x"), "--retry cannot be 'x'"),
+    (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),
+    (("agent-shell", "--remove"), "--remove is not for agent-shell"),
+    (("toad", "claude", "--file", "x"), "it takes agents on its command line"),
+    (("zed", "claude", "--nonsense"), "there is no option --nonsense"),
+    (("nvim", "claude"), "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
+    (("vim", "claude"), "two of Neovim do: `lastword setup codecompanion claude`"),
+    (("cursor", "claude"), "setup vscode claude --file ~/.config/Cursor/User/settings.json`"),
+    (("claude",), "say which editor claude is for: lastword setup EDITOR claude"),
 )
-def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(
-    home: Home, arguments: tuple[str, ...], said: str
-) -> None:
-    assert said in home.run(*arguments, status=2)
 
 
-def test_the_way_back_names_an_entry_that_has_a_name_of_its_own(home: Home) -> None:
-    text = home.run("zed", "opencode", "--name", "Other", "--write")
-    assert text.endswith("Undo:   lastword setup zed --remove --name Other\n")
+def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(home: Home) -> None:
+    assert [row for row in UNUSABLE if row[1] not in home.run(*row[0], status=2)] == []
 
 
 def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
@@ -326,6 +320,8 @@ def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
     assert text.endswith(undo)
     home.run(*undo.split()[3:])
     assert home.zed.read_text() == SETTINGS
+    text = home.run("zed", "opencode", "--name", "Other", "--write")
+    assert text.endswith("Undo:   lastword setup zed --remove --name Other\n")
 
 
 def test_an_editor_is_found_by_the_names_that_people_give_it(home: Home) -> None:
@@ -333,54 +329,20 @@ def test_an_editor_is_found_by_the_names_that_people_give_it(home: Home) -> None
     assert {name: home.json(name, "claude")["editor"] for name in named} == named
 
 
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("neovim", "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
-        ("nvim", "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
-        ("vim", "two of Neovim do: `lastword setup codecompanion claude`"),
-        ("cursor", "`lastword setup vscode claude --file ~/.config/Cursor/User/settings.json`"),
-    ],
-)
-def test_an_editor_without_an_entry_of_its_own_leads_to_one(
-    home: Home, name: str, line: str
-) -> None:
-    assert line in home.run(name, "claude", status=2)
-
-
 def test_an_agent_that_is_given_before_the_editor_is_understood(home: Home) -> None:
     assert home.json("claude", "zed") == home.json("zed", "claude")
     swapped = home.json("cursor", "zed")
     assert (swapped["editor"], swapped["agent"]) == ("zed", "cursor")
-    said = home.run("claude", status=2)
-    assert "say which editor claude is for: lastword setup EDITOR claude" in said
-
-
-@pytest.mark.parametrize("editor", [row.name for row in EDITORS.values() if row.is_json])
-def test_a_folder_that_does_not_exist_is_not_created_unless_the_user_says_so(
-    home: Home, editor: str
-) -> None:
-    home.zed.unlink()
-    home.zed.parent.rmdir()
-    home.zed.parent.parent.rmdir()
-    said = home.refused(editor, "claude", "--write")
-    assert "there is no folder" in said
-    assert "--create" in said
-    assert sorted(path.name for path in home.folder.iterdir()) == ["bin"]
-    assert home.json(editor, "claude", "--write", "--create")["action"] == "written"
 
 
 def test_a_script_is_named_by_its_whole_path(home: Home) -> None:
     script = home.folder / "out/agent.js"
     script.parent.mkdir()
-    script.write_text("")
-    (home.folder / "agent.py").write_text("")
-    (home.folder / "acp").write_text("")
-    for name in ("node", "python3"):
-        (home.bin / name).write_text("#!/bin/sh\n")
-        (home.bin / name).chmod(0o755)
-    (home.folder / "agent").write_text("#!/bin/sh\n")
-    (home.folder / "agent").chmod(0o755)
+    for file in (script, home.folder / "agent.py", home.folder / "acp"):
+        file.write_text("")
+    for name in ("bin/node", "bin/python3", "agent"):
+        (home.folder / name).write_text("#!/bin/sh\n")
+        (home.folder / name).chmod(0o755)
 
     def agent(*command: str) -> list[str]:
         words: list[str] = home.json("zed", "--", *command)["entry"]["args"]
@@ -394,25 +356,6 @@ def test_a_script_is_named_by_its_whole_path(home: Home) -> None:
     assert agent("./nowhere") == [f"{home.folder}/nowhere"]
     assert agent("opencode", "acp") == ["opencode", "acp"]
     assert "the settings name" in home.run("zed", "--", "node", "out/agent.js")
-
-
-def test_a_program_of_a_virtual_environment_is_named_by_its_whole_path(home: Home) -> None:
-    bin_ = home.folder / "venv/bin"
-    bin_.mkdir(parents=True)
-    (home.folder / "venv/pyvenv.cfg").write_text("")
-    for name in ("lastword", "python"):
-        (bin_ / name).write_text("#!/bin/sh\n")
-        (bin_ / name).chmod(0o755)
-    (home.folder / "agent.py").write_text("")
-    (home.bin / "lastword").unlink()
-    path = {"HOME": str(home.folder), "PATH": f"{bin_}:{home.bin}"}
-    words = ("setup", "--json", "zed", "--", "python", "agent.py")
-    done = in_a_process(*words, cwd=home.folder, environment=path)
-    assert done.returncode == 0, done.stderr
-    entry = json.loads(done.stdout)["entry"]
-    # The lastword that runs is another one than that in the folder.
-    assert os.path.isabs(entry["command"])
-    assert entry["args"][-2:] == [f"{bin_}/python", f"{home.folder}/agent.py"]
 
 
 def options_in(told: dict[str, Any]) -> list[str]:

@@ -33,6 +33,7 @@ class Client:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
+        self.shown = asyncio.Event()
         self.connected: Any = None
 
     def on_connect(self, connection: Any) -> None:
@@ -43,6 +44,7 @@ class Client:
         """An ordinary update."""
         assert session_id
         self.told.append((update.session_update, meta))
+        self.shown.set()
 
     async def request_permission(self, **_: Any) -> Any:
         """Nothing here asks."""
@@ -75,20 +77,18 @@ class Turn:
     errors: list[Any] = field(default_factory=list)
 
 
-async def converse(connection: Any, client: Any, *, cancel_after: float | None = None) -> Turn:
+async def converse(connection: Any, client: Any) -> Turn:
     """Initialize, open a session, prompt once."""
-    turn = Turn(client)
     await connection.initialize(protocol_version=1)
     session = await connection.new_session(cwd="/", mcp_servers=[])
-    if cancel_after is not None:
-        asyncio.get_running_loop().call_later(
-            cancel_after,
-            lambda: asyncio.ensure_future(connection.cancel(session_id=session.session_id)),
-        )
+    return await prompt(connection, client, session.session_id, "Why does the parser fail?")
+
+
+async def prompt(connection: Any, client: Any, session_id: str, text: str) -> Turn:
+    """One turn."""
+    turn = Turn(client)
     try:
-        turn.answer = await connection.prompt(
-            session_id=session.session_id, prompt=[acp.text_block("Why does the parser fail?")]
-        )
+        turn.answer = await connection.prompt(session_id=session_id, prompt=[acp.text_block(text)])
     except PromptFailedError as failed:
         turn.failed = failed
     except Exception as raised:  # noqa: BLE001 - to be looked at
@@ -96,10 +96,12 @@ async def converse(connection: Any, client: Any, *, cancel_after: float | None =
     return turn
 
 
-def with_process(command: Sequence[str], client: Any, **settings: Any) -> Turn:
-    """A turn with an agent's process."""
+def with_process(
+    command: Sequence[str], client: Any, talk: Callable[..., Awaitable[Any]] = converse
+) -> Any:
+    """A conversation with an agent's process."""
 
-    async def run() -> Turn:
+    async def run() -> Any:
         env = {
             "PYTHONPATH": str(SOURCE),
             "LASTWORD_STDERR_LIMIT": "1MiB",
@@ -110,7 +112,7 @@ def with_process(command: Sequence[str], client: Any, **settings: Any) -> Turn:
             async with typed.spawn_agent_process(
                 client, *command, env=env, transport_kwargs=pipes
             ) as (connection, process):
-                turn = await converse(connection, client, **settings)
+                turn = await talk(connection, client)
             # The SDK waits for the process, and not until its pipes are closed.
             process._transport.close()  # type: ignore[attr-defined]
             await asyncio.sleep(0)

@@ -23,6 +23,7 @@ from tests.process.client.sdk_clients import (
     Client,
     PlayedAgent,
     Turn,
+    prompt,
     update,
     with_played,
     with_process,
@@ -37,40 +38,43 @@ def command(scenario: str) -> list[str]:
     return [*LASTWORD, "agent", scenario]
 
 
-@pytest.mark.parametrize("scenario", FAILING, ids=lambda s: s.name)
-def test_every_failure_reaches_the_client_before_the_prompt_raises_it(scenario: Any) -> None:
-    client = Client()
-    turn = with_process(command(scenario.name), client)
-    assert turn.failed is not None, turn
-    assert type(turn.failed) is CLASS_FOR[scenario.error_type]
-    assert turn.failed.error.type is scenario.error_type
-    assert turn.failed.error.retryable is DEFAULTS[scenario.error_type].retryable
-    assert turn.failed.error.retry_safety is not None
-    assert isinstance(turn.failed.__cause__, acp.RequestError)
-    assert client.told[-1] == ("agent_error", turn.failed.error)
+def test_every_failure_reaches_the_client_before_the_prompt_raises_it() -> None:
+    async def talk(connection: Any, client: Client) -> None:
+        await connection.initialize(protocol_version=1)
+        session = (await connection.new_session(cwd="/", mcp_servers=[])).session_id
 
+        async def play(scenario: str) -> Turn:
+            client.told.clear()
+            return await prompt(connection, client, session, f"/scenario {scenario}")
 
-@pytest.mark.parametrize("scenario", ["healthy", "healthy_tool"])
-def test_a_turn_that_goes_well_is_the_sdks_own(scenario: str) -> None:
-    client = Client()
-    turn = with_process(command(scenario), client)
-    assert turn.answer.stop_reason == "end_turn"
-    assert set(client.kinds) <= {"agent_message_chunk", "tool_call", "tool_call_update"}
+        for scenario in FAILING:
+            turn = await play(scenario.name)
+            assert turn.failed is not None, turn
+            assert type(turn.failed) is CLASS_FOR[scenario.error_type]
+            assert turn.failed.error.type is scenario.error_type
+            assert turn.failed.error.retryable is DEFAULTS[scenario.error_type].retryable
+            assert turn.failed.error.retry_safety is not None
+            assert isinstance(turn.failed.__cause__, acp.RequestError)
+            assert client.told[-1] == ("agent_error", turn.failed.error)
+        # A turn that goes well is the SDK's own.
+        turn = await play("healthy_tool")
+        assert turn.answer.stop_reason == "end_turn"
+        assert set(client.kinds) <= {"agent_message_chunk", "tool_call", "tool_call_update"}
+        # Retries reach the client while the turn goes on.
+        turn = await play("retried")
+        assert turn.answer.stop_reason == "end_turn"
+        retries = [told for kind, told in client.told if kind == "agent_retry"]
+        assert [retry.attempt for retry in retries] == [2, 3]
+        assert all(retry.error and retry.message for retry in retries)
+        assert client.kinds[-1] == "agent_message_chunk"
+        # A cancelled turn is no failure.
+        client.shown.clear()
+        asked = asyncio.ensure_future(play("cancelled"))
+        await client.shown.wait()
+        await connection.cancel(session_id=session)
+        assert (await asked).answer.stop_reason == "cancelled"
 
-
-def test_retries_reach_the_client_while_the_turn_goes_on() -> None:
-    client = Client()
-    turn = with_process(command("retried"), client)
-    assert turn.answer.stop_reason == "end_turn"
-    retries = [told for kind, told in client.told if kind == "agent_retry"]
-    assert [retry.attempt for retry in retries] == [2, 3]
-    assert all(retry.error and retry.message for retry in retries)
-    assert client.kinds[-1] == "agent_message_chunk"
-
-
-def test_a_cancelled_turn_is_no_failure() -> None:
-    turn = with_process(command("cancelled"), Client(), cancel_after=0.3)
-    assert turn.answer.stop_reason == "cancelled"
+    with_process(command("healthy"), Client(), talk)
 
 
 def test_a_bare_agent_that_dies_is_a_lost_agent() -> None:

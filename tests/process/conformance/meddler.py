@@ -18,4 +18,4 @@ MODES = {*OUT, *IN, *WHOLE}
 
 if __name__ == "__main__":
     at = sys.argv.index("--")
-    sys.exit(Meddler(sys.argv[1], sys.argv[at + 1 :]).run())
+    sys.exit(Meddler(sys.argv[1]).run(sys.argv[at + 1 :]))

@@ -24,7 +24,7 @@ CARRIED = {"agent_error", "session_info_update"}
 class Meddler:
     """What stands between, and what it remembers."""
 
-    def __init__(self, mode: str, command: list[str]) -> None:
+    def __init__(self, mode: str) -> None:
         self.mode = mode
         self.asked: dict[object, Frame] = {}
         self.requests: list[object] = []
@@ -32,9 +32,9 @@ class Meddler:
         self.broken = False
         self.cancelled = False
         self.lock = threading.Lock()
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def run(self) -> int:
+    def run(self, command: list[str]) -> int:
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         threading.Thread(target=self.listen, daemon=True).start()
         for line in self.child.stdout:
             frame = json.loads(line)
@@ -55,7 +55,7 @@ class Meddler:
         for line in lines:
             self.hear(line)
         if self.mode == "stays" or (self.mode == "stays-in-turn" and self.open_turn()):
-            threading.Event().wait(60)
+            threading.Event().wait(600)
         self.child.stdin.close()
 
     def hear(self, line: bytes) -> None:

@@ -21,7 +21,7 @@ TURN_SECONDS = 2.5
 PIECES = 25
 PARSE_ERROR = {"code": -32700, "message": "Parse error"}
 INVALID_REQUEST = {"code": -32600, "message": "Invalid Request"}
-NOW_AND_THEN = {"dies-often": {1, 3, 5}, "dies-once": {1}, "prints-often": {1, 3, 5}}
+NOW_AND_THEN = {"dies-once": {1}, "prints-often": {1, 3, 5}}
 """Modes that fail now and then, and the plays in which they do."""
 
 LARGE = 2**31
@@ -46,7 +46,7 @@ class OddAgent:
         for line in sys.stdin.buffer:
             self.hear(line)
         if self.mode == "turns-deaf":
-            time.sleep(30)
+            time.sleep(600)
 
     def write(self, message: object) -> None:
         with self.lock:
@@ -56,7 +56,7 @@ class OddAgent:
         self.write({"jsonrpc": "2.0", **members})
 
     def refuse(self, error: Frame) -> None:
-        data = {"data": None} if self.mode == "null-data" else {}
+        data = {"data": None} if self.mode == "keeps-early" else {}
         self.send(id=None, error=error | data)
 
     def hear(self, line: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from lastword.kit.check.probes import Played
 from lastword.kit.check.run import CheckSettings, failing_acts, findings
 from lastword.kit.check.transcript import Transcript, WaitLimits
 from lastword.kit.peer import PeerEvent
+from tests.kit.command import command
 from tests.kit.patience import patient
 
 IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
@@ -32,25 +32,37 @@ def found(
     front: tuple[str, ...] = (),
 ) -> dict[str, Finding]:
     """What these checks find in the odd agent of this mode."""
-    command = (*front, *ODD, mode, *([str(folder)] if folder else []))
+    line = (*front, *ODD, mode, *([str(folder)] if folder else []))
     rows = [CHECKS[name] for name in names]
     # Of those that look at every act a few are enough.
     rows = [dataclasses.replace(r, acts=acts) if len(r.acts) > len(FEW) else r for r in rows]
-    return {row.name: f for row, f in findings(CheckSettings(command, Hooks(), SOON), rows)}
+    return {row.name: f for row, f in findings(CheckSettings(line, Hooks(), SOON), rows)}
+
+
+OF_ERRORS = ("before-initialize", "one-answer", "junk-text", "junk-utf8", "error-shape", "stdout")
 
 
 @pytest.mark.parametrize(
-    ("mode", "names"),
+    ("mode", "acts", "names"),
     [
-        ("null-data", ("junk-text", "junk-scalars", "junk-utf8", "error-shape", "stdout")),
-        ("batches", ("junk-scalars", "error-shape", "stdout")),
-        ("keeps-early", ("before-initialize", "one-answer")),
-        ("small-ids", ("unknown-method", "unknown-notification")),
+        ("keeps-early", FEW, OF_ERRORS),  # its errors have `null` as their data, too
+        ("batches", ("junk:scalars",), ("junk-scalars", "error-shape", "stdout")),
     ],
 )
-def test_what_json_rpc_allows_is_no_fault(mode: str, names: tuple[str, ...]) -> None:
-    told = found(mode, *names)
+def test_what_json_rpc_allows_is_no_fault(
+    mode: str, acts: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    told = found(mode, *names, acts=acts)
     assert {name: f.verdict for name, f in told.items()} == dict.fromkeys(names, PASS), told
+
+
+def test_an_id_that_is_not_taken_is_told_as_that_alone() -> None:
+    told = found("small-ids", "ids", "unknown-method", "unknown-notification", acts=("strangers",))
+    failed = told.pop("ids")
+    assert failed.verdict is FAIL
+    assert "'a text' was not answered" in failed.evidence
+    assert "session/no_such_method" in failed.frames[0]
+    assert {f.verdict for f in told.values()} == {PASS}, told
 
 
 KEEPER = (sys.executable, "-m", "tests.process.conformance.keeper")
@@ -80,17 +92,10 @@ def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same
     assert told.verdict is PASS, told
 
 
-def test_an_id_that_is_not_taken_is_told_as_that() -> None:
-    told = found("small-ids", "ids")["ids"]
-    assert told.verdict is FAIL
-    assert "'a text' was not answered" in told.evidence
-    assert "session/no_such_method" in told.frames[0]
-
-
 def test_an_array_that_nobody_asked_for_is_no_message() -> None:
     script = 'printf \'%s\\n\' \'[{"jsonrpc":"2.0","id":null,"error":{}}]\'; cat >/dev/null'
     rows = [dataclasses.replace(CHECKS["stdout"], acts=("junk:text",))]
-    settings = CheckSettings(("sh", "-c", script), Hooks(), WaitLimits(answer_seconds=0.5))
+    settings = CheckSettings(("sh", "-c", script), Hooks(), WaitLimits(answer_seconds=0.5), plays=1)
     ((_, told),) = findings(settings, rows)
     assert told.verdict is FAIL
     assert "it is not an object" in told.evidence
@@ -122,42 +127,33 @@ def test_a_turn_that_goes_on_to_its_end_is_found_without_a_provider() -> None:
     assert "answered with 'end_turn'" in told["cancel"].evidence
 
 
-def test_a_turn_that_is_over_at_once_cannot_be_cancelled() -> None:
-    told = found("plain", *NATURAL)
-    assert verdicts(told) == dict.fromkeys(NATURAL, CheckVerdict.UNREACHED)
+OF_QUESTIONS = ("cancel-in-question", "open-tools", "two-questions")
+
+
+def test_a_turn_that_is_over_at_once_cannot_be_cancelled_and_no_permission_is_no_fault() -> None:
+    told = found("plain", *NATURAL, "cancel-in-question", "two-questions")
+    assert {f.verdict for f in told.values()} == {CheckVerdict.UNREACHED}, told
     assert "end too soon" in told["cancel"].evidence
+    for name in ("cancel-in-question", "two-questions"):
+        assert "requested no permission" in told[name].evidence
 
 
 @pytest.mark.parametrize(
-    ("mode", "cancelled", "tools"),
-    [("asks", PASS, CheckVerdict.WARN), ("asks-and-ends", FAIL, CheckVerdict.WARN)],
+    ("mode", "front", "cancelled", "tools"),
+    [
+        ("asks", (), PASS, CheckVerdict.WARN),
+        ("asks-and-ends", (), FAIL, CheckVerdict.WARN),
+        ("asks-and-ends", IN_FRONT, PASS, PASS),
+    ],
+    ids=["alone", "deaf", "behind-the-sidecar"],
 )
-def test_a_cancel_is_played_while_a_permission_is_asked_for(
-    mode: str, cancelled: CheckVerdict, tools: CheckVerdict
+def test_a_cancel_is_played_in_a_question_and_two_questions_are_answered_in_reverse_order(
+    mode: str, front: tuple[str, ...], cancelled: CheckVerdict, tools: CheckVerdict
 ) -> None:
-    names = ("cancel-in-question", "open-tools")
-    told = found(mode, *names, acts=("cancel_in_question",))
-    assert verdicts(told) == dict(zip(names, (cancelled, tools), strict=True)), told
-
-
-def test_behind_the_sidecar_such_a_cancel_passes_and_its_tool_is_closed() -> None:
-    names = ("cancel-in-question", "open-tools")
-    told = found("asks-and-ends", *names, acts=("cancel_in_question",), front=IN_FRONT)
-    assert verdicts(told) == dict.fromkeys(names, PASS), told
-
-
-@pytest.mark.parametrize("front", [(), IN_FRONT], ids=["alone", "behind-the-sidecar"])
-def test_two_permissions_are_answered_in_reverse_order(front: tuple[str, ...]) -> None:
-    told = found("asks", "two-questions", front=front)["two-questions"]
-    assert told.verdict is PASS, told
-    assert told.evidence == "answered in reverse order"
-
-
-@pytest.mark.parametrize("name", ["cancel-in-question", "two-questions"])
-def test_no_permission_is_no_fault(name: str) -> None:
-    told = found("plain", name)[name]
-    assert told.verdict is CheckVerdict.UNREACHED
-    assert "requested no permission" in told.evidence
+    told = found(mode, *OF_QUESTIONS, acts=("cancel_in_question",), front=front)
+    expected = dict(zip(OF_QUESTIONS, (cancelled, tools, PASS), strict=True))
+    assert verdicts(told) == expected, told
+    assert told["two-questions"].evidence == "answered in reverse order"
 
 
 def test_an_agent_that_asks_one_thing_after_the_other_is_warned_of_it() -> None:
@@ -174,20 +170,14 @@ def test_an_agent_that_asks_once_for_all_its_sessions_is_not_judged() -> None:
 SESSIONLESS = ("exit", "exit-status", "nothing-left", "bad-params", "junk-text", "framing")
 
 
-@pytest.mark.parametrize(
-    ("mode", "opens"), [("wants-login", CheckVerdict.UNREACHED), ("opens-none", FAIL)]
-)
-def test_what_needs_no_session_is_seen_where_none_opens(mode: str, opens: CheckVerdict) -> None:
-    told = found(mode, *SESSIONLESS, "opens-session")
-    assert verdicts(told) == dict.fromkeys(SESSIONLESS, PASS) | {"opens-session": opens}, told
+def test_what_needs_no_session_is_seen_where_none_opens() -> None:
+    told = found("wants-login", *SESSIONLESS, "opens-session")
+    expected = dict.fromkeys(SESSIONLESS, PASS) | {"opens-session": CheckVerdict.UNREACHED}
+    assert verdicts(told) == expected, told
 
 
-@pytest.mark.parametrize("mode", ["wants-login", "opens-none"])
-def test_an_agent_that_opens_no_session_does_not_pass(mode: str) -> None:
-    command = [sys.executable, "-m", "lastword", "check", "--only", "opens-session,initialize"]
-    done = subprocess.run(
-        [*command, "--", *ODD, mode], stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+def test_an_agent_that_opens_no_session_does_not_pass() -> None:
+    done = command("check", "--only", "opens-session", "--", *ODD, "opens-none")
     assert done.returncode == 1, done
 
 
@@ -201,16 +191,10 @@ def test_a_death_that_comes_late_is_found_and_its_line_named() -> None:
     assert "times" not in told.evidence
 
 
-@pytest.mark.parametrize(
-    ("mode", "verdict", "often"),
-    [("dies-often", FAIL, "3 of 5 times: "), ("dies-once", CheckVerdict.WARN, "1 of 5 times: ")],
-)
-def test_what_fails_now_and_then_is_played_again_and_said_so(
-    mode: str, verdict: CheckVerdict, often: str, tmp_path: Path
-) -> None:
-    told = found(mode, "junk-text", folder=tmp_path)["junk-text"]
-    assert told.verdict is verdict
-    assert told.evidence.startswith(f"{often}after a line that is not JSON")
+def test_what_fails_once_is_played_again_and_warned_of(tmp_path: Path) -> None:
+    told = found("dies-once", "junk-text", folder=tmp_path)["junk-text"]
+    assert told.verdict is CheckVerdict.WARN
+    assert told.evidence.startswith("1 of 5 times: after a line that is not JSON")
     assert (tmp_path / "plays").read_text() == "x" * 5
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import shutil
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,12 +17,17 @@ from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.peer import PeerEvent, read
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.patience import patient
+from tests.kit.rows import every
 from tests.process.conformance.meddler import MODES
+from tests.process.conformance.meddling import IN, OUT, Meddler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lastword.kit.check.probes import Played
 
 MEDDLER = (sys.executable, "-m", "tests.process.conformance.meddler")
 HEALTHY = (sys.executable, "-m", "lastword", "agent", "healthy")
@@ -139,6 +146,15 @@ FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
 ]
 """A mode of `meddler.py`, the check that finds it, and the acts that are enough for it."""
 
+ALIVE = {
+    *("leaks", "leaves-child", "floods-stderr", "one-session", "ids-by-the-second"),
+    *("lists-as-object", "loads-without-replay", "replays-on-resume"),
+}
+"""Modes that do more than change a frame, or whose agent would be asked otherwise then."""
+
+REPLAYED = [row for row in FAULTS if row[0] in {*OUT} - {*IN} - ALIVE]
+"""What is looked for in the acts that an agent that is well has played."""
+
 OF_SESSIONS = ("session-list", "session-load", "session-resume", "session-close")
 """Checks of what an agent has to advertise first; the scripted agent advertises only some of it."""
 
@@ -206,10 +222,72 @@ def meddled(mode: str, agent: tuple[str, ...] = HEALTHY) -> tuple[str, ...]:
     return (*MEDDLER, mode, "--", *agent)
 
 
-@pytest.mark.parametrize(("mode", "check", "acts"), FAULTS, ids=str)
+@pytest.mark.parametrize(
+    ("mode", "check", "acts"), [row for row in FAULTS if row not in REPLAYED], ids=str
+)
 def test_the_check_finds_the_fault(
     found: Finding, mode: str, check: str, acts: tuple[str, ...]
 ) -> None:
+    assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
+    assert found.evidence
+
+
+class WellPlayed:
+    """All acts of an agent that is well, and what all checks find in them."""
+
+    def __init__(self) -> None:
+        rows = list(CHECKS.values())
+        with CheckRun(CheckSettings(HEALTHY, WITH_KEY, WaitLimits()), rows) as run:
+            self.found = {row.name: run.finding(row) for row in run.in_order(rows)}
+            self.acts = {name: act.result() for name, act in run._acts.items()}
+
+
+@pytest.fixture(scope="module")
+def well() -> WellPlayed:
+    return WellPlayed()
+
+
+def meddled_with(played: Played, mode: str) -> Played:
+    """The same act, as it had passed if this mode stood between."""
+    told = copy.deepcopy(played.transcript)
+    meddler, events, places = Meddler(mode), [], {}
+    became: dict[int, PeerEvent | None] = {}
+    for number, event in enumerate(told.events):
+        places[number] = len(events)
+        frame, new = event.frame or {}, [event]
+        if event.sent and "id" in frame and "method" in frame:
+            meddler.asked[frame["id"]] = frame
+        elif not event.sent and frame:
+            outs = OUT[mode](meddler, frame)
+            lines = [out if isinstance(out, bytes) else json.dumps(out).encode() for out in outs]
+            new = [PeerEvent(event.at, False, line, *read(line)) for line in lines]
+        became[id(event)] = next((one for one in new if one.frame), None)
+        events += new
+
+    def now(noted: Any) -> Any:
+        if isinstance(noted, list | tuple):
+            return type(noted)(map(now, noted))
+        return became[id(noted)] if isinstance(noted, PeerEvent) else noted
+
+    told.notes = {name: now(noted) for name, noted in told.notes.items()}
+    if told.notes.get("initialized"):
+        told.notes["initialize"] = told.notes["initialized"].frame.get("result")
+    for turn in told.turns:
+        turn.begin = places[turn.begin]
+        later = (event for event in events[turn.begin :] if event.answers(turn.request_id))
+        turn.answer = next(later, None)
+    told.events = events
+    return dataclasses.replace(played, transcript=told)
+
+
+@every("mode, check, acts", REPLAYED)
+def test_the_check_finds_the_fault_in_what_a_healthy_agent_has_sent(
+    well: WellPlayed, mode: str, check: str, acts: tuple[str, ...]
+) -> None:
+    row = dataclasses.replace(CHECKS[check], acts=acts or CHECKS[check].acts)
+    before = row.find({act: well.acts[act] for act in row.acts}).verdict
+    assert before in {CheckVerdict.PASS, CheckVerdict.UNREACHED}
+    found = row.find({act: meddled_with(well.acts[act], mode) for act in row.acts})
     assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
     assert found.evidence
 
@@ -219,17 +297,24 @@ def test_every_check_has_a_fault_that_it_finds_and_every_mode_is_used() -> None:
     assert {mode for mode, _, _ in FAULTS} == MODES
 
 
-def test_an_agent_that_keeps_every_promise_passes_every_check() -> None:
-    settings = CheckSettings(HEALTHY, WITH_KEY, WaitLimits())
-    verdicts = {row.name: finding for row, finding in findings(settings, list(CHECKS.values()))}
-    wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
+def test_an_agent_that_keeps_every_promise_passes_every_check(well: WellPlayed) -> None:
+    wrong = {name: f for name, f in well.found.items() if f.verdict is not CheckVerdict.PASS}
     assert set(wrong) == NOT_ADVERTISED, wrong
     assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
 
 
+SAME_IN_2 = {
+    *("junk:text", "junk:scalars", "junk:blank", "junk:utf8", "framing", "crash"),
+    *("fail:empty", "fail:cut_in_tool", "fail:cut", "fail:context_overflow", "fail:bad_gateway"),
+    *("large_ids", "burst"),
+}
+"""Acts to which it is nothing which version an agent speaks."""
+
+
 def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
     hooks = dataclasses.replace(WITH_KEY, protocol=2)
-    rows = list(CHECKS.values())
+    acts = {row.name: tuple(a for a in row.acts if a not in SAME_IN_2) for row in CHECKS.values()}
+    rows = [dataclasses.replace(CHECKS[name], acts=left) for name, left in acts.items() if left]
     verdicts = {row.name: f for row, f in findings(CheckSettings(HEALTHY, hooks, SOON), rows)}
     wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
     assert set(wrong) == {"session-load", "consent"}, wrong
@@ -263,7 +348,9 @@ def test_an_agent_of_version_1_is_told_that_where_version_2_is_asked_for() -> No
 
 
 def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks() -> None:
-    rows = [CHECKS[name] for name in (*OF_SESSIONS, "schema", "session-burst", "large-ids")]
+    rows = [CHECKS[name] for name in (*OF_SESSIONS, "session-burst", "large-ids")]
+    of_sessions = tuple(row.acts[0] for row in rows)
+    rows.append(dataclasses.replace(CHECKS["schema"], acts=of_sessions))
     found = dict(findings(CheckSettings(KEEPER, DRIVEN, SOON), rows))
     assert {row.name: f for row, f in found.items() if f.verdict is not CheckVerdict.PASS} == {}
 
@@ -283,9 +370,9 @@ def test_a_method_that_works_and_is_not_advertised_is_told_not_blamed() -> None:
     assert found.evidence == "session/load works, and is not advertised"
 
 
-def test_no_check_stumbles_over_members_of_the_wrong_type() -> None:
-    settings = CheckSettings(meddled("lists-everywhere"), DRIVEN, SOON, plays=1)
-    verdicts = {row.name: f.verdict for row, f in findings(settings, list(CHECKS.values()))}
+def test_no_check_stumbles_over_members_of_the_wrong_type(well: WellPlayed) -> None:
+    acts = {name: meddled_with(act, "lists-everywhere") for name, act in well.acts.items()}
+    verdicts = {row.name: row.find(acts).verdict for row in CHECKS.values()}
     assert verdicts["healthy-turn"] is CheckVerdict.FAIL
     assert verdicts["error-shape"] is CheckVerdict.FAIL
     assert verdicts["payload-type"] is CheckVerdict.FAIL
@@ -298,46 +385,40 @@ def test_an_agent_behind_the_sidecar_passes_what_an_intermediary_is_for() -> Non
     assert find(alone, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE
 
 
+UNREADABLE = {
+    b"Welcome to the agent!": "it is not JSON",
+    b'{"jsonrpc":"2.0","method":"\xff\xfe"}': "it is not UTF-8",
+    '{"jsonrpc":"2.0","method":"x"}'.encode("utf-16"): "it is not UTF-8",
+    b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"x"}': "it is not JSON",
+    b'{"jsonrpc":"2.0","method":"x","params":{"rate":NaN}}': "it is not JSON",
+    b'{"method":"x"}': 'it has no "jsonrpc": "2.0"',
+    b'{"jsonrpc":"2.0","id":1}': "it is neither request nor answer",
+    b'{"jsonrpc":"2.0","method":"x"}': "",
+}
+
+
+def test_a_line_that_is_no_message_is_told_as_what_it_is() -> None:
+    assert {line: read(line)[1] for line in UNREADABLE} == UNREADABLE
+
+
 MISBEHAVING = [
     ("shows-nothing", "healthy-turn"),
-    ("string-code", "error-shape"),
-    ("empty-error", "error-shape"),
-    ("no-message", "error-shape"),
-    ("text-as-error", "error-shape"),
-    ("unknown-stop-reason", "healthy-turn"),
     ("null-result", "healthy-turn"),
-    ("id-as-text", "ids"),
+    ("text-as-error", "error-shape"),
     ("id-null", "one-answer"),
     ("foreign-id", "ids"),
-    ("twice", "one-answer"),
-    ("error-twice", "one-answer"),
-    ("silence", "one-answer"),
-    ("silence-after-text", "healthy-turn"),
     ("silence-in-tool", "one-answer"),
     ("stops-reading", "one-answer"),
-    ("ignores-end", "exit"),
     ("stubborn", "exit"),
-    ("noise", "stdout"),
     ("invalid-utf8", "stdout"),
-    ("not-a-number", "stdout"),
-    ("wide-characters", "stdout"),
-    ("byte-order-mark", "stdout"),
     ("cat", "initialize"),
-    ("prints-version", "initialize"),
     ("dies-at-once", "initialize"),
-    ("exits-0-at-once", "initialize"),
     ("silent-at-initialize", "initialize"),
     ("refuses-sessions", "error-shape"),
     ("kills-itself", "one-answer"),
-    ("segfaults", "one-answer"),
-    ("exits-3", "one-answer"),
-    ("exits-0", "one-answer"),
     ("dies-in-answer", "one-answer"),
-    ("closes-stdout", "one-answer"),
     ("grandchild-holds-stdout", "one-answer"),
     ("unordered", "open-tools"),
-    ("error-after-text", "open-tools"),
-    ("traceback", "one-answer"),
     ("dies-after-answer", "idle-cancel"),
 ]
 """A misbehaving agent, and a check that tells on it."""
@@ -348,7 +429,7 @@ def test_a_misbehaving_agent_is_found_out(found: Finding, mode: str, check: str)
     assert found.verdict is CheckVerdict.FAIL, found
 
 
-@pytest.mark.parametrize("size", ["200000", "3000000"])
+@pytest.mark.parametrize("size", ["3000000"])
 def test_an_agent_that_floods_stderr_is_found_out(found: Finding, size: str) -> None:
     assert found.verdict is CheckVerdict.FAIL
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.command import command
 from tests.kit.doc_blocks import blocks
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.sidecar import SidecarClient
 
 if TYPE_CHECKING:
@@ -71,13 +70,9 @@ def setup(home: Path, words: list[str]) -> list[str]:
     for name in ("lastword", "npx"):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
-    subprocess.run(
-        [sys.executable, "-m", "lastword", *words[1:]],
-        check=True,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        env={"HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.defpath}"},
-    )
+    variables = {"HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.defpath}"}
+    done = command(*words[1:], environment=variables)
+    assert done.returncode == 0, done.stderr
     (entry,) = json.loads(settings.read_text())["agent_servers"].values()
     arguments: list[str] = entry["args"]
     return arguments

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from docs import help_page, options_page
 from lastword.quirks import journals
+from tests.kit.command import command
 from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
 from tests.kit.places import PROTOCOL, ROOT
+
+if TYPE_CHECKING:
+    import pytest
 
 README = ROOT / "README.md"
 
@@ -26,8 +31,13 @@ def test_the_options_page_is_made_from_the_table() -> None:
     assert written == options_page.page(), "run python -m docs.options_page --write"
 
 
-def test_the_page_of_helps_is_what_the_commands_print() -> None:
+def test_the_page_of_helps_is_what_the_commands_print(monkeypatch: pytest.MonkeyPatch) -> None:
     """By their words: each version of Python sets them a little otherwise."""
+
+    def printed(*words: str) -> str:
+        return command(*words, environment={"COLUMNS": "80", "HOME": "/nonexistent"}).stdout
+
+    monkeypatch.setattr(help_page, "printed", printed)
     written = help_page.PAGE.read_text(encoding="utf-8")
     assert words(written) == words(help_page.page()), "run python -m docs.help_page --write"
 

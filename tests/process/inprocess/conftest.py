@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.client import TYPED
 from tests.kit.doors import DOORS, DoorClient, command
 
 if TYPE_CHECKING:
@@ -54,6 +55,71 @@ class Start:
         kept = {"LASTWORD_STATE_DIR": self._state} | environment
         self.started.append(DoorClient(*command, reads=reads, **kept))
         return self.started[-1]
+
+
+SECRET = "s3cr3t-0123456789-abcdef"
+
+
+class Shared:
+    """Agents that serve the tests of a file one after the other, each in a new session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state"
+        self._running: dict[object, DoorClient] = {}
+        self._sessions = 0
+
+    @contextmanager
+    def agent(
+        self, request: pytest.FixtureRequest, *command: str, **capabilities: object
+    ) -> Iterator[DoorClient]:
+        """The agent of this command, to which the client has said what it can do."""
+        failed = request.session.testsfailed
+        key = (command, str(capabilities))
+        client = self._running.pop(key, None)
+        if client is None:
+            client = DoorClient(
+                *command, LASTWORD_STATE_DIR=str(self.state), TEST_API_KEY=SECRET
+            ).opened(**capabilities)
+        self._sessions += 1
+        client.session = f"t{self._sessions}"
+        client.open_session(client.session)
+        client.peer.forget()
+        yield client
+        if request.session.testsfailed > failed:
+            client.kill()  # nobody knows what is still going on in it
+            return
+        self._running[key] = client
+        client.settled()
+
+    def end(self) -> None:
+        """Let all of them end well."""
+        try:
+            assert [client.end() for client in self._running.values()] == [0] * len(self._running)
+        finally:
+            for client in self._running.values():
+                client.kill()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """The agents of this file's tests."""
+    shared = Shared(tmp_path_factory.mktemp("shared"))
+    yield shared
+    shared.end()
+
+
+@pytest.fixture
+def client(door: str, shared: Shared, request: pytest.FixtureRequest) -> Iterator[DoorClient]:
+    """A client of the door's shared agent, in a session of its own."""
+    with shared.agent(request, *command(door)) as client:
+        yield client
+
+
+@pytest.fixture
+def typed(door: str, shared: Shared, request: pytest.FixtureRequest) -> Iterator[DoorClient]:
+    """One that has negotiated."""
+    with shared.agent(request, *command(door), **TYPED) as client:
+        yield client
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.client import TYPED
-from tests.kit.doors import CANARY
+from tests.kit.doors import CANARY, DOORS
+from tests.process.inprocess.conftest import SECRET
 
 if TYPE_CHECKING:
     from tests.kit.client import Frame
     from tests.kit.doors import DoorClient
-    from tests.process.inprocess.conftest import Start
+    from tests.process.inprocess.conftest import Record, Start
 
 END_TURN = {"stopReason": "end_turn"}
 NO_EXCEPTION = "which is not an Exception, so its turn fails"
@@ -86,82 +87,86 @@ def failed(client: DoorClient, method: str, how: str) -> Frame:
 
 
 def test_a_failed_turn_of_a_client_that_negotiated_has_one_update_and_the_next_is_taken(
-    start: Start,
+    typed: DoorClient,
 ) -> None:
-    client = start().opened(**TYPED)
     for prompt, (error_type, reason) in TYPED_TURNS.items():
-        turn = client.turn(prompt)
+        turn = typed.turn(prompt)
         assert turn.kinds == ["agent_error"], prompt
+        (update,) = turn.updates
+        assert update["stopReason"] == "error"
+        assert update["error"]["type"] == error_type, prompt
         assert (turn.error["type"], turn.error.get("reason")) == (error_type, reason), prompt
-        assert client.take("say")["result"] == END_TURN
-    assert client.end() == 0
+        assert typed.goes_on()
+        if prompt == "fail_and_catch":
+            assert turn.error["message"] == "The team's money is gone. Ask for more."
 
 
-@pytest.mark.parametrize("how", TYPES)
 def test_a_request_whose_handler_raises_is_answered_typed_and_without_a_secret(
-    start: Start, how: str
+    client: DoorClient,
 ) -> None:
-    client = start().opened()
-    for method in ("session/prompt", "session/new", "_fail"):
-        error = failed(client, method, how)
-        assert fits_every_client(error), method
-        expected = None if how in AUTHORS_OWN and method != "session/prompt" else TYPES[how]
-        assert error.get("data", {}).get("agent_error", {}).get("type") == expected, method
-        if method == "session/prompt":
-            assert error["data"]["details"]
-            assert client.take("say")["result"] == END_TURN
-    assert client.serves_on()
+    told = 0
+    for how, error_type in TYPES.items():
+        for method in ("session/prompt", "session/new", "_fail"):
+            error = failed(client, method, how)
+            assert fits_every_client(error), (how, method)
+            expected = None if how in AUTHORS_OWN and method != "session/prompt" else error_type
+            found = error.get("data", {}).get("agent_error", {}).get("type")
+            assert found == expected, (how, method)
+            if method == "session/prompt":
+                assert error["data"]["details"]
+                assert client.goes_on()
+        # What its author can mend is said once for each.
+        said = client.settled()[told:]
+        assert len(said) == (3 if how in LINES else 0), (how, said)
+        assert all(LINES[how] in line for line in said)
+        told += len(said)
     assert CANARY not in json.dumps(client.frames)
-    # What its author can mend is said once for each.
-    assert len(client.told) == (3 if how in LINES else 0), client.told
-    assert all(LINES[how] in said for said in client.told)
-
-
-def test_an_error_of_the_authors_own_keeps_its_code_and_its_words(start: Start) -> None:
-    client = start().opened()
-    error = failed(client, "session/new", "without_data")
-    assert {**error, "data": None} == {
-        "code": -32603,
-        "message": "The model is busy.",
-        "data": None,
-    }
-    assert "data" not in error
-    assert client.end() == 0
-    assert client.told == []
-
-
-def test_the_author_has_the_exception_with_its_traceback_in_the_log(start: Start) -> None:
-    client = start().opened()
-    client.take("fail throttled")
+    # The author has the exception with its traceback in the log.
     client.expect_line("RateLimitError: 429 Too Many Requests")
     assert "work.py" in client.said
 
 
-def test_the_words_of_turn_fail_reach_the_user_whoever_catches_it(start: Start) -> None:
-    client = start().opened(**TYPED)
-    turn = client.turn("fail_and_catch")
-    assert turn.kinds == ["agent_error"]
-    assert turn.error["type"] == "budget"
-    assert turn.error["message"] == "The team's money is gone. Ask for more."
-    assert client.serves_on()
+def test_an_error_of_the_authors_own_keeps_its_code_and_its_words(client: DoorClient) -> None:
+    error = failed(client, "session/new", "without_data")
+    assert error == {"code": -32603, "message": "The model is busy."}
+    assert client.settled() == []
 
 
-def test_a_secret_of_the_environment_does_not_reach_the_client(start: Start) -> None:
-    secret = "s3cr3t-0123456789-abcdef"
-    client = start(TEST_API_KEY=secret).opened(**TYPED)
-    assert "is wrong" in str(client.take("fail of_environment"))
-    assert secret not in str(client.frames)
+def test_a_secret_of_the_environment_does_not_reach_the_client(typed: DoorClient) -> None:
+    assert "is wrong" in str(typed.take("fail of_environment"))
+    assert SECRET not in str(typed.frames)
 
 
-def test_a_notification_whose_handler_fails_is_its_authors_alone_to_know(start: Start) -> None:
-    client = start().opened()
+def test_a_notification_whose_handler_fails_is_its_authors_alone_to_know(
+    client: DoorClient,
+) -> None:
     client.notify("_note")
     client.expect_stderr("the note's own failure")
-    assert client.serves_on()
+    assert client.goes_on()
 
 
-@pytest.mark.parametrize("method", ["session/prompt", "session/new", "_fail"])
-@pytest.mark.parametrize("how", ["exit", "interrupt"])
+METHODS = ("__str__", "__repr__", "__getattr__", "__notes__")
+RAISED = ("exit", "interrupt", "cancel", "base", "recursion")
+PLACES = ("alone", "cause", "context", "note", "group", "nested")
+
+
+def test_whatever_the_methods_of_an_exception_raise_its_request_is_answered(
+    typed: DoorClient,
+) -> None:
+    for method in METHODS:
+        for raises in RAISED:
+            for place in PLACES:
+                turn = typed.turn(f"fail hostile {method} {raises} {place}")
+                assert "error" in turn.answer, (method, raises, place)
+                assert turn.answer["error"]["message"]
+            answer = typed.call("_fail", how=f"hostile {method} {raises} alone")
+            assert answer["error"]["code"] == -32603
+    assert typed.goes_on()
+
+
+@pytest.mark.parametrize(
+    ("how", "method"), [("exit", "session/new"), ("interrupt", "session/prompt")]
+)
 def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
     start: Start, how: str, method: str
 ) -> None:
@@ -174,10 +179,16 @@ def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
     assert all(f"raised SystemExit, {NO_EXCEPTION}" in said for said in client.told)
 
 
-# An event loop that ends cancels its tasks in any order.
-@pytest.mark.parametrize("how", ["exit_deep_down", "exit_and_cancel_the_waiting_first"])
+@pytest.mark.parametrize(
+    ("door", "how"),
+    [
+        *((door, "exit_deep_down") for door in DOORS),
+        # An event loop that ends cancels its tasks in any order.
+        *((door, "exit_and_cancel_the_waiting_first") for door in ("sdk", "asyncio")),
+    ],
+)
 def test_a_handler_that_ends_the_process_deep_down_does_so_after_every_turn_was_answered(
-    start: Start, how: str
+    start: Start, record: Record, how: str
 ) -> None:
     client = start().opened(**TYPED)
     other = client.prompt("wait")
@@ -186,6 +197,9 @@ def test_a_handler_that_ends_the_process_deep_down_does_so_after_every_turn_was_
     error = client.answer(other)["error"]["data"]["agent_error"]
     assert error["reason"] == "premature_exit"
     assert client.wait() == 3
+    # Both are in the record, which was closed.
+    assert record.outcomes == [("failed", "agent_crash")] * 2
+    assert record.rows("SELECT ended FROM runs") == [(1,)]
 
 
 def test_an_interrupt_ends_every_turn_before_the_process(start: Start, door: str) -> None:
@@ -199,53 +213,36 @@ def test_an_interrupt_ends_every_turn_before_the_process(start: Start, door: str
     assert (client.wait() == 0) is (door == "sdk")
 
 
-@pytest.mark.parametrize("what", RETURNED)
 def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_its_author_is_told(
-    start: Start, what: str
+    client: DoorClient,
 ) -> None:
-    client = start().opened()
-    error_type, reason, line = RETURNED[what]
-    error = client.take(f"return {what}")["error"]
-    failure = error["data"]["agent_error"]
-    assert (failure["type"], failure.get("reason")) == (error_type, reason)
-    assert failure["phase"] == "mid_output"
-    assert error["code"] == -32603
-    assert error["message"]
-    assert error["data"]["details"]
-    # The next turn of the same session is an ordinary one.
-    assert client.serves_on()
-    [said] = client.told
-    assert line in said
-
-
-def test_a_request_that_is_no_prompt_and_returns_no_json_fails_typed_too(start: Start) -> None:
-    client = start().opened()
+    for number, (what, (error_type, reason, line)) in enumerate(RETURNED.items()):
+        error = client.take(f"return {what}")["error"]
+        failure = error["data"]["agent_error"]
+        assert (failure["type"], failure.get("reason")) == (error_type, reason), what
+        assert failure["phase"] == "mid_output"
+        assert error["code"] == -32603
+        assert error["message"]
+        assert error["data"]["details"]
+        # The next turn of the same session is an ordinary one.
+        assert client.goes_on()
+        told = client.settled()
+        assert len(told) == number + 1
+        assert line in told[-1]
+    # A request that is no prompt fails typed, too.
     error = client.call("_return", what="object")["error"]
     assert error["data"]["agent_error"]["type"] == "internal"
 
 
-@pytest.mark.parametrize(
-    ("what", "meta"), [("bytes", {"raw": "/w=="}), ("not_a_number", {"rate": None})]
-)
 def test_a_returned_value_that_json_has_no_word_for_is_sent_as_the_nearest_that_it_has(
-    start: Start, what: str, meta: dict[str, object]
+    client: DoorClient,
 ) -> None:
-    client = start().opened()
-    assert client.take(f"return {what}")["result"] == END_TURN | {"_meta": meta}
-    assert client.end() == 0
-    assert client.told == []
+    for what, meta in (("bytes", {"raw": "/w=="}), ("not_a_number", {"rate": None})):
+        assert client.take(f"return {what}")["result"] == END_TURN | {"_meta": meta}
+    assert client.settled() == []
 
 
-def test_a_turn_that_shows_nothing_is_an_error_and_its_author_is_told(start: Start) -> None:
-    client = start().opened()
+def test_a_turn_that_shows_nothing_is_an_error_and_its_author_is_told(client: DoorClient) -> None:
     assert client.turn("silent").error["reason"] == "silent_success"
-    assert client.end() == 0
-    [said] = client.told
+    [said] = client.settled()
     assert "returned without having shown anything" in said
-
-
-def test_a_turn_that_shows_nothing_passes_where_the_user_allows_it(start: Start) -> None:
-    client = start(LASTWORD_SILENT_SUCCESS="pass").opened()
-    assert client.take("silent")["result"] == END_TURN
-    assert client.end() == 0
-    assert client.told == []

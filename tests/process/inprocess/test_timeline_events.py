@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import subprocess
 import sys
@@ -10,12 +9,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from lastword import Options
-from lastword.core.link.options import LinkOptions
-from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal, log, timeline
-from lastword.inprocess.link import HandlerLink
 from lastword.record import thread as recording
 from lastword.record.recorder import Recorder
 from lastword.testing import capture_timeline
@@ -23,8 +21,6 @@ from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from lastword.record.run import Row
     from tests.process.inprocess.conftest import Record, Start
@@ -83,65 +79,31 @@ def test_where_nobody_listens_no_log_record_is_made() -> None:
     assert made == []
 
 
-def test_an_agent_without_logging_writes_nothing_of_the_timeline_to_stderr(
-    start: Start, door: str
-) -> None:
+@pytest.mark.parametrize("door", ["asyncio"])  # the SDK itself sets logging up
+def test_an_agent_without_logging_writes_nothing_of_the_timeline_to_stderr(start: Start) -> None:
     client = start("quiet").opened()
     client.turn("tool x")
-    if door != "sdk":
-        # The SDK itself sets logging up when a handler raises.
-        client.turn("throttle")
+    client.turn("throttle")
     client.end()
     assert "session s1" not in client.said
 
 
-def test_every_entry_of_a_session_is_in_the_authors_log(
-    start: Start, record: Record, tmp_path: Path
-) -> None:
-    log = tmp_path / "log.jsonl"
-    client = start("log", LOG_FILE=str(log)).opened()
-    client.turn("tool x")
-    client.turn("throttle")
-    client.end()
-    kinds = [json.loads(line)["lastword_kind"] for line in log.read_text().splitlines()]
-    assert kinds == record.kinds
+def wait_for(thread: recording.RecorderThread) -> None:
+    """Until all that it was given is done."""
+    until = time.monotonic() + FUSE_SECONDS
+    while not thread.idle:
+        assert time.monotonic() < until
 
 
-def turn_of(journal: Journal) -> None:
-    """A turn through a link, with an update and an answer."""
-    link = HandlerLink(
-        LinkOptions(in_process=True),
-        to_client=lambda _: None,
-        to_handler=lambda *_: None,
-        on_cancel=lambda _: None,
-        rearm=lambda: None,
-        note=journal.note,
-    )
-    say = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}
-    for message in (
-        {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}},
-        {"id": 1, "method": "session/prompt", "params": {"sessionId": "s1", "prompt": []}},
-    ):
-        link.from_client(jsonrpc.dumps({"jsonrpc": "2.0", **message}))
-    for message in (
-        {"method": "session/update", "params": {"sessionId": "s1", "update": say}},
-        {"id": 1, "result": {"stopReason": "end_turn"}},
-    ):
-        link.from_handler(jsonrpc.dumps({"jsonrpc": "2.0", **message}), None)
-    journal.close()
-
-
-def test_turns_of_links_in_this_process_are_captured_and_told_apart(tmp_path: Path) -> None:
+def test_what_is_captured_is_not_recorded(tmp_path: Path) -> None:
+    journal = Journal(Options(record=str(tmp_path / "own")), door="serve")
     with capture_timeline() as timeline:
-        for _ in range(2):
-            turn_of(Journal(Options(record=str(tmp_path / "own")), door="serve"))
-    first, second = timeline.turns
-    assert (first.number, second.number) == (1, 1)
-    assert first.stop_reason == second.stop_reason == "end_turn"
-    assert first.error_type is None
-    assert len(first.all(Kind.FIRST_OUTPUT)) == 1
-    assert first.summary().outcome == timeline.summary().outcome == "ok"
-    assert len(timeline.entries) == 2 * (len(first.entries) + 1)
+        journal.note(entry(Kind.PROMPT))
+        journal.note(entry(Kind.ANSWER, stop_reason="end_turn"))
+    journal.close()
+    wait_for(recording.recorder_thread())
+    assert timeline.turns[0].stop_reason == "end_turn"
+    assert timeline.summary().outcome == "ok"
     assert not (tmp_path / "own").exists()
 
 
@@ -205,9 +167,7 @@ def test_what_a_thread_without_time_cannot_take_is_counted(
     for _ in range(25):
         thread.send(number, entry(Kind.PROMPT))
     go_on.set()
-    until = time.monotonic() + FUSE_SECONDS
-    while not thread.idle:
-        assert time.monotonic() < until
+    wait_for(thread)
     thread.send(number, entry(Kind.ANSWER))
     thread.close(number)
     thread.finish()

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.kit.client import NOTICES, TYPED, texts, update_of
+from tests.kit.client import NOTICES, texts, update_of
 
 if TYPE_CHECKING:
+    from tests.kit.doors import DoorClient
     from tests.process.inprocess.conftest import Start
 
-SOON = {"LASTWORD_WARN_AFTER": "0.2"}
 END_TURN = {"stopReason": "end_turn"}
 
 
 def test_a_healthy_turn_is_taken_and_nothing_is_said_of_it(start: Start) -> None:
     client = start()
-    client.open()
+    result = client.open()["result"]
+    assert result["protocolVersion"] == 1
+    assert result["agentCapabilities"]["_meta"]["agent_error"]["version"] == 1
     turn = client.turn("say Hello there.")
     assert turn.text == "Hello there."
     assert turn.answer["result"] == END_TURN
@@ -26,30 +26,23 @@ def test_a_healthy_turn_is_taken_and_nothing_is_said_of_it(start: Start) -> None
     assert client.said == ""
 
 
-def test_initialize_promises_that_no_turn_ends_in_silence(start: Start) -> None:
-    result = start().initialize()["result"]
-    assert result["protocolVersion"] == 1
-    assert result["agentCapabilities"]["_meta"]["agent_error"]["version"] == 1
-
-
-def test_messages_are_handled_in_the_order_in_which_they_came(start: Start) -> None:
-    client = start().opened()
+def test_messages_are_handled_in_the_order_in_which_they_came(client: DoorClient) -> None:
     lines = [
         {
             "jsonrpc": "2.0",
-            "id": 1000 + number,
+            "id": f"n{number}",
             "method": "session/prompt",
             "params": {"sessionId": "s", "prompt": [{"type": "text", "text": f"say {number}"}]},
         }
         for number in range(200)
     ]
     client.send_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    client.answer(1199)
+    client.answer("n199")
     assert client.texts == [str(number) for number in range(200)]
 
 
-def test_a_handler_asks_the_client(start: Start) -> None:
-    client = start().opened()
+def test_a_handler_asks_the_client_and_has_methods_of_its_own(client: DoorClient) -> None:
+    assert client.call("_echo", n=1)["result"] == {"echo": {"n": 1}}
     prompt = client.prompt("ask")
     asked = client.expect_method("session/request_permission")
     assert asked["params"]["options"][0]["optionId"] == "yes"
@@ -58,18 +51,10 @@ def test_a_handler_asks_the_client(start: Start) -> None:
     assert client.answer(prompt)["result"] == END_TURN
 
 
-def test_a_handlers_thread_speaks_of_its_turn(start: Start) -> None:
-    client = start()
-    client.open()
+def test_a_handlers_thread_speaks_of_its_turn(client: DoorClient) -> None:
     turn = client.turn("thread")
     assert turn.text == client.session
     assert turn.error["retry_safety"] == "ask"
-
-
-def test_a_method_of_the_agents_own_passes_both_ways(start: Start) -> None:
-    client = start()
-    client.open()
-    assert client.call("_echo", n=1)["result"] == {"echo": {"n": 1}}
 
 
 def test_a_prompt_before_initialize_is_served_and_its_author_is_told(start: Start) -> None:
@@ -82,9 +67,9 @@ def test_a_prompt_before_initialize_is_served_and_its_author_is_told(start: Star
 
 
 def test_of_two_turns_at_once_in_two_sessions_one_fails_and_the_other_goes_on(
-    start: Start,
+    client: DoorClient,
 ) -> None:
-    client = start().opened().open_session("s2")
+    client.open_session("s2")
     healthy = client.prompt("wait")
     client.expect_text("waiting")
     failing = client.take("fail value_error", "s2")
@@ -92,37 +77,20 @@ def test_of_two_turns_at_once_in_two_sessions_one_fails_and_the_other_goes_on(
     assert client.answers(healthy) == []
     client.go_on()
     assert client.answer(healthy)["result"] == END_TURN
-    assert client.end() == 0
-    assert client.told == []
+    assert client.settled() == []
 
 
-def test_a_client_that_advertises_notices_is_told_of_a_silent_agent(start: Start) -> None:
-    client = start(**SOON).opened(**NOTICES)
+def test_a_client_that_advertises_notices_is_told_of_a_silent_agent_before_its_limit(
+    start: Start,
+) -> None:
+    client = start(LASTWORD_WARN_AFTER="0.2", LASTWORD_IDLE_TIMEOUT="1").opened(**NOTICES)
     prompt = client.prompt("wait")
     client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "notice")
-    client.go_on()
-    assert client.answer(prompt)["result"] == END_TURN
+    error = client.answer(prompt)["error"]["data"]["agent_error"]
+    assert error["reason"] == "idle_timeout"
     assert client.end() == 0
-    assert client.told == []
-
-
-def test_a_client_that_does_not_advertise_them_gets_no_notice(start: Start) -> None:
-    client = start(**SOON, LASTWORD_IDLE_TIMEOUT="1").opened()
-    # The limit comes well after the notice would have.
-    assert client.turn("wait").error["reason"] == "idle_timeout"
-    assert client.end() == 0
-    assert client.updates("notice") == []
     [said] = client.told
     assert "the handler went silent" in said
-
-
-def test_a_client_that_negotiated_gets_the_typed_update(start: Start) -> None:
-    client = start().opened(**TYPED)
-    error = client.turn("fail value_error").error
-    [update] = client.updates("agent_error")
-    assert update["stopReason"] == "error"
-    assert update["error"]["type"] == error["type"] == "auth"
-    assert client.end() == 0
 
 
 def test_a_client_that_does_not_read_slows_the_agent_and_loses_nothing(start: Start) -> None:
@@ -138,14 +106,10 @@ def test_a_client_that_does_not_read_slows_the_agent_and_loses_nothing(start: St
     assert client.answer(waiting)["result"] == {"echo": {}}
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [(b"no json\n", -32700), (b"[]\n", -32600), (b"\xff\xfe\n", -32700), (b'{"id":1', -32700)],
-)
-def test_a_line_that_is_no_message_is_answered(start: Start, line: bytes, code: int) -> None:
+def test_a_line_that_is_no_message_is_answered(start: Start) -> None:
     client = start()
-    client.send_bytes(line)
+    client.send_bytes(b'no json\n[]\n\xff\xfe\n{"id":1')
     client.close_stdin()
     client.wait()
-    frame: dict[str, Any] = client.frames[0]
-    assert frame["error"]["code"] == code
+    codes = [frame["error"]["code"] for frame in client.frames]
+    assert codes == [-32700, -32600, -32700, -32700]

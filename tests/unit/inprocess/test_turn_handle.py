@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -276,6 +277,26 @@ async def test_output_that_the_user_saw_elsewhere_is_no_silence(shell_for: Shell
         current_turn().output()
 
     assert await shell_for(handler).whole_turn() == [ENDED]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(
+    shell_for: ShellFor,
+) -> None:
+    """As a framework may do that has no event loop of its own in its threads."""
+
+    async def call() -> None:
+        async for attempt in current_turn().attempts(Retry(attempts=2, first_wait_seconds=0)):
+            with attempt:
+                raise ConnectionResetError
+
+    async def handler(_: Shell) -> None:
+        await asyncio.to_thread(asyncio.run, call())
+
+    *updates, answer = await shell_for(handler).whole_turn()
+    kinds = [frame["params"]["update"]["sessionUpdate"] for frame in updates]
+    assert kinds == ["agent_retry", "agent_error"]
+    assert answer["error"]["data"]["agent_error"]["attempts"] == 2
 
 
 def test_outside_of_a_turn_there_is_none() -> None:

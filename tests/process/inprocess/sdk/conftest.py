@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kit.doors import DoorClient
-    from tests.process.inprocess.conftest import Start
+    from tests.process.inprocess.conftest import Shared, Start
 
 AGENTS = (sys.executable, "-m", "tests.process.inprocess.sdk.agents")
 
@@ -34,3 +36,10 @@ def start_kind(start: Start) -> StartKind:
         return start.run(*AGENTS, kind, **environment)
 
     return start_kind
+
+
+@pytest.fixture
+def plain(shared: Shared, request: pytest.FixtureRequest) -> Iterator[DoorClient]:
+    """A client of one plain agent that the tests of a file share."""
+    with shared.agent(request, *AGENTS, "plain") as client:
+        yield client

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.client import FUSE_SECONDS, TYPED
+from tests.kit.client import FUSE_SECONDS
 from tests.kit.places import ROOT
 from tests.process.inprocess.sdk.conftest import AGENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.kit.doors import DoorClient
     from tests.process.inprocess.sdk.conftest import StartKind
 
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
-def test_the_sdk_alone_refuses_such_an_update(start_kind: StartKind) -> None:
-    agent = start_kind().opened(**TYPED)
+def test_the_sdk_alone_refuses_such_an_update(plain: DoorClient) -> None:
     # The refusal is the handler's own failure, and a typed one.
-    error = agent.take("unknown_kind agent_error")["error"]
+    error = plain.take("unknown_kind agent_error")["error"]
     assert error["data"]["agent_error"]["type"] == "protocol_error"
-    assert agent.end() == 0
 
 
 def test_the_user_can_take_lastword_out_of_the_way(start_kind: StartKind) -> None:
@@ -32,11 +31,22 @@ def test_the_user_can_take_lastword_out_of_the_way(start_kind: StartKind) -> Non
     result = agent.call("initialize", protocolVersion=1)["result"]
     assert "_meta" not in result.get("agentCapabilities", {})
     assert agent.take("silent")["result"] == {"stopReason": "end_turn"}
+    for answer in (agent.take("fail without_data"), agent.call("_fail", how="without_data")):
+        assert answer["error"]["data"] is None
     assert agent.end() == 0
     assert agent.told == []
 
 
-@pytest.mark.parametrize("kind", ["plain", "factory", "class", "camel_case", "observed", "guarded"])
+def test_the_null_that_the_bare_sdk_sends_as_data_is_not_sent(plain: DoorClient) -> None:
+    assert plain.take("fail without_data")["error"]["data"]
+    assert "data" not in plain.call("_fail", how="without_data")["error"]
+
+
+SAID = {"factory": "made for AgentSideConnection", "observed": "observed: incoming"}
+"""What a factory prints of its connection, and an observer of what it sees."""
+
+
+@pytest.mark.parametrize("kind", ["factory", "class", "camel_case", "observed", "guarded"])
 def test_every_way_to_give_the_sdk_an_agent_is_guarded(start_kind: StartKind, kind: str) -> None:
     agent = start_kind(kind).opened()
     assert agent.take("say")["result"] == {"stopReason": "end_turn"}
@@ -45,17 +55,7 @@ def test_every_way_to_give_the_sdk_an_agent_is_guarded(start_kind: StartKind, ki
     assert error["data"]["agent_error"]["type"] == "auth"
     assert agent.end() == 0
     assert agent.told == []
-
-
-def test_a_factory_is_given_the_sdks_own_connection(start_kind: StartKind) -> None:
-    agent = start_kind("factory").opened()
-    agent.expect_line("made for AgentSideConnection")
-
-
-def test_observers_see_what_they_see_under_the_sdk(start_kind: StartKind) -> None:
-    agent = start_kind("observed").opened()
-    agent.take("say")
-    agent.expect_line("observed: incoming")
+    assert SAID.get(kind, "") in agent.said
 
 
 @pytest.mark.parametrize(("kind", "code"), [("unstable", None), ("stable", -32601)])
@@ -79,7 +79,7 @@ def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk
     for passthrough in ("", "1"):
         agent = start_kind("timeout", LASTWORD_PASSTHROUGH=passthrough)
         assert "result" in agent.call("initialize", protocolVersion=1)
-        said.append((agent.wait(fuse=15), agent.expect_line("RequestError: Internal error")))
+        said.append((agent.wait(), agent.expect_line("RequestError: Internal error")))
     assert said[0] == said[1]
 
 
@@ -115,21 +115,12 @@ def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
     assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
 
 
-@pytest.mark.parametrize("passthrough", ["", "1"])
-def test_only_the_bare_sdk_sends_a_null_as_data(start_kind: StartKind, passthrough: str) -> None:
-    agent = start_kind(LASTWORD_PASSTHROUGH=passthrough).opened()
-    for answer in (agent.take("fail without_data"), agent.call("_fail", how="without_data")):
-        assert ("data" in answer["error"] and answer["error"]["data"] is None) == bool(passthrough)
-
-
-def test_params_that_the_sdk_refuses_are_answered_typed(start_kind: StartKind) -> None:
-    agent = start_kind().opened()
-    error = agent.call("session/prompt", sessionId="s1", prompt="no list")["error"]
+def test_params_that_the_sdk_refuses_are_answered_typed(plain: DoorClient) -> None:
+    error = plain.call("session/prompt", sessionId="s1", prompt="no list")["error"]
     assert error["code"] == -32602
     assert error["data"]["agent_error"]["type"] == "invalid_request"
     assert error["data"]["errors"][0]["loc"] == ["prompt"]
-    assert agent.end() == 0
-    assert agent.told == []
+    assert plain.settled() == []
 
 
 def test_a_handler_that_answers_twice_is_heard_once_and_its_author_is_told(

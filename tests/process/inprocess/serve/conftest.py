@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.kit.doors import DoorClient
-    from tests.process.inprocess.conftest import Start
+    from tests.process.inprocess.conftest import Shared, Start
 
 Serve: TypeAlias = "Callable[[], DoorClient]"
 
@@ -29,3 +29,12 @@ def door(request: pytest.FixtureRequest) -> str:
 def serve(start: Start, door: str) -> Serve:
     """A function that starts an agent whose methods take more than ACP's (`served_agent.py`)."""
     return lambda: start.run(*AGENT, door)
+
+
+@pytest.fixture
+def served(door: str, shared: Shared, request: pytest.FixtureRequest) -> Iterator[DoorClient]:
+    """A client of one such agent that the tests of a file share."""
+    with shared.agent(request, *AGENT, door, fs={"readTextFile": True}) as client:
+        # Its sessions have the name of their folder and of their servers.
+        client.session = f"/{client.session}[]"
+        yield client

@@ -77,6 +77,7 @@ async def main(loop: str) -> None:
         {
             "session/new": new_session,
             "session/prompt": turns["session/prompt"],
+            "_mark": turns["_mark"],
             "_test/everything": everything,
             "_test/two": two,
             "_test/nothing": nothing,

@@ -20,10 +20,10 @@ def test_a_client_that_reads_no_more_ends_the_agent(start: Start) -> None:
                 client.request("_echo")
             except BrokenPipeError:
                 break
-    assert client.wait(fuse=20) == 0
+    assert client.wait() == 0
 
 
 def test_a_client_that_closes_its_end_in_a_flood_ends_the_agent(start: Start) -> None:
     client = flooded(start)
     client.close(client.stdout)
-    assert client.wait(fuse=20) == 0
+    assert client.wait() == 0

@@ -15,26 +15,6 @@ from tests.process.inprocess.test_standard_streams import LINES, ids
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.process.inprocess.serve.conftest import Serve
-
-
-def test_what_a_handler_or_its_child_prints_goes_to_stderr_and_neither_reads_the_client(
-    serve: Serve,
-) -> None:
-    client = serve()
-    client.open()
-    assert client.turn("print").text == "read ''"
-    client.expect_stderr("printed noise")
-    client.expect_stderr("noise of a child")
-    assert client.end() == 0
-
-
-def test_descriptors_are_given_back_as_they_were(serve: Serve) -> None:
-    client = serve()
-    client.open()
-    client.end()
-    assert client.frames[-1]["params"] == {"blocking": [True, True]}
-
 
 def test_stdin_and_stdout_may_be_files(door: str, tmp_path: Path) -> None:
     source, sink = tmp_path / "in", tmp_path / "out"
