@@ -50,16 +50,16 @@ class Attacker(PlainAgent):
 
     says = "Here."
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, file: str) -> None:
         super().__init__(sys.stdin.buffer, Output())
-        self._folder = folder
+        folder = self._folder = os.path.dirname(file)
         self._journal = os.open(
             os.path.join(folder, "journal"), os.O_CREAT | os.O_WRONLY | os.O_APPEND
         )
-        with open(os.path.join(folder, "lives"), "a+", encoding="ascii") as lives:
+        with open(f"{file}.lives", "a+", encoding="ascii") as lives:
             lives.write("x")
             self.number = lives.tell()
-        with open(os.path.join(folder, "script.json"), encoding="utf-8") as script:
+        with open(file, encoding="utf-8") as script:
             lives_of_script = json.load(script)
         self.life: dict[str, Any] = lives_of_script[min(self.number, len(lives_of_script)) - 1]
         self.info = {"name": self.life.get("name", "attacker"), "version": "1"}

@@ -1,8 +1,9 @@
-"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [generator]``.
+"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [WORD]``.
 
 A prompt's first word names one of the `do_…` below, the rest is its argument. What they do is what
 an author does without a thought: scopes that run out, task groups whose children raise, generators
-that are left half way, threads, and a client that is asked from all of them.
+that are left half way, threads, and a client that is asked from all of them. With `generator` the
+handler of prompts is none; `cancel=task` is as in `tests.kit.doors`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class ScopedWork(Work):
     """What a prompt does."""
 
     def __init__(self, module: Any) -> None:
-        super().__init__(module, DOOR, None)
+        super().__init__(module, DOOR, "task" if "cancel=task" in sys.argv else None)
         self.kept: list[Any] = []
         self._sessions = itertools.count(1)
 
