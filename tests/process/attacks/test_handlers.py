@@ -189,7 +189,7 @@ def test_a_process_that_a_handler_starts_reads_nothing_of_the_clients(door: Atta
 
 # What ends more than its turn.
 
-ENDS = ["interrupt_in_group", "exit_and_error", "signal_itself"]
+ENDS = ["interrupt_in_group", "exit_and_error", "signal_itself", "interrupt"]
 
 
 @pytest.mark.parametrize(("name", "what"), in_turn(["trio", "trio", "asyncio"], ENDS))
