@@ -18,13 +18,11 @@ count.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 from lastword.kit.agent.plain import (
@@ -159,14 +157,6 @@ class Attacker(PlainAgent):
     def do_bulk(self, times: int, line: str) -> None:
         """Write a line so many times, with as few writes as the pipe allows."""
         self.wire.write("".join(line.replace("#", str(n)) for n in range(times)).encode())
-
-    def do_trickle(self, piece: str, times: int) -> None:
-        """Write a piece so many times, each when the one before has been read."""
-        data, waiting = piece.encode(), bytearray(4)
-        for _ in range(times):
-            os.write(1, data)
-            while fcntl.ioctl(1, termios.FIONREAD, waiting) == 0 and any(waiting):
-                os.sched_yield()
 
     def do_bytes(self, digits: str) -> None:
         """Write bytes, given as hexadecimal digits."""

@@ -277,11 +277,6 @@ class ScopedWork(Work):
             tasks.start_soon(anyio.sleep_forever)
             tasks.start_soon(fail_with, KeyboardInterrupt())
 
-    async def do_exit_in_group(self, *_: Any) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.sleep_forever)
-            tasks.start_soon(fail_with, SystemExit(7))
-
     async def do_exit_and_error(self, *_: Any) -> None:
         raise BaseExceptionGroup("both", [RateLimitError("429"), SystemExit(7)])
 
