@@ -18,13 +18,11 @@ count.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 from lastword.kit.agent.plain import (
@@ -50,16 +48,16 @@ class Attacker(PlainAgent):
 
     says = "Here."
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, file: str) -> None:
         super().__init__(sys.stdin.buffer, Output())
-        self._folder = folder
+        folder = self._folder = os.path.dirname(file)
         self._journal = os.open(
             os.path.join(folder, "journal"), os.O_CREAT | os.O_WRONLY | os.O_APPEND
         )
-        with open(os.path.join(folder, "lives"), "a+", encoding="ascii") as lives:
+        with open(f"{file}.lives", "a+", encoding="ascii") as lives:
             lives.write("x")
             self.number = lives.tell()
-        with open(os.path.join(folder, "script.json"), encoding="utf-8") as script:
+        with open(file, encoding="utf-8") as script:
             lives_of_script = json.load(script)
         self.life: dict[str, Any] = lives_of_script[min(self.number, len(lives_of_script)) - 1]
         self.info = {"name": self.life.get("name", "attacker"), "version": "1"}
@@ -159,14 +157,6 @@ class Attacker(PlainAgent):
     def do_bulk(self, times: int, line: str) -> None:
         """Write a line so many times, with as few writes as the pipe allows."""
         self.wire.write("".join(line.replace("#", str(n)) for n in range(times)).encode())
-
-    def do_trickle(self, piece: str, times: int) -> None:
-        """Write a piece so many times, each when the one before has been read."""
-        data, waiting = piece.encode(), bytearray(4)
-        for _ in range(times):
-            os.write(1, data)
-            while fcntl.ioctl(1, termios.FIONREAD, waiting) == 0 and any(waiting):
-                os.sched_yield()
 
     def do_bytes(self, digits: str) -> None:
         """Write bytes, given as hexadecimal digits."""

@@ -34,6 +34,7 @@ class AttackClient(Client):
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         super().__init__(command, environment=environment)
+        self.command = [*command]
         self._asked: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -106,9 +107,14 @@ class AttackClient(Client):
         answer = self.initialize(**capabilities or {})
         assert "result" in answer, self.story("initialize failed")
         for _ in range(sessions):
-            opened = self.call("session/new", cwd="/", mcpServers=[])
-            assert "result" in opened, self.story("no session opens")
+            self.new_session()
         return answer
+
+    def new_session(self) -> str:
+        """Open a session; gives its id."""
+        opened = self.call("session/new", cwd="/", mcpServers=[])
+        assert "result" in opened, self.story("no session opens")
+        return str(opened["result"]["sessionId"])
 
     def turn(self, *blocks: str | Frame, session: str = "s1") -> Frame:
         """One whole turn; gives its answer."""
@@ -125,6 +131,13 @@ class AttackClient(Client):
     def updates(self) -> list[Frame]:
         """The agent's updates so far."""
         return [update for update in map(update_of, self.frames) if update]
+
+    def begin_anew(self) -> None:
+        """Judge what came so far, and forget it: the next story of this run is its own."""
+        self._judge()
+        self._asked.clear()
+        self.peer.frames.clear()
+        self.peer.moments.clear()
 
     def _judge(self) -> None:
         """What holds for the frames of every run."""

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,17 @@ import pytest
 
 from tests.kit import left_behind
 from tests.kit.client import frame_of
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import command
 from tests.process.attacks import watched as watching
 from tests.process.attacks.client import AttackClient
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
 Life = dict[str, Any]
 
+DOORS = ("sdk", "asyncio", "trio")
 ATTACKER = Path(__file__).parent / "attacker.py"
 GRACE = "--cancel-grace=0.5"
 """Short enough to wait for, as every option here: each test takes seconds."""
@@ -34,15 +35,18 @@ class Attack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._scripts = 0
         self.marks: list[str] = []
         """By what the processes of its clients are found."""
         plain = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
         self.environment = {**plain, "LASTWORD_STATE_DIR": str(folder / "state")}
 
     def agent(self, *lives: Life) -> list[str]:
-        """The command of an agent that lives so."""
-        (self.folder / "script.json").write_text(json.dumps(lives))
-        return [sys.executable, "-E", str(ATTACKER), str(self.folder)]
+        """The command of an agent that lives so; each such command counts its own lives."""
+        self._scripts += 1
+        script = self.folder / f"script-{self._scripts}.json"
+        script.write_text(json.dumps(lives))
+        return [sys.executable, "-E", str(ATTACKER), str(script)]
 
     def run(self, *lives: Life, options: tuple[str, ...] = ()) -> AttackClient:
         """`lastword run` before an agent that lives so, with a client."""
@@ -56,17 +60,9 @@ class Attack:
         self.marks.append(client.mark)
         return client
 
-    def command(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-        """Run a command of lastword's to its end."""
-        command = [sys.executable, "-m", "lastword", *arguments]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            env=self.environment,
-            cwd=self.folder,
-            timeout=FUSE_SECONDS,
-            check=False,
-        )
+    def command(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command of lastword's to its end, in this process."""
+        done = command(*arguments, environment=self.environment, cwd=self.folder)
         assert not check or done.returncode == 0, done
         return done
 
@@ -117,8 +113,26 @@ def attack(tmp_path: Path) -> Iterator[Attack]:
 @pytest.fixture
 def watched(attack: Attack) -> Iterator[Attack]:
     """An attack of which nothing may be left: no process, and the key nowhere in its record."""
+    with _watching(attack):
+        yield attack
+
+
+@contextlib.contextmanager
+def _watching(attack: Attack) -> Iterator[None]:
     attack.environment |= watching.environment()
-    yield attack
+    yield
     for mark in [*attack.marks, attack.environment[left_behind.VARIABLE]]:
         watching.nothing_left(mark)
     watching.no_key_in(attack.folder / "state")
+
+
+@pytest.fixture(scope="module", params=DOORS)
+def door(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AttackClient]:
+    """A client of an agent behind one in-process door, which serves all stories of a file."""
+    attack = Attack(tmp_path_factory.mktemp("door"))
+    with _watching(attack), attack.start(*watching.scoped(request.param)) as client:
+        client.open(sessions=0)
+        yield client
+        watching.leave(client, tells_its_author=True)

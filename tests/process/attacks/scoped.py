@@ -1,8 +1,9 @@
-"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [generator]``.
+"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [WORD]``.
 
 A prompt's first word names one of the `do_…` below, the rest is its argument. What they do is what
 an author does without a thought: scopes that run out, task groups whose children raise, generators
-that are left half way, threads, and a client that is asked from all of them.
+that are left half way, threads, and a client that is asked from all of them. With `generator` the
+handler of prompts is none; `cancel=task` is as in `tests.kit.doors`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class ScopedWork(Work):
     """What a prompt does."""
 
     def __init__(self, module: Any) -> None:
-        super().__init__(module, DOOR, None)
+        super().__init__(module, DOOR, "task" if "cancel=task" in sys.argv else None)
         self.kept: list[Any] = []
         self._sessions = itertools.count(1)
 
@@ -275,11 +276,6 @@ class ScopedWork(Work):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(anyio.sleep_forever)
             tasks.start_soon(fail_with, KeyboardInterrupt())
-
-    async def do_exit_in_group(self, *_: Any) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.sleep_forever)
-            tasks.start_soon(fail_with, SystemExit(7))
 
     async def do_exit_and_error(self, *_: Any) -> None:
         raise BaseExceptionGroup("both", [RateLimitError("429"), SystemExit(7)])

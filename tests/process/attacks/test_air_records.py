@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from tests.process.attacks.conftest import GRACE
-from tests.process.attacks.watched import END_TURN, KEY, in_turn, leave
+from tests.process.attacks.watched import END_TURN, KEY, leave
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
@@ -27,6 +24,7 @@ RECORD: dict[str, Any] = {
     "actions": [],
 }
 WARNING = {**RECORD, "severity": "warning", "title": "Retrying (attempt 2 of 5)"}
+BUSY: list[list[Any]] = [["say", "Here."], ["error", {"code": -32603, "message": "429 busy"}]]
 
 
 def meta(record: Any) -> dict[str, Any]:
@@ -41,10 +39,6 @@ def tells(record: Any) -> list[Any]:
 def ends(record: Any) -> list[Any]:
     """An end with a record."""
     return ["answer", {"stopReason": "end_turn", "_meta": meta(record)}]
-
-
-def run(attack: Attack, *turns: list[Any]) -> AttackClient:
-    return attack.run({"session/prompt": list(turns)}, options=(GRACE,))
 
 
 def records(client: AttackClient) -> list[Any]:
@@ -68,171 +62,96 @@ ODD_RECORDS: dict[str, Any] = {
     "an unknown severity": {**RECORD, "severity": "catastrophe"},
     "a severity that is a number": {**RECORD, "severity": 3},
     "a title that is an object": {**RECORD, "title": {"en": "Out"}},
-    "no title": {k: v for k, v in RECORD.items() if k != "title"},
     "an id that is a number": {**RECORD, "id": 1},
-    "a revision that goes back": {**RECORD, "revision": -5},
     "a revision of 400 digits": {**RECORD, "revision": 10**400},
     "a revision that is a text": {**RECORD, "revision": "2"},
-    "actions that are a text": {**RECORD, "actions": "retry"},
     "actions of every kind": {**RECORD, "actions": [None, {}, [], "format_disk", "retry"]},
-    "a reason that is an object": {**RECORD, "reason": {"a": "b"}},
-    "details that are a list": {**RECORD, "details": [1, 2]},
+    "details that are a list": {**RECORD, "details": [1, 2], "reason": {"a": "b"}},
 }
+ODD = [[tells(odd), ["say", "Here."], ends(odd)] for odd in ODD_RECORDS.values()]
+WELL = [["say", "Fine."], ["answer", END_TURN]]
 
 
-READERS = ["air", "notices"]
-
-
-@pytest.mark.parametrize(("reads", "what"), in_turn(READERS, ODD_RECORDS))
-def test_a_record_of_any_shape_passes_to_who_reads_them_and_ends_for_all_others(
-    watched: Attack, reads: str, what: str
-) -> None:
-    odd = ODD_RECORDS[what]
-    turns = [[tells(odd), ["say", "Here."], ends(odd)], [["say", "Fine."], ["answer", END_TURN]]]
-    with run(watched, *turns) as client:
-        client.open(capabilities=AIR if reads == "air" else NOTICES)
-        answer = client.turn()
-        assert ("result" in answer) != ("error" in answer), client.story(what)
-        if reads == "air":
-            assert records(client) == [odd, odd], client.story(what)
-        assert client.turn().get("result") == END_TURN
-        leave(client)
-
-
-def test_the_end_of_a_turn_takes_the_place_of_a_warning_that_the_agent_left_open(
+def test_who_reads_records_gets_the_agents_as_they_came_and_ours_under_ids_of_their_own(
     watched: Attack,
 ) -> None:
-    with run(watched, [tells(WARNING), ["say", "Here."], ["kill"]]) as client:
-        client.open(capabilities=AIR)
-        answer = client.turn()
-        own, ours = records(client)
-        assert own == WARNING
-        assert ours["id"] == own["id"]
-        assert (ours["revision"], ours["severity"]) == (2, "error")
-        assert answer["result"]["stopReason"] == "end_turn"
-        leave(client, None)
-
-
-def test_ids_of_the_agents_own_that_are_over_are_not_taken_for_ours(watched: Attack) -> None:
-    with run(watched, [tells(RECORD), ["say", "Here."], ["kill"]]) as client:
-        client.open(capabilities=AIR)
-        client.turn()
-        own, ours = records(client)
-        assert own == RECORD
-        assert ours["id"] != own["id"]
-        assert (ours["revision"], ours["severity"]) == (1, "error")
-        leave(client, None)
-
-
-def test_two_turns_of_ours_have_two_ids(watched: Attack) -> None:
-    with run(
-        watched, [["say", "Here."], ["error", {"code": -32603, "message": "429 busy"}]]
-    ) as client:
-        client.open(capabilities=AIR)
-        client.turn()
-        client.turn()
-        one, two = records(client)
-        assert one["id"] != two["id"]
-        leave(client)
-
-
-def test_an_id_that_an_agent_uses_again_is_read_in_each_turn(watched: Attack) -> None:
-    with run(watched, [["say", "Here."], ends(RECORD)]) as client:
-        client.open()
-        for _ in range(3):
-            assert client.turn()["error"]["data"]["agent_error"]["type"] == "budget"
-        leave(client)
-
-
-def test_revisions_that_go_back_are_all_told_once(watched: Attack) -> None:
     sent = [{**WARNING, "revision": number} for number in (3, 2, 2, 1)]
-    with run(watched, [*map(tells, sent), ["say", "Here."], ["answer", END_TURN]]) as client:
-        client.open(capabilities=AIR)
-        assert client.turn().get("result") == END_TURN
+    turns = [*ODD, [*map(tells, sent), *WELL], BUSY, [tells(WARNING), ["say", "Here."], ["kill"]]]
+    with watched.run({"session/prompt": turns}) as client:
+        client.open(capabilities=AIR, sessions=0)
+        for what, odd in ODD_RECORDS.items():
+            client.begin_anew()
+            answer = client.turn(session=client.new_session())
+            assert ("result" in answer) != ("error" in answer), client.story(what)
+            assert records(client) == [odd, odd], client.story(what)
+        client.begin_anew()
+        session = client.new_session()
+        assert client.turn(session=session).get("result") == END_TURN
         assert records(client) == sent
-        leave(client)
+        client.begin_anew()
+        client.turn(session=session)
+        (of_ours,) = records(client)
+        assert of_ours["id"] != RECORD["id"]
+        client.begin_anew()
+        client.turn(session=client.new_session())
+        own, end = records(client)
+        assert own == WARNING
+        assert (end["id"], end["revision"], end["severity"]) == (own["id"], 2, "error")
+        leave(client, None)
 
 
-def test_an_error_of_the_agents_own_that_it_took_back_by_a_good_end_is_the_agents_to_say(
+def test_records_of_any_shape_end_their_turns_for_who_reads_none_and_no_key_passes(
     watched: Attack,
 ) -> None:
-    with run(watched, [tells(RECORD), ["say", "Never mind."], ["answer", END_TURN]]) as client:
-        client.open()
-        answer = client.turn()
-        assert ("result" in answer) != ("error" in answer)
-        leave(client)
-
-
-@pytest.mark.parametrize("member", ["title", "details", "reason", "id"])
-def test_a_record_of_a_mebibyte_makes_no_frame_of_ours_that_is_too_long(
-    watched: Attack, member: str
-) -> None:
-    giant = {**RECORD, member: "out of credits " * 70_000}
-    with run(watched, [["say", "Here."], ends(giant)]) as client:
-        client.open(capabilities=NOTICES)
-        answer = client.turn()
-        own = [f for f in client.frames if "agent_error" in json.dumps(f)][1:]
-        assert all(len(json.dumps(f, ensure_ascii=False).encode()) < OWN_FRAME_BYTES for f in own)
-        assert answer["error"]["data"]["agent_error"]["type"] == "budget"
-        leave(client)
-
-
-def test_a_key_in_a_record_reaches_no_client_in_a_frame_of_ours(watched: Attack) -> None:
-    told = {
-        **RECORD,
-        "title": f"401 for {KEY}",
-        "details": KEY,
-        "reason": KEY,
-        "category": "access",
-    }
-    with run(
-        watched, [tells({**told, "severity": "warning"}), ["say", "Here."], ends(told)]
-    ) as client:
-        client.open(capabilities=NOTICES)
-        assert client.turn()["error"]["data"]["agent_error"]["type"] == "auth"
-        seen = json.dumps([f for f in client.frames if "sessionFailure" not in json.dumps(f)])
-        assert KEY not in seen
-        client.stdout.data.clear()  # what the agent itself sent passes as it came
-        leave(client)
-
-
-def test_three_hundred_warnings_end_no_turn(watched: Attack) -> None:
-    update = {"sessionUpdate": "session_info_update", "_meta": meta({**WARNING, "revision": "#"})}
-    line = json.dumps(
+    secret = {**RECORD, "title": f"401 for {KEY}", "details": KEY, "reason": KEY}
+    secret["category"] = "access"
+    giants = [{**RECORD, member: "out of credits " * 70_000} for member in ("title", "details")]
+    warning = json.dumps(
         {
             "jsonrpc": "2.0",
             "method": "session/update",
-            "params": {"sessionId": "s1", "update": update},
+            "params": {
+                "sessionId": "$session",
+                "update": {"sessionUpdate": "session_info_update", "_meta": meta(WARNING)},
+            },
         }
     )
-    with run(
-        watched, [["bulk", 300, line + "\n"], ["say", "Here."], ["answer", END_TURN]]
-    ) as client:
-        client.open(capabilities=NOTICES)
-        assert client.turn().get("result") == END_TURN
+    turns = [
+        *ODD,
+        [["bulk", 300, warning + "\n"], *WELL],
+        *([["say", "Here."], ends(giant)] for giant in giants),
+        [tells({**secret, "severity": "warning"}), ["say", "Here."], ends(secret)],
+        WELL,
+    ]
+    with watched.run({"session/prompt": turns}) as client:
+        client.open(capabilities=NOTICES, sessions=0)
+        for what in ODD_RECORDS:
+            answer = client.turn(session=client.new_session())
+            assert ("result" in answer) != ("error" in answer), client.story(what)
+        session = client.new_session()
+        assert client.turn(session=session).get("result") == END_TURN, client.story("warnings")
+        for _ in giants:
+            client.begin_anew()
+            answer = client.turn(session=session)
+            assert answer["error"]["data"]["agent_error"]["type"] == "budget"
+            own = [f for f in client.frames if "agent_error" in json.dumps(f)]
+            own_bytes = [len(json.dumps(f, ensure_ascii=False).encode()) for f in own]
+            assert own_bytes
+            assert max(own_bytes) < OWN_FRAME_BYTES
+        client.begin_anew()
+        answer = client.turn(session=session)
+        assert answer["error"]["data"]["agent_error"]["type"] == "auth"
+        ours = [frame for frame in client.frames if "sessionFailure" not in json.dumps(frame)]
+        assert KEY not in json.dumps(ours)
+        client.stdout.data.clear()  # what the agent itself sent passes as it came
+        assert client.turn(session=session).get("result") == END_TURN
         leave(client)
 
 
-ODD_CLIENTS: dict[str, Any] = {
-    "a version of 0": {"version": 0, "capabilities": ["sessionFailure"]},
-    "a version of true": {"version": True, "capabilities": ["sessionFailure"]},
-    "a version of 1.0": {"version": 1.0, "capabilities": ["sessionFailure"]},
-    "capabilities that are a text": {"version": 1, "capabilities": "sessionFailure"},
-    "capabilities of every kind": {"version": 1, "capabilities": [None, {}, ["sessionFailure"]]},
-    "no capabilities": {"version": 1},
-    "a list": [],
-}
-
-
-@pytest.mark.parametrize("what", list(ODD_CLIENTS))
-def test_a_client_that_asks_for_records_the_wrong_way_gets_an_error(
-    watched: Attack, what: str
-) -> None:
-    capabilities = {"_meta": {"jetbrains": {"air": ODD_CLIENTS[what]}}}
-    with run(
-        watched, [["say", "Here."], ["error", {"code": -32603, "message": "429 busy"}]]
-    ) as client:
-        client.open(capabilities=capabilities)
+def test_a_client_that_asks_for_records_the_wrong_way_gets_an_error(watched: Attack) -> None:
+    odd = {"version": True, "capabilities": ["sessionFailure"]}
+    with watched.run({"session/prompt": [BUSY]}) as client:
+        client.open(capabilities={"_meta": {"jetbrains": {"air": odd}}})
         assert client.turn()["error"]["data"]["agent_error"]["type"] == "rate_limit"
         assert records(client) == []
         leave(client)

@@ -10,51 +10,50 @@ import pytest
 from tests.process.attacks.client import payload_of
 
 if TYPE_CHECKING:
-    from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
 LEAVES = {"session/new": [[]]}
-STAYS = {**LEAVES, "end": [["hang"]]}
-STUBBORN = {**STAYS, "start": [["ignore", "SIGTERM"]]}
+STUBBORN = {**LEAVES, "end": [["hang"]], "start": [["ignore", "SIGTERM"]]}
+
+ENDS: dict[str, tuple[dict[str, Any], int | None, dict[str, Any], str]] = {
+    "the client leaves an agent that is told to go": (
+        {**LEAVES, "end": [["hang"]]},
+        None,
+        {"reason": "client_left", "origin": "client", "retryable": False},
+        "The client closed its side before the agent had answered",
+    ),
+    "lastword is told to stop": (
+        STUBBORN,
+        signal.SIGTERM,
+        {"reason": "told_to_stop"},
+        "The agent was stopped, as lastword was told to stop.",
+    ),
+    "the agent crashes as its client leaves": (
+        {**LEAVES, "end": [["exit", 3]]},
+        None,
+        {"reason": "exit_status", "exit_code": 3},
+        "",
+    ),
+}
 
 
-def asked(client: AttackClient) -> Any:
-    """A request that the agent reads, and does not answer."""
-    client.open(sessions=0)
-    request = client.request("session/new", cwd="/", mcpServers=[])
-    client.until_taken()
-    return request
-
-
-@pytest.mark.parametrize("agent", [LEAVES, STAYS], ids=["leaves", "is told to go"])
-def test_a_client_that_leaves_is_not_told_that_somebody_stopped_the_agent(
-    attack: Attack, agent: dict[str, Any]
+@pytest.mark.parametrize(("agent", "number", "members", "words"), ENDS.values(), ids=ENDS)
+def test_a_request_that_is_open_at_the_end_is_answered_with_the_reason(
+    attack: Attack,
+    agent: dict[str, Any],
+    number: int | None,
+    members: dict[str, Any],
+    words: str,
 ) -> None:
     with attack.run(agent) as client:
-        request = asked(client)
-        client.close_stdin()
+        client.open(sessions=0)
+        request = client.request("session/new", cwd="/", mcpServers=[])
+        client.until_taken()
+        if number is None:
+            client.close_stdin()
+        else:
+            client.signal(number)
         payload = payload_of(client.answer(request))
-    assert (payload["reason"], payload["origin"]) == ("client_left", "client")
-    assert payload["message"].startswith("The client closed its side before the agent had answered")
-    assert payload["retryable"] is False
-
-
-@pytest.mark.parametrize("agent", [LEAVES, STUBBORN], ids=["goes", "is killed"])
-def test_a_client_of_a_lastword_that_was_told_to_stop_reads_that(
-    attack: Attack, agent: dict[str, Any]
-) -> None:
-    with attack.run(agent) as client:
-        request = asked(client)
-        client.signal(signal.SIGTERM)
-        payload = payload_of(client.answer(request))
-    assert payload["reason"] == "told_to_stop"
-    assert payload["message"].startswith("The agent was stopped, as lastword was told to stop.")
+    assert members.items() <= payload.items()
+    assert payload["message"].startswith(words)
     assert "outside" not in payload["message"]
-
-
-def test_an_agent_that_crashes_as_its_client_leaves_has_crashed(attack: Attack) -> None:
-    with attack.run({**LEAVES, "end": [["exit", 3]]}) as client:
-        request = asked(client)
-        client.close_stdin()
-        payload = payload_of(client.answer(request))
-    assert (payload["reason"], payload["exit_code"]) == ("exit_status", 3)

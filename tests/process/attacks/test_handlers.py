@@ -1,178 +1,246 @@
-"""Handlers in the agent's own process that cancel and print what nobody expects."""
+"""Handlers in the agent's own process: whatever they cancel, leave or print, each turn ends once.
+
+All stories of a door are told to one agent behind it, beside another session's turn.
+"""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.doors import DOORS, command
 from tests.process.attacks.client import payload_of
+from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave, scoped
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-LIMITS = {
-    "LASTWORD_IDLE_TIMEOUT": "5",
-    "LASTWORD_FIRST_UPDATE_TIMEOUT": "5",
-    "LASTWORD_CANCEL_GRACE": "0.5",
-}
-"""They end what nobody answers, as `agent_stalled`."""
-
-END_TURN = {"stopReason": "end_turn"}
+DOORS = ["sdk", "asyncio", "trio"]
 TASKS = ["sdk", "asyncio"]
 """Doors on asyncio: on trio a task cannot be cancelled from outside of its scopes."""
 
+INTERRUPTED = {-signal.SIGINT, 130, 1}
+OF_THE_SDKS_LOOP = {0}
+"""It takes the cancellation that an interrupt becomes for the end of its input."""
 
-def start(attack: Attack, *door: str) -> AttackClient:
-    return attack.start(*command(*door), environment=LIMITS)
+WELL = [
+    *("nap 0.05", "cancel_own_scope", "cancel_group", "leave_generator", "keep_generator"),
+    *("children_speak", "thread", "move_on_after", "run_reader"),
+]
+FAILS = {
+    "fail_after": {"timeout"},
+    "time_out": {"timeout"},
+    "group": {"rate_limit"},
+    "group_of_two": {"rate_limit", "internal"},
+    "group_deep": {"rate_limit"},
+    "group_of_many": {"rate_limit", "internal", "unknown"},
+    "group_of_itself": {"internal", "unknown"},
+    "group_of_base": {"internal", "unknown"},
+    "stop_iteration": {"internal", "unknown"},
+    "generator_exit": {"internal", "unknown"},
+    "return_generator": {"internal", "protocol_error"},
+    "return_coroutine": {"internal", "protocol_error"},
+    "thread_fails": {"rate_limit"},
+}
+OF_TRIO = {"too_slow": {"timeout"}}
+BY_THE_AUTHOR = ["timer", "cancel_itself"]
 
 
-def serves_on(client: AttackClient) -> bool:
-    """Is a further prompt answered well?"""
-    answer = client.turn("say")
+def serves_on(client: AttackClient, session: str) -> bool:
+    answer = client.turn("say", session=session)
     assert answer.get("result") == END_TURN, client.story("it does not serve on")
     return True
+
+
+def test_a_turn_ends_as_its_handler_left_it_and_no_other_turn_does(door: AttackClient) -> None:
+    fails = FAILS | (OF_TRIO if door.command[-1] == "trio" else {})
+    others = door.new_session()
+    other = door.prompt("wait", session=others)
+    door.expect_method("session/update")
+    for what in [*WELL, *fails]:
+        session = door.new_session()
+        answer = door.turn(what, session=session)
+        if what in fails:
+            assert payload_of(answer)["type"] in fails[what], door.story(what)
+        else:
+            assert answer.get("result") == END_TURN, door.story(what)
+        assert serves_on(door, session), what
+    assert not door.answers(other)
+    door.notify("_agent/go")
+    assert door.answer(other).get("result") == END_TURN
+
+
+@pytest.mark.parametrize("what", ["scope_over_a_yield", "keep_scope", "group_over_a_yield"])
+@pytest.mark.parametrize("name", ["asyncio", "trio"])
+def test_a_scope_that_a_generator_keeps_open_ends_its_turn_and_no_other(
+    watched: Attack, name: str, what: str
+) -> None:
+    with watched.start(*scoped(name)) as client:
+        client.open(sessions=2)
+        other = client.prompt("nap 0.3", session="s2")
+        client.expect_method("session/update")
+        assert payload_of(client.turn(what))["type"] in {"rate_limit", "internal"}
+        assert client.answer(other).get("result") == END_TURN, client.story(what)
+        leave(client, tells_its_author=True)
 
 
 # A cancellation that is not the user's ends its turn at once, and nothing else.
 
 
-@pytest.mark.parametrize("what", ["timer", "cancel_itself"])
-@pytest.mark.parametrize("door", TASKS)
+@pytest.mark.parametrize("door", TASKS, indirect=True)
 def test_a_handler_that_its_author_cancelled_ends_its_turn_at_once_and_no_other(
-    attack: Attack, door: str, what: str
+    door: AttackClient,
 ) -> None:
-    with start(attack, door) as client:
-        client.open()
-        assert payload_of(client.turn(what))["reason"] == "agent_cancelled"
-        assert serves_on(client)
+    session = door.new_session()
+    for what in BY_THE_AUTHOR:
+        failed = payload_of(door.turn(what, session=session))
+        assert failed["reason"] == "agent_cancelled", door.story(what)
+    door.begin_anew()
+    prompt = door.prompt("hang", session=session)
+    door.expect_method("session/update")
+    door.request("session/set_mode", sessionId=session, modeId="m")
+    assert payload_of(door.answer(prompt))["reason"] == "agent_cancelled"
+    assert door.turn("cancel_at_last", session=session).get("result") == END_TURN
+    # Another handler that is cancelled ends alone too; as a notification it has no answer.
+    assert payload_of(door.answer(door.request("_cancel_itself")))["reason"] == "agent_cancelled"
+    door.notify("_cancel_itself")
+    assert serves_on(door, session)
 
 
-@pytest.mark.parametrize("door", TASKS)
-def test_a_handler_whose_task_another_handler_cancels_ends_its_turn_at_once(
-    attack: Attack, door: str
+@pytest.mark.parametrize("name", TASKS)
+def test_a_users_cancel_that_the_author_carries_out_by_the_task_ends_the_turn_once(
+    watched: Attack, name: str
 ) -> None:
-    with start(attack, door) as client:
-        client.open()
-        prompt = client.prompt("hang")
-        client.expect_method("session/update")
-        client.request("session/set_mode", sessionId="s1", modeId="m")
-        assert payload_of(client.answer(prompt))["reason"] == "agent_cancelled"
-        assert serves_on(client)
-
-
-@pytest.mark.parametrize("door", TASKS)
-def test_a_cancel_of_the_users_that_the_author_carries_out_by_the_task_ends_it_cancelled(
-    attack: Attack, door: str
-) -> None:
-    with start(attack, door, "cancel=task") as client:
+    with watched.start(*scoped(name, "cancel=task")) as client:
         client.open()
         prompt = client.prompt("hang")
         client.expect_method("session/update")
         client.cancel()
-        assert client.answer(prompt).get("result") == {"stopReason": "cancelled"}
-        assert serves_on(client)
+        assert client.answer(prompt).get("result") == CANCELLED
+        for how in BY_THE_AUTHOR:
+            prompt = client.prompt(how)
+            client.cancel()
+            client.cancel()
+            answer = client.answer(prompt)
+            # The author's own may come first.
+            assert answer.get("result") == CANCELLED or (
+                payload_of(answer)["reason"] == "agent_cancelled"
+            ), client.story(how)
+        assert serves_on(client, "s1")
+        leave(client, tells_its_author=True)
 
 
-@pytest.mark.parametrize("door", TASKS)
-def test_a_handler_that_cancels_its_task_and_returns_is_answered_with_what_it_returned(
-    attack: Attack, door: str
-) -> None:
-    with start(attack, door) as client:
-        client.open()
-        assert client.turn("cancel_at_last").get("result") == END_TURN
-        assert serves_on(client)
+STOPPED = [
+    *("hang", "shielded", "raise_when_cancelled", "group_raises_when_cancelled"),
+    *("swallow", "ask_in_a_child", "in_thread"),
+]
 
 
-@pytest.mark.parametrize("door", TASKS)
-def test_another_handler_that_its_author_cancels_ends_alone_too(attack: Attack, door: str) -> None:
-    with start(attack, door, "cancel=itself") as client:
-        client.open()
-        answer = client.answer(client.request("_cancel_itself"))
-        assert payload_of(answer)["reason"] == "agent_cancelled"
-        # As a notification it has no answer; nor has the author's own handler of a cancel.
-        client.notify("_cancel_itself")
-        client.cancel()
-        assert serves_on(client)
+def test_a_cancelled_turn_ends_as_cancelled_whatever_its_scopes_say(door: AttackClient) -> None:
+    other = door.new_session()
+    for what in STOPPED:
+        session = door.new_session()
+        door.begin_anew()
+        prompt = door.prompt(what, session=session)
+        door.expect(lambda frame: frame.get("method") == "session/update")
+        door.cancel(session)
+        # What a handler returns that let no cancellation pass is its own answer (CAN-5).
+        right = [CANCELLED, END_TURN] if what == "swallow" else [CANCELLED]
+        assert door.answer(prompt).get("result") in right, door.story(what)
+        assert serves_on(door, other), what
 
 
-@pytest.mark.parametrize("how", ["timer", "cancel_itself", "hang"])
-@pytest.mark.parametrize("door", TASKS)
-def test_a_users_cancel_that_meets_the_authors_ends_the_turn_cancelled_or_failed_once(
-    attack: Attack, door: str, how: str
-) -> None:
-    with start(attack, door, "cancel=task") as client:
-        client.open()
-        prompt = client.prompt(how)
-        client.cancel()
-        client.cancel()
-        answer = client.answer(prompt)
-        if "error" in answer:  # the author's came first
-            assert payload_of(answer)["reason"] == "agent_cancelled"
-            assert how != "hang"
-        else:
-            assert answer["result"] == {"stopReason": "cancelled"}
-        assert serves_on(client)
-
-
-@pytest.mark.parametrize(
-    ("what", "error_type"), [("move_on_after", None), ("fail_after", "timeout")]
-)
-@pytest.mark.parametrize("door", DOORS)
-def test_a_limit_of_the_authors_own_is_the_handlers_to_know(
-    attack: Attack, door: str, what: str, error_type: str | None
-) -> None:
-    with start(attack, door) as client:
-        client.open()
-        answer = client.turn(what)
-        if error_type is None:
-            assert answer.get("result") == END_TURN
-        else:
-            assert payload_of(answer)["type"] == error_type
-        assert serves_on(client)
+def test_fifty_sessions_that_are_cancelled_in_one_breath_all_end(door: AttackClient) -> None:
+    sessions = [door.new_session() for _ in range(50)]
+    door.begin_anew()
+    prompts = [door.prompt("hang", session=session) for session in sessions]
+    door.read_until_true(lambda: len(door.updates()) == len(sessions), "fifty turns at work")
+    for session in sessions:
+        door.cancel(session)
+    for prompt in prompts:
+        assert door.answer(prompt).get("result") == CANCELLED
 
 
 # Stdout is the client's: what a handler prints goes to stderr, and its author is told.
 
 
-@pytest.mark.parametrize("what", ["print", "print_a_part", "print_bytes", "write", "run", "log"])
-@pytest.mark.parametrize("door", DOORS)
-def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(
-    attack: Attack, door: str, what: str
-) -> None:
-    with start(attack, door) as client:
-        client.open()
-        assert client.turn(what).get("result") == END_TURN
-        assert serves_on(client)
-        client.read_until_true(
-            lambda: b"printed by the handler" in client.stderr.data, "what was printed"
+def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(door: AttackClient) -> None:
+    session = door.new_session()
+    for what in ("print", "print", "print_a_part", "print_bytes", "write", "run", "log"):
+        since = len(door.stderr.data)
+        assert door.turn(what, session=session).get("result") == END_TURN, door.story(what)
+        assert serves_on(door, session)
+        door.read_until_true(
+            lambda: b"printed by the handler" in door.stderr.data[since:],  # noqa: B023
+            f"what was printed by {what}",
         )
+    said = [line for line in door.stderr.data.decode().splitlines() if "stdout" in line]
+    assert len(said) == 1, said
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_author_whose_handler_prints_is_told_once_where_it_goes(
-    attack: Attack, door: str
+def test_a_process_that_a_handler_starts_reads_nothing_of_the_clients(door: AttackClient) -> None:
+    prompt = door.prompt("run_reader", session=door.new_session())
+    asked = door.request("_echo")
+    assert door.answer(prompt).get("result") == END_TURN
+    assert "result" in door.answer(asked)
+
+
+# What ends more than its turn.
+
+ENDS = ["interrupt_in_group", "exit_and_error", "signal_itself", "interrupt"]
+
+
+@pytest.mark.parametrize(("name", "what"), in_turn(["trio", "trio", "asyncio"], ENDS))
+def test_what_ends_the_process_answers_every_open_turn_before(
+    watched: Attack, name: str, what: str
 ) -> None:
-    with start(attack, door) as client:
-        client.open()
-        client.turn("print")
-        client.turn("print")
-        client.close_stdin()
-        client.wait()
-        said = [line for line in client.stderr.data.decode().splitlines() if "stdout" in line]
-        assert len(said) == 1, said
+    with watched.start(*scoped(name)) as client:
+        client.open(sessions=2)
+        other = client.prompt("hang", session="s2")
+        client.expect_method("session/update")
+        prompt = client.prompt(what)
+        for each in (prompt, other):
+            assert payload_of(client.answer(each))["type"] in {"agent_crash", "internal"}
+        right = {7} if "exit" in what else INTERRUPTED
+        assert client.wait() in right, client.story(what)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_process_that_a_handler_starts_reads_nothing_of_the_clients(
-    attack: Attack, door: str
+@pytest.mark.parametrize("name", DOORS)
+def test_a_signal_to_interrupt_answers_every_open_turn(watched: Attack, name: str) -> None:
+    with watched.start(*scoped(name)) as client:
+        client.open(sessions=2)
+        prompts = [client.prompt("hang"), client.prompt("hang", session="s2")]
+        client.read_until_true(lambda: len(client.updates()) == len(prompts), "two turns at work")
+        client.signal(signal.SIGINT)
+        for prompt in prompts:
+            assert "error" in client.answer(prompt), client.story("no failure")
+        right = OF_THE_SDKS_LOOP if name == "sdk" else INTERRUPTED
+        assert client.wait() in right, client.story("the wrong end")
+
+
+DOOR_ENDS = [("asyncio", "cancel_the_door"), ("trio", "cancel_the_door"), ("trio", "system_task")]
+
+
+@pytest.mark.parametrize(("name", "what"), DOOR_ENDS)
+def test_a_handler_that_brings_the_door_down_leaves_no_turn_without_an_answer(
+    watched: Attack, name: str, what: str
 ) -> None:
-    with start(attack, door) as client:
-        client.open()
-        prompt = client.prompt("run_reader")
-        asked = client.request("_echo")
-        assert client.answer(prompt).get("result") == END_TURN
-        assert "result" in client.answer(asked)
-        assert serves_on(client)
+    # Where the door itself lives on, the clock of silence ends what is open.
+    watched.environment["LASTWORD_IDLE_TIMEOUT"] = "2"
+    with watched.start(*scoped(name)) as client:
+        client.open(sessions=2)
+        other = client.prompt("hang", session="s2")
+        client.expect_method("session/update")
+        prompt = client.prompt(what)
+        for each in (prompt, other):
+            assert "error" in client.answer(each), client.story("no failure")
+        leave(client, None, tells_its_author=True)
+
+
+def test_a_prompt_handler_that_is_a_generator_is_said_at_the_start(watched: Attack) -> None:
+    with watched.start(*scoped("trio", "generator")) as client:
+        assert client.wait() == 1
+        assert b"TypeError" in client.stderr.data
+        assert not client.stdout.data

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.kit.rows import every
 from tests.process.attacks.conftest import Attack
 
 if TYPE_CHECKING:
@@ -25,18 +26,14 @@ WORD = "velvet-harbor-lantern"
 
 NAMED = (
     "DB_PASS",
-    "DB_PASSWD",
     "SSH_PASSPHRASE",
-    "DB_PWD",
     "MYSQL_PWD",
     "GITHUB_PAT",
     "PROXY_AUTH",
     "npm_config__auth",
     "SESSION_COOKIE",
-    "CLOUD_CREDS",
     "SENTRY_DSN",
     "DB_CONNECTION_STRING",
-    "AZURE_CONNECTIONSTRING",
     "ConnectionStrings__Default",
 )
 KNOWN = "lantern/velvet+harbor=drift meadow"
@@ -124,7 +121,7 @@ class Leaks:
                 since = len(client.frames)
                 client.turn()
                 self.frames.append(json.dumps(client.frames[since:], ensure_ascii=False))
-        self.kept = attack.command("log", "--last", "--limit", "500", "--json").stdout.decode()
+        self.kept = attack.command("log", "--last", "--limit", "500", "--json").stdout
         file = attack.folder / "report.zip"
         attack.command("export", "--last", "-o", str(file))
         with zipfile.ZipFile(file) as bundle:
@@ -159,7 +156,7 @@ def secret_in(shape: str) -> str:
 # G5: no secret passes into what is ours.
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@every("shape", SHAPES)
 def test_a_secret_of_this_shape_is_in_no_frame_and_in_nothing_that_is_kept(
     leaks: Leaks, shape: str
 ) -> None:
@@ -169,7 +166,7 @@ def test_a_secret_of_this_shape_is_in_no_frame_and_in_nothing_that_is_kept(
         assert SHAPES[shape] not in leaks.kept
 
 
-@pytest.mark.parametrize("what", HARMLESS)
+@every("what", HARMLESS)
 def test_what_only_sounds_like_a_secret_is_still_there_to_read(leaks: Leaks, what: str) -> None:
     assert HARMLESS[what].split("/")[0] in json.loads(leaks.frame_of(what))[-1]["error"]["message"]
 
@@ -185,17 +182,23 @@ def test_nothing_that_is_kept_holds_the_word_that_every_secret_shared(leaks: Lea
     assert WORD not in leaks.kept
 
 
-@pytest.mark.parametrize("shape", ["an assignment", "$GITHUB_PAT", "a known value wrapped"])
-def test_the_last_words_of_an_agent_that_died_hold_no_secret(attack: Attack, shape: str) -> None:
-    words = f"Error: something odd about {SHAPES[shape]}\n"
+def test_the_last_words_of_agents_that_died_hold_no_secret(attack: Attack) -> None:
+    shapes = ["an assignment", "$GITHUB_PAT"]
+    lives = [
+        {"session/prompt": [[["stderr", f"Error: odd, {SHAPES[shape]}\n"], ["exit", 1]]]}
+        for shape in shapes
+    ]
     attack.environment |= ENVIRONMENT
-    agent = {"session/prompt": [[["stderr", words], ["exit", 1]]]}
-    with attack.run(agent, options=("--record-text",)) as client:
-        client.open()
-        since = len(client.frames)
-        client.turn()
-        told = json.dumps(client.frames[since:], ensure_ascii=False)
-    kept = attack.command("log", "--last", "--json").stdout.decode()
-    # The words of a failed clone are another program's, which a crash does not quote.
-    assert ("something odd about" in told) is (shape != "$GITHUB_PAT")
-    assert traces_of(secret_in(shape), told + kept) == []
+    with attack.run(*lives, options=("--record-text",)) as client:
+        client.open(sessions=0)
+        for shape in shapes:
+            session = client.new_session()
+            client.begin_anew()
+            client.turn(session=session)
+            told = json.dumps(client.frames, ensure_ascii=False)
+            # The words of a failed clone are another program's, which a crash does not quote.
+            assert ("odd, " in told) is (shape != "$GITHUB_PAT")
+            assert traces_of(secret_in(shape), told) == []
+    kept = attack.command("log", "--last", "--json").stdout
+    kept += attack.command("log", "--errors", "--json").stdout
+    assert WORD not in kept

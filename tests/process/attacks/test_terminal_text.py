@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.patience import FUSE_SECONDS
-from tests.process.attacks.conftest import GRACE
+from tests.kit.rows import every
+from tests.process.attacks.conftest import GRACE, Attack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.process.attacks.conftest import Attack, Life
+    from tests.process.attacks.conftest import Life
 
 MARKS = {
     "a title": "\x1b]0;OWNED\x07",
@@ -78,24 +77,18 @@ DIES: Life = {"start": [["stderr", f"Traceback: {EVIL}\n"], ["exit", 1]]}
 NO_SESSION: Life = {"session/new": [[["error", ERROR]]]}
 NOISE: Life = {"start": [["raw", EVIL.replace("\x85", "") + "\n"]]}
 NO_ACP: Life = {"initialize": [[["send", {"id": "$id", "result": {"protocolVersion": EVIL}}]]]}
-LIVES: dict[str, Life] = {
-    "an agent with a name": {},
-    "one that dies": DIES,
-    "one without sessions": NO_SESSION,
-    "one with noise": NOISE,
-    "one that is none": NO_ACP,
-}
 
 
-def harmless(output: bytes) -> list[str]:
+def harmless(output: bytes | str) -> list[str]:
     """What is left in an output that a terminal would obey, with what stands around it."""
-    text = OUR_COLOURS.sub("", output.decode(errors="surrogateescape")).replace("\r\n", "\n")
+    text = output if isinstance(output, str) else output.decode(errors="surrogateescape")
+    text = OUR_COLOURS.sub("", text).replace("\r\n", "\n")
     return [
         ascii(text[max(0, m.start() - 40) : m.end() + 20]) for m in list(OBEYED.finditer(text))[:3]
     ]
 
 
-def both(done: subprocess.CompletedProcess[bytes]) -> bytes:
+def both(done: subprocess.CompletedProcess[str]) -> str:
     assert done.stdout or done.stderr
     return done.stdout + done.stderr
 
@@ -103,7 +96,7 @@ def both(done: subprocess.CompletedProcess[bytes]) -> bytes:
 # `doctor` and `check` read an agent's answers, its stderr and its noise.
 
 
-@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+@every("life", [DIES, {**NO_SESSION, **NOISE}, NO_ACP])
 def test_doctor_shows_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
     command = attack.agent(evil_agent(**life))
     done = attack.command("doctor", "--timeout", "5", "--", *command, check=False)
@@ -116,34 +109,25 @@ def test_doctor_writes_no_json_that_a_terminal_obeys(attack: Attack) -> None:
     assert harmless(both(done)) == []
 
 
-CHECKS = ("--only", "AGT-1,AGT-4,AGT-10,AGT-18", "--timeout", "3", "--turn-limit", "3")
-
-
-@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
-def test_check_shows_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
-    command = attack.agent(evil_agent(**life))
-    done = attack.command("check", *CHECKS, "--", *command, check=False)
+@pytest.mark.parametrize("options", [[], ["--json", "--junit", "report.xml"]], ids=" ".join)
+def test_check_shows_and_writes_nothing_that_a_terminal_obeys(
+    attack: Attack, options: list[str]
+) -> None:
+    some = ("--only", "AGT-1,AGT-18", "--timeout", "3", "--turn-limit", "3")
+    done = attack.command(
+        "check", *options, *some, "--", *attack.agent(evil_agent(**NOISE)), check=False
+    )
     assert harmless(both(done)) == []
-
-
-def test_check_writes_no_json_and_no_junit_that_a_terminal_obeys(attack: Attack) -> None:
-    file = attack.folder / "report.xml"
-    command = attack.agent(evil_agent())
-    reports = ("--json", "--junit", str(file))
-    done = attack.command("check", *reports, *CHECKS, "--", *command, check=False)
-    assert harmless(file.read_bytes()) == []
-    assert harmless(both(done)) == []
+    for file in attack.folder.glob("report.xml"):
+        assert harmless(file.read_bytes()) == []
 
 
 # `run` writes on its own stderr; what the agent writes to its stderr passes as it came.
 
 
-@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+@every("life", [NOISE, NO_SESSION, {"start": [["exit", 1]]}])
 def test_run_says_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
-    agent = evil_agent(**life)
-    if life is DIES:
-        agent["start"] = [["exit", 1]]
-    with attack.run(agent, options=("--verbose", GRACE)) as client:
+    with attack.run(evil_agent(**life), options=("--verbose", GRACE)) as client:
         hello = client.request("initialize", protocolVersion=1, clientInfo={"name": EVIL})
         client.answer(hello)
         client.request(EVIL, sessionId=EVIL, cwd=EVIL, request_id=EVIL)
@@ -156,19 +140,13 @@ def test_run_says_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> N
     assert harmless(bytes(client.stderr.data)) == []
 
 
-def test_run_says_nothing_that_a_terminal_obeys_of_a_command_that_is_not_there(
-    attack: Attack,
-) -> None:
-    done = attack.command("run", "--verbose", "--", f"/none/{EVIL}", check=False)
-    assert harmless(both(done)) == []
-
-
 # The record is read by commands of its own.
 
 
-@pytest.fixture
-def recorded(attack: Attack) -> Attack:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Attack:
     """A record of a session whose agent and client had the marks in all their words."""
+    attack = Attack(tmp_path_factory.mktemp("recorded"))
     with attack.run(evil_agent(), options=(GRACE, "--record-text")) as client:
         params = {"protocolVersion": 1, "clientInfo": {"name": EVIL, "version": EVIL}}
         client.call("initialize", **params)
@@ -179,34 +157,18 @@ def recorded(attack: Attack) -> Attack:
     return attack
 
 
-READERS: dict[str, Callable[[Attack], list[str]]] = {
-    "log": lambda _attack: ["log"],
-    "log of one session": lambda _attack: ["log", "--last"],
-    "log of the failures": lambda _attack: ["log", "--errors"],
-    "log as JSON": lambda _attack: ["log", "--json"],
-    "log of one session as JSON": lambda _attack: ["log", "--last", "--json"],
-    "log of the failures as JSON": lambda _attack: ["log", "--errors", "--json"],
-    "stats": lambda _attack: ["stats"],
-    "stats as JSON": lambda _attack: ["stats", "--json"],
-    "export on stdout": lambda _attack: ["export", "--last", "-o", "-"],
-    "export as JSON": lambda attack: [
-        "export",
-        "--last",
-        "--json",
-        "-o",
-        str(attack.folder / "x.zip"),
-    ],
-    "log of a name": lambda _attack: ["log", EVIL],
-    "export of a name": lambda _attack: ["export", EVIL],
-}
+READERS = [
+    *(["log"], ["log", "--last"], ["log", "--errors"], ["stats"], ["log", EVIL], ["export", EVIL]),
+    *(["log", "--json"], ["log", "--last", "--json"], ["log", "--errors", "--json"]),
+    *(["stats", "--json"], ["export", "--last", "-o", "-"], ["export", "--last", "--json"]),
+]
 
 
-@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+@every("command", READERS)
 def test_what_reads_the_record_shows_nothing_that_a_terminal_obeys(
-    recorded: Attack, command: Callable[[Attack], list[str]]
+    recorded: Attack, command: list[str]
 ) -> None:
-    done = recorded.command(*command(recorded), check=False)
-    assert harmless(both(done)) == []
+    assert harmless(both(recorded.command(*command, check=False))) == []
 
 
 def test_an_exported_file_holds_nothing_that_a_terminal_obeys(recorded: Attack) -> None:
@@ -228,8 +190,8 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--jsonl"]], ids=["page", "json", "jsonl"])
-@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+@every("options", [[], ["--json"], ["--jsonl"]])
+@every("told", TOLD.values())
 def test_explain_shows_nothing_that_a_terminal_obeys(
     attack: Attack, told: str, options: list[str]
 ) -> None:
@@ -240,6 +202,7 @@ def test_explain_shows_nothing_that_a_terminal_obeys(
 
 
 ARGUMENTS = [
+    ["run", "--verbose", "--", f"/none/{EVIL}"],
     ["explain", f"/none/{EVIL}"],
     ["agent", EVIL],
     ["agent", "--file", f"/none/{EVIL}"],
@@ -261,17 +224,12 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ARGUMENTS,
-    ids=[" ".join(words).replace(EVIL, "EVIL") for words in ARGUMENTS],
-)
+@every("arguments", ARGUMENTS)
 def test_no_command_repeats_an_argument_that_a_terminal_obeys(
     attack: Attack, arguments: list[str]
 ) -> None:
     """They come from scripts and settings as much as from hands."""
-    done = attack.command(*arguments, check=False)
-    assert harmless(both(done)) == []
+    assert harmless(both(attack.command(*arguments, check=False))) == []
 
 
 def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
@@ -297,26 +255,12 @@ def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["log"], ["log", "--last"], ["log", "--errors"], ["stats"], ["export", "--last", "-o", "-"]],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", [["log", "--last"], ["stats"], ["explain", "FILE"]])
 def test_on_a_terminal_there_is_no_more_than_our_own_colours(
     recorded: Attack, command: list[str]
 ) -> None:
-    shown = on_a_terminal(recorded, *command)
+    file = recorded.folder / "told"
+    file.write_text(TOLD["a JSON-RPC error"])
+    shown = on_a_terminal(recorded, *(word.replace("FILE", str(file)) for word in command))
     assert shown
     assert harmless(shown) == []
-
-
-def test_on_a_terminal_doctor_and_explain_show_no_more_than_our_own_colours(
-    attack: Attack,
-) -> None:
-    agent = attack.agent(evil_agent(**NO_SESSION))
-    file = attack.folder / "told"
-    file.write_text(TOLD["a JSON-RPC error"])
-    for arguments in (["doctor", "--timeout", "5", "--", *agent], ["explain", str(file)]):
-        shown = on_a_terminal(attack, *arguments)
-        assert shown
-        assert harmless(shown) == []

@@ -25,8 +25,9 @@ _NUMBERS = itertools.count()
 
 
 def environment() -> dict[str, str]:
-    """What each of them is started with: a key, and a mark by which its processes are found."""
-    return {"PROVIDER_API_KEY": KEY, left_behind.VARIABLE: left_behind.new_mark()}
+    """What each of them is started with: a key, a short grace, and a mark to find it by."""
+    mark = {left_behind.VARIABLE: left_behind.new_mark()}
+    return {"PROVIDER_API_KEY": KEY, "LASTWORD_CANCEL_GRACE": "0.5", **mark}
 
 
 def scoped(door: str, *words: str) -> list[str]:

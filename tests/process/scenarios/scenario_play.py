@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.scenarios import GROUPS, SCENARIOS
 from tests.kit import children
 from tests.kit.client import Client, clean_environment, update_of
@@ -31,6 +32,12 @@ CANCELLED = {"cancelled", "cancel_ignored"}
 
 QUESTIONS = {"permission": 1, "two_questions": 2}
 """How many permissions a scenario asks for."""
+
+ENDS_ITS_AGENT = {ErrorType.AGENT_CRASH, ErrorType.AGENT_STALLED, ErrorType.STDERR_OVERFLOW}
+"""Failures of which the agent is gone: a few in a row would be a crash loop."""
+
+OF_THE_HANDSHAKE = {"typed_agent"}
+"""What a prompt can ask for, and yet is another thing then."""
 
 BARE = [s.name for s in GROUPS["what an agent without lastword does to a client"]]
 SILENT_WHEN_BARE = {"id_null": "error", "id_wrong": "result"}
@@ -70,26 +77,51 @@ class AnyClient(Client):
         self.session = answer["result"]["sessionId"]
 
 
-def play(name: str, *, version: int = 1, bare: bool = False) -> Played:
-    """Play a scenario's first turn."""
-    client = AnyClient([*AGENT, *(["--bare"] if bare else []), name])
-    try:
-        return _play(client, name, version, bare)
-    finally:
-        client.kill()
+class Stage:
+    """Plays each scenario in a session of its own, many of them in one process."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self._shared: AnyClient | None = None
+
+    def play(self, name: str, *, bare: bool = False) -> Played:
+        """Play a scenario's first turn."""
+        if not bare and shares(name):
+            if self._shared is None:
+                self._shared = AnyClient([*AGENT, "healthy"])
+                self._shared.hello(self.version, TYPED)
+            self._shared.open_session()
+            return _play(self._shared, name, f"Please.\n/scenario {name}", self.version, bare)
+        client = AnyClient([*AGENT, *(["--bare"] if bare else []), name])
+        try:
+            hello = client.hello(self.version, TYPED)
+            if "error" in hello:
+                return _seen([hello], hello)
+            client.open_session()
+            return _play(client, name, "Why does the parser fail?", self.version, bare)
+        finally:
+            client.kill()
+
+    def close(self) -> None:
+        """Leave."""
+        if self._shared is not None:
+            self._shared.kill()
 
 
-def _play(client: AnyClient, name: str, version: int, bare: bool) -> Played:
-    hello = client.hello(version, TYPED)
-    if "error" in hello:
-        return _seen([hello], hello)
-    client.open_session()
+def shares(name: str) -> bool:
+    """Whether a scenario is played in the process of others."""
+    scenario = SCENARIOS[name]
+    gone = scenario.error_type in ENDS_ITS_AGENT
+    return scenario.per_turn and not gone and name not in OF_THE_HANDSHAKE
+
+
+def _play(client: AnyClient, name: str, text: str, version: int, bare: bool) -> Played:
     since = len(client.frames)
-    prompt = client.prompt("Why does the parser fail?")
+    prompt = client.prompt(text)
     if name in CANCELLED:
-        client.expect(lambda frame: "content" in update_of(frame))
+        client.expect(lambda frame: "content" in update_of(frame), since=since)
         client.cancel()
-    asked_until = 0
+    asked_until = since
     for _ in range(QUESTIONS.get(name, 0)):
         asked = client.expect_method("session/request_permission", since=asked_until)
         asked_until = client.frames.index(asked) + 1
@@ -106,20 +138,23 @@ def _play(client: AnyClient, name: str, version: int, bare: bool) -> Played:
         assert status < 0
         assert not any(frame.get("end") for frame in client.frames)
         return _seen([*client.frames[since:], {"exit": status}], {})
-    last = _last(client, prompt, version, bare)
+    last = _last(client, prompt, since, version, bare)
     if version > 1 and "error" in last:
         # A refused prompt's answer; that nothing is at work is told after it.
-        client.expect(lambda frame: update_of(frame).get("state") == "idle")
+        client.expect(lambda frame: update_of(frame).get("state") == "idle", since=since)
     if name == "answered_twice":
         client.expect(lambda f: client.frames.count(f) > 1 or (not bare and f is last))
     if name == "works_on":
         client.expect_text("The build has passed.")
     if name == "talks_afterwards":
-        client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "usage_update")
-    return _seen(list(client.frames[since:]), last)
+        client.expect(
+            lambda frame: update_of(frame).get("sessionUpdate") == "usage_update", since=since
+        )
+    own = [f for f in client.frames[since:] if _session_of(f) in (None, client.session)]
+    return _seen(own, last)
 
 
-def _last(client: AnyClient, prompt: int, version: int, bare: bool) -> Frame:
+def _last(client: AnyClient, prompt: int, since: int, version: int, bare: bool) -> Frame:
     """The frame that ends the turn, or the end of stdout."""
 
     def ends(frame: Frame) -> bool:
@@ -130,7 +165,11 @@ def _last(client: AnyClient, prompt: int, version: int, bare: bool) -> Frame:
         refused = frame.get("id") == prompt and "error" in frame
         return refused or update_of(frame).get("state") == "idle"
 
-    return client.expect(ends)
+    return client.expect(ends, since=since)
+
+
+def _session_of(frame: Frame) -> Any:
+    return (frame.get("params") or {}).get("sessionId")
 
 
 def _seen(frames: list[Frame], last: Frame) -> Played:
@@ -193,12 +232,24 @@ def main() -> None:
     told: dict[str, dict[str, list[str]]] = {}
     if sys.argv[1:]:
         told = json.loads(EXPECTED.read_text())
+    stages = [Stage(version) for version in (1, 2)]
     for name in names:
-        told[name] = {"v1": play(name).words, "v2": play(name, version=2).words}
+        told[name] = {f"v{stage.version}": stage.play(name).words for stage in stages}
         if name in BARE:
-            told[name]["bare"] = play(name, bare=True).words
+            told[name]["bare"] = stages[0].play(name, bare=True).words
         sys.stderr.write(f"{name}\n")
-    EXPECTED.write_text(json.dumps(told, indent=1) + "\n")
+    for stage in stages:
+        stage.close()
+    write(told)
+
+
+def write(told: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+    """Write what is expected, a line for each turn."""
+    scenarios = []
+    for name, turns in told.items():
+        lines = [f"  {json.dumps(how)}: {json.dumps(words)}" for how, words in turns.items()]
+        scenarios.append(f" {json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n }")
+    EXPECTED.write_text("{\n" + ",\n".join(scenarios) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -36,31 +36,23 @@ def start() -> Iterator[Start]:
         client.kill()
 
 
-@pytest.mark.parametrize("text", ["/scenario budget", "please\n /scenario\tbudget now"])
-def test_a_prompt_plays_another_scenario_for_its_turn(start: Start, text: str) -> None:
+ASKED_FOR = ["after_tool", "agent_stalled", "agent_crash", "error_is_text"]
+
+
+def test_a_prompt_plays_another_scenario_for_its_turn_or_is_told_why_not(start: Start) -> None:
     client = start("healthy")
-    assert client.turn(text).error["type"] == "budget"
-    assert client.turn("go").answer["result"] == {"stopReason": "end_turn"}
-
-
-def test_a_prompt_that_names_no_scenario_is_told_the_nearest(start: Start) -> None:
-    error = start("healthy").turn("/scenario rate-limits").error
+    for text in ("/scenario budget", "please\n /scenario\tbudget now"):
+        assert client.turn(text).error["type"] == "budget"
+        assert client.turn("go").answer["result"] == {"stopReason": "end_turn"}
+    for name in ASKED_FOR:
+        assert client.turn(f"/scenario {name}").error["type"] == SCENARIOS[name].error_type
+    error = client.turn("/scenario rate-limits").error
     assert error["type"] == "invalid_request"
     assert 'no scenario "rate-limits" (did you mean rate_limit' in error["message"]
-
-
-def test_a_prompt_cannot_ask_for_what_befalls_a_process_from_its_start(start: Start) -> None:
-    error = start("healthy").turn("/scenario crash_loop").error
+    # What befalls a process from its start is not to be had by a prompt.
+    error = client.turn("/scenario crash_loop").error
     assert error["type"] == "invalid_request"
     assert "start lastword agent crash_loop" in error["message"].replace("`", "")
-
-
-ASKED_FOR = ["rate_limit", "after_tool", "agent_stalled", "agent_crash", "hang", "error_is_text"]
-
-
-@pytest.mark.parametrize("name", ASKED_FOR)
-def test_what_is_not_marked_can_be_asked_for_in_a_prompt(start: Start, name: str) -> None:
-    assert start("healthy").turn(f"/scenario {name}").error["type"] == SCENARIOS[name].error_type
 
 
 @pytest.mark.parametrize("name", ["restarted", "restarted_by_load"])
@@ -115,15 +107,13 @@ def test_a_limit_of_the_environment_comes_before_the_scenarios(start: Start) -> 
     client.expect(lambda frame: "error" in frame, fuse=patient(1.9))
 
 
-def test_the_agent_alone_speaks_no_word_of_lastword(start: Start) -> None:
+def test_the_agent_alone_speaks_no_word_of_lastword_and_survives_what_no_client_should_send(
+    start: Start,
+) -> None:
     client = start("--bare", "rate_limit")
     answer = client.turn("go").answer["error"]
     assert (answer["code"], answer["message"]) == (-32603, "Internal error")
     assert "agent_error" not in str(client.frames)
-
-
-def test_what_no_client_should_send_is_survived(start: Start) -> None:
-    client = start("--bare", "healthy")
     for line in ("no json", "[]", "7", '{"id":[1],"result":1}', '{"id":1,"method":{"a":1}}'):
         client.send_bytes(line.encode() + b"\n")
     client.send(id=70, method="session/prompt", params={"sessionId": {"a": 1}, "prompt": 3})
@@ -131,13 +121,6 @@ def test_what_no_client_should_send_is_survived(start: Start) -> None:
     client.send(id=72, method="_nobody/knows", params={})
     codes = [client.answer(number)["error"]["code"] for number in (70, 71, 72)]
     assert codes == [-32602, -32602, -32601]
-    assert client.end() == 0
-    assert client.said == ""
-
-
-def test_its_stderr_is_its_own(start: Start) -> None:
-    client = start("rate_limit")
-    client.turn("go")
     assert client.end() == 0
     assert client.said == ""
 
@@ -170,31 +153,21 @@ RUNGS = {
 }
 
 
-@pytest.mark.parametrize("name", ["rate_limit", "crash_after_edit"])
-@pytest.mark.parametrize("rung", RUNGS)
-def test_a_client_that_negotiated_nothing_sees_each_rung(name: str, rung: str) -> None:
-    client = AnyClient([*AGENT, "--fallback", rung, name])
-    try:
-        client.hello(1, {})
-        client.open_session()
-        turn = client.turn("go")
-        kind, member = RUNGS[rung]
-        ours = [k for k in turn.kinds if k not in {"tool_call", "tool_call_update"}]
-        assert ours == ([kind] if kind else [])
-        assert member in turn.answer
-        assert SCENARIOS[name].error_type in str(turn.answer)
-    finally:
-        client.kill()
+DOORS = ["option", "environment", "scenario file", "lastword run"]
 
 
-@pytest.mark.parametrize("door", ["option", "environment", "scenario file", "lastword run"])
-@pytest.mark.parametrize(("earlier", "now"), ALIASES.items())
-def test_an_earlier_name_of_a_rung_ends_a_turn_in_the_same_frames(
-    tmp_path: Path, earlier: str, now: str, door: str
+@pytest.mark.parametrize(
+    ("rung", "door"),
+    [
+        *((rung, "option") for rung in RUNGS),
+        *((earlier, DOORS[n % len(DOORS)]) for n, earlier in enumerate([*ALIASES] * 2)),
+    ],
+)
+def test_a_client_that_negotiated_nothing_sees_each_rung_by_whichever_of_its_names(
+    tmp_path: Path, rung: str, door: str
 ) -> None:
-    played = [_failing_turn(tmp_path, name, door) for name in (earlier, now)]
-    kind, member = RUNGS[now]
-    assert played[0] == played[1] == ([kind] if kind else [], member)
+    kind, member = RUNGS[ALIASES.get(rung, rung)]
+    assert _failing_turn(tmp_path, rung, door) == ([kind] if kind else [], member)
 
 
 def _failing_turn(folder: Path, rung: str, door: str) -> tuple[list[str], str]:
