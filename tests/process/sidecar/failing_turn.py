@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.kit.patience import patient
+from tests.kit.sidecar import FAIL
 
 if TYPE_CHECKING:
     from tests.kit.client import Frame, Turn
@@ -46,9 +47,9 @@ def failure_of(turn: Turn) -> dict[str, Any]:
     return payload
 
 
-def fails(client: SidecarClient, *, fuse: float = 10.0) -> tuple[str, str | None]:
-    """Run the failing turn; gives its type and reason."""
-    payload = failure_of(client.turn(fuse=fuse))
+def fails(client: SidecarClient, *mode: object) -> tuple[str, str | None]:
+    """Run the failing turn, or that of another mode; gives its type and reason."""
+    payload = failure_of(client.turn(" ".join(map(str, (FAIL, *mode)))))
     return payload["type"], payload.get("reason")
 
 
