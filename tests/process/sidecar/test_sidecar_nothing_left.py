@@ -149,3 +149,12 @@ def test_a_killed_guardian_disturbs_nobody(start: Start) -> None:
     os.kill(guardian, signal.SIGKILL)
     client.turn("hello")
     assert client.end() == 3
+
+
+def test_no_guardian_outlives_the_group_that_it_guards(start: Start) -> None:
+    client = start("exits-3", options=["--restart", "never", "--no-record"])
+    client.open()
+    for _ in range(3):  # by the last answer a whole round has followed the end
+        assert "error" in client.turn().answer
+    with open(f"/proc/{client.pid}/task/{client.pid}/children", encoding="ascii") as children:
+        assert children.read().split() == []
