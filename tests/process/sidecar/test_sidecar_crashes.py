@@ -65,8 +65,9 @@ def test_each_death_of_an_agent_ends_its_turn_typed_and_the_next_agent_serves(
         assert is_healthy(client.turn("hello")), mode
     # An answer that is whole but for its line end is one, and who dies after it has answered.
     for mode in ("dies-before-newline", "dies-after-answer"):
+        ends = client.said.count("the agent ended")
         assert is_healthy(client.turn(f"fail {mode}")), mode
-        client.expect_stderr("the agent ended")
+        client.read_until_true(lambda n=ends: client.said.count("the agent ended") > n, "its end")
         assert is_healthy(client.turn("hello"))
     client.expect_stderr("ValueError: the model's answer makes no sense")
     client.expect_stderr("the agent ended: killed by SIGSEGV")
