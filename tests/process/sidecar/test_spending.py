@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tests.kit.sidecar import SidecarClient
     from tests.process.sidecar.conftest import Start
 
-AGENT = [sys.executable, "-m", "lastword", "agent", "--bare"]
 NOTICES = {"session": {"notices": {}}}
 
 
@@ -30,13 +29,6 @@ def cost(amount: float) -> dict[str, Any]:
     stated = {"amount": amount, "currency": "USD"}
     update = {"sessionUpdate": "usage_update", "used": 1, "size": 100, "cost": stated}
     return {"update": update}
-
-
-def agent(folder: Path, *turns: list[dict[str, Any]], name: str = "costs") -> list[str]:
-    """The command of an agent whose prompts go like this, one after the other."""
-    script = folder / f"{name}.json"
-    script.write_text(json.dumps({"turns": turns}))
-    return [*AGENT, "--file", str(script)]
 
 
 def until_stopped(*amounts: float) -> list[dict[str, Any]]:
@@ -60,10 +52,10 @@ def prompts_at_agent(client: SidecarClient) -> int:
 def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
     start: Start, tmp_path: Path
 ) -> None:
-    command = agent(tmp_path, until_stopped(0.5, 0.85, 0.9, 1.25), until_stopped(1.5))
+    turns = until_stopped(0.5, 0.85, 0.9, 1.25), until_stopped(1.5)
     folder = tmp_path / "record"
     options = ["--spend-limit=1usd", "--record", str(folder), "--retry=2", "--continue-at-reset"]
-    client = start.command(command, options=options)
+    client = start.script(tmp_path, *turns, options=options)
     client.open(**NOTICES)
     turn = client.turn("work")
     assert "1.25 USD of the 1.00 USD" in limited(turn)["message"]
@@ -81,9 +73,9 @@ def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
 
 def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_path: Path) -> None:
     options = ["--spend-limit=2USD/day", f"--record={tmp_path / 'record'}"]
-    one = start.command(agent(tmp_path, until_stopped(0.75), name="one"), options=options)
+    one = start.script(tmp_path, until_stopped(0.75), options=options)
     goes_on = [*until_stopped(0.5)[:-1], {"wait": 0.2}, cost(1.25), {"silence": True}]
-    other = start.command(agent(tmp_path, goes_on, name="other"), options=options)
+    other = start.script(tmp_path, goes_on, options=options)
     one.open()
     other.open(**NOTICES)
     first = one.prompt("work")
@@ -93,7 +85,7 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
     one.signal(signal.SIGKILL)
     assert "2.00 USD of the 2.00 USD" in limited(other.turn("work"))["message"]
     assert not [frame for frame in one.frames if frame.get("id") == first and "method" not in frame]
-    third = start.command(agent(tmp_path, until_stopped(9), name="third"), options=options)
+    third = start.script(tmp_path, until_stopped(9), options=options)
     third.open()
     assert limited(third.turn("work"))["phase"] == "before_request"
     day = json.loads(ledger.read_bytes())
@@ -107,17 +99,18 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
 def test_a_session_that_is_loaded_keeps_what_it_has_cost_until_the_limit_is_raised(
     start: Start, tmp_path: Path
 ) -> None:
-    script = {"sessions": "load", "turns": [until_stopped(1), until_stopped(0)]}
-    (tmp_path / "costs.json").write_text(json.dumps(script))
-    command = [*AGENT, "--file", str(tmp_path / "costs.json")]
-    record = f"--record={tmp_path / 'record'}"
-    first = start.command(command, options=["--spend-limit=1USD", record])
+    def begins(limit: str) -> SidecarClient:
+        options = [f"--spend-limit={limit}", f"--record={tmp_path / 'record'}"]
+        turns = until_stopped(1), until_stopped(0)
+        return start.script(tmp_path, *turns, members={"sessions": "load"}, options=options)
+
+    first = begins("1USD")
     first.open()
     limited(first.turn("work"))
     session = first.session
     assert first.end() == 0
     for limit, is_accepted in (("1USD", False), ("5USD", True)):
-        client = start.command(command, options=[f"--spend-limit={limit}", record])
+        client = begins(limit)
         client.initialize()
         client.session = session
         loaded = client.call("session/load", sessionId=session, cwd=os.getcwd(), mcpServers=[])
