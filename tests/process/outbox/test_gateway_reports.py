@@ -51,13 +51,14 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
         gateway.close()
 
 
-def test_what_fails_behind_a_gateway_in_its_front_and_on_its_page_is_reported_once(
+def test_what_fails_behind_a_gateway_in_its_front_its_holder_and_on_its_page_is_reported_once(
     serve: Callable[..., Gateway],
 ) -> None:
     with Collector() as collector:
         gateway = serve("--report-to", collector.url, "--sessions", "1")
         with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            failed = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+            session = viewer.new(gateway.root)
+            failed = viewer.answer(viewer.prompt(session))
             (turn,) = collector.expect(1)
             told = failed["error"]["data"]["agent_error"]
             assert turn.facts["lastword.incident_id"] == told["incident_id"]
@@ -75,9 +76,19 @@ def test_what_fails_behind_a_gateway_in_its_front_and_on_its_page_is_reported_on
         assert page.facts["error.type"] == "invalid_request"
         assert page.facts["lastword.reason"] == "session_unknown"
         assert "a-lost-one" not in page.body.decode()
+        (holder,) = gateway.holders()
+        os.kill(holder["pid"], signal.SIGKILL)
+        until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+        with ViewerClient(gateway) as viewer:
+            viewer.load(session, gateway.root)
+            died = collector.expect(4)[3]
+        assert died.facts["lastword.what"] == "holder"
+        assert died.facts["error.type"] == "agent_crash"
+        assert died.facts["lastword.reason"] == "holder_died"
+        assert session not in died.body.decode()
         outbox = Outbox(str(gateway.state))
-        until("they are written down", lambda: outbox.status().counts["sent"] == 3)
-        assert len(collector.came) == 3
+        until("they are written down", lambda: outbox.status().counts["sent"] == 4)
+        assert len(collector.came) == 4
 
 
 def test_a_bug_in_the_link_is_reported_by_its_holder_and_no_command_line_has_the_address(
@@ -123,25 +134,6 @@ def test_a_gateway_that_cannot_be_started_reports_it_and_without_a_collector_the
         assert done.returncode == 2
         (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "gateway_not_started"
-
-
-def test_a_holder_that_dies_is_reported_by_the_one_that_follows(
-    serve: Callable[..., Gateway],
-) -> None:
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url)
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
-            (holder,) = gateway.holders()
-            os.kill(holder["pid"], signal.SIGKILL)
-            until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
-            (came,) = collector.expect(1)
-    assert came.facts["lastword.what"] == "holder"
-    assert came.facts["error.type"] == "agent_crash"
-    assert came.facts["lastword.reason"] == "holder_died"
-    assert session not in came.body.decode()
 
 
 def test_an_agent_that_cannot_be_started_is_reported_by_its_run(

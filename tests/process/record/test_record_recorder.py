@@ -184,24 +184,21 @@ def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
         assert [turn.outcome for turn in reader.turns_of(record, part)] == ["failed", "ok"]
 
 
-def test_a_folder_in_the_users_home_is_found_where_no_shell_does_it(
+def test_a_record_begins_with_a_prompt_in_the_folder_that_is_named_or_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    editor = Editor(tmp_path / "state", "--record", "~/kept")
+    editor = Editor(tmp_path / "state", "--no-record")
     editor.play("healthy")
     editor.leave()
-    assert (tmp_path / "kept" / "record.db").exists()
+    assert not (tmp_path / "state").exists()
+    # No shell has looked for the home.
+    editor = Editor(tmp_path / "state", "--record", "~/kept")
+    assert not (tmp_path / "kept").exists()
+    editor.play("healthy")
+    editor.leave()
+    assert not (tmp_path / "state").exists()
     assert lastword("log", "--record", "~/kept").stdout.count("an-editor") == 1
-
-
-def test_no_file_is_made_where_none_is_wanted_or_needed(tmp_path: Path) -> None:
-    for options in (["--no-record"], []):
-        editor = Editor(tmp_path / "state", *options)
-        if options:
-            editor.play("healthy")
-        editor.leave()
-        assert not (tmp_path / "state").exists()
 
 
 def test_a_killed_sidecar_s_entries_are_written_all_the_same(tmp_path: Path) -> None:
