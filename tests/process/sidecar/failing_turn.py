@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.kit.patience import patient
 from tests.kit.sidecar import FAIL
 
 if TYPE_CHECKING:
     from tests.kit.client import Frame, Turn
     from tests.kit.sidecar import SidecarClient
-
-
-def quick() -> float:
-    """How long may take what takes milliseconds."""
-    return patient(3.0)
 
 
 def payload_of(answer: Frame) -> dict[str, Any]:
@@ -61,7 +55,7 @@ def is_healthy(turn: Turn) -> bool:
 def next_request_is_answered(client: SidecarClient) -> None:
     """After a failed turn, a new session and a prompt in it are answered, well or typed."""
     opening = client.request("session/new", cwd="/", mcpServers=[])
-    answer = client.answer(opening, fuse=quick())
+    answer = client.answer(opening)
     if "error" in answer:
         payload_of(answer)
     next_prompt_is_answered(client)
@@ -69,7 +63,7 @@ def next_request_is_answered(client: SidecarClient) -> None:
 
 def next_prompt_is_answered(client: SidecarClient) -> None:
     """After a failed turn, a prompt is answered, well or typed."""
-    turn = client.turn("hello", fuse=quick())
+    turn = client.turn("hello")
     if "error" in turn.answer:
         failure_of(turn)
     else:
