@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 
@@ -15,14 +14,6 @@ from tests.kit.agents.modes import at_prompt, at_start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.kit.agents.acp_agent import Agent
-
-
-@at_start
-def dies_at_first_starts(agent: Agent) -> None:
-    """Exits 3 before it reads anything, in its first lives (as many as its argument says)."""
-    if agent.life <= int(agent.argument):
-        write_all(2, b"fatal: no model configured\n")
-        os._exit(3)
 
 
 @at_start

@@ -134,17 +134,3 @@ def test_a_gateway_that_cannot_be_started_reports_it_and_without_a_collector_the
         assert done.returncode == 2
         (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "gateway_not_started"
-
-
-def test_an_agent_that_cannot_be_started_is_reported_by_its_run(
-    serve: Callable[..., Gateway], tmp_path: Path
-) -> None:
-    agent = tmp_path / "agent"
-    agent.write_text("#!/no/such/interpreter\n")
-    agent.chmod(0o755)
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url, command=[str(agent)])
-        with pytest.raises(AssertionError, match="could not be started"):
-            ViewerClient(gateway)
-        came = collector.expect(1)
-    assert {"spawn_failed"} <= {each.facts.get("lastword.reason") for each in came}

@@ -52,10 +52,7 @@ def test_a_client_that_takes_nothing_does_not_hold_up_an_end_by_sigterm(start: S
     client.wait()
 
 
-@pytest.mark.parametrize(
-    ("name", "status"),
-    [("TERM", 128 + signal.SIGTERM), ("USR1", 9)],
-)
+@pytest.mark.parametrize(("name", "status"), [("TERM", 128 + signal.SIGTERM), ("USR1", 9)])
 def test_a_signal_that_comes_before_we_are_ready_is_not_lost(
     start: Start, name: str, status: int
 ) -> None:

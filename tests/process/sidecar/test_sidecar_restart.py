@@ -12,7 +12,7 @@ import pytest
 from tests.kit import left_behind
 from tests.kit.agents.memory import Memory
 from tests.kit.sidecar import agent_command
-from tests.process.sidecar.failing_turn import failure_of, is_healthy, payload_of
+from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,22 +66,6 @@ def test_an_agent_killed_between_prompts_is_back_with_the_next(
     assert len(memory.pids()) == 2
     assert client.end() == 0
     assert client.said.index("life 1\n") < client.said.index("life 2\n")
-
-
-def test_a_crash_loop_is_answered_at_once_and_ends_with_an_attempt_that_serves(
-    start: Start, tmp_path: Path, memory: Memory
-) -> None:
-    limits = {**AT_ONCE, LIMIT + "HALF_OPEN_SECONDS": 2.0}
-    client = start("dies-at-first-starts", 3, memory=tmp_path, limits=limits)
-    for _ in range(3):
-        assert payload_of(client.initialize())["exit_code"] == 3
-    assert payload_of(client.initialize())["reason"] == "crash_loop"
-    assert len(memory.pids()) == 3
-    while "error" in (answer := client.initialize()):
-        client.listen(0.02)
-    assert answer["result"]["protocolVersion"] == 1
-    client.open()
-    remembers(client, 1)
 
 
 def test_a_program_that_vanishes_is_said_to_be_gone_and_is_found_when_it_is_back(

@@ -120,14 +120,12 @@ def test_the_exit_status_tells_how_the_agent_ended(start: Start) -> None:
         assert client.end() == status
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT])
-def test_an_agent_without_a_handler_dies_of_the_signal_we_were_sent(
-    start: Start, number: int
-) -> None:
-    client = start("healthy")
-    client.open()
-    os.kill(client.pid, number)
-    assert client.wait() == 128 + number
+def test_an_agent_without_a_handler_dies_of_the_signal_we_were_sent(start: Start) -> None:
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        client = start("healthy")
+        client.open()
+        os.kill(client.pid, number)
+        assert client.wait() == 128 + number
 
 
 def test_a_signal_that_we_were_started_to_ignore_is_ignored(start: Start) -> None:
