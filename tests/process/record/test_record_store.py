@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,43 +86,25 @@ def of_another_process(path: str) -> str:
     return done.stdout.strip()
 
 
-def a_record(folder: Path) -> tuple[str, Callable[[], object]]:
-    path = str(folder / "record.db")
-    opened(path)
-    return path, lambda: opened(path)
-
-
 def opened(path: str) -> None:
     connection, _ = store.open_for_writing(path)
     connection.close()
 
 
-def an_outbox(folder: Path) -> tuple[str, Callable[[], object]]:
-    outbox = Outbox(str(folder))
-    outbox.status()
-    # It fails here, as it should: the file is held.
-    return outbox.path, lambda: suppressed(StoreError, Outbox(str(folder)).status)
-
-
-def suppressed(error: type[Exception], work: Callable[[], object]) -> None:
-    with suppress(error):
-        work()
-
-
-@pytest.mark.parametrize("made", [a_record, an_outbox])
 def test_opening_a_store_once_more_releases_no_lock_of_this_process(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    made: Callable[[Path], tuple[str, Callable[[], object]]],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
-    path, open_again = made(tmp_path)
-    assert of_another_process(path) == ""
-    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        assert of_another_process(path) == "database is locked"
-        open_again()
-        assert of_another_process(path) == "database is locked"
+    record, outbox = str(tmp_path / "record.db"), Outbox(str(tmp_path))
+    opened(record)
+    outbox.status()
+    assert of_another_process(record) == ""
+    for path, open_again in ((record, partial(opened, record)), (outbox.path, outbox.status)):
+        with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            with suppress(StoreError):  # the file is held
+                open_again()
+            assert of_another_process(path) == "database is locked"
 
 
 def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: Path) -> None:
