@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from tests.kit.collector import Collector
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 AGENT = """
@@ -31,7 +33,9 @@ def frame(number: int, method: str, **params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
 
 
-def play(state: Path, **variables: str) -> None:
+@contextlib.contextmanager
+def played(state: Path, **variables: str) -> Iterator[None]:
+    """An agent whose turn has failed, and which is still there."""
     with subprocess.Popen(
         [sys.executable, "-c", AGENT],
         stdin=subprocess.PIPE,
@@ -49,6 +53,7 @@ def play(state: Path, **variables: str) -> None:
             agent.stdin.flush()
             while f'"id":{json.loads(each)["id"]}'.encode() not in agent.stdout.readline():
                 continue
+        yield
         agent.stdin.close()
         agent.wait(FUSE_SECONDS)
 
@@ -57,8 +62,8 @@ def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_recor
     tmp_path: Path,
 ) -> None:
     with Collector() as collector:
-        play(tmp_path, LASTWORD_REPORT_TO=collector.url, LASTWORD_NO_RECORD="1")
-        (came,) = collector.expect(1)
+        with played(tmp_path, LASTWORD_REPORT_TO=collector.url, LASTWORD_NO_RECORD="1"):
+            (came,) = collector.expect(1)
     assert came.facts["error.type"] == "rate_limit"
     assert b'"serve"' in came.body
     assert b"SECRET-WORDS" not in came.body
@@ -67,5 +72,6 @@ def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_recor
 
 def test_nothing_is_reported_where_nobody_asked_or_the_address_is_none(tmp_path: Path) -> None:
     for address in ("", "nowhere"):
-        play(tmp_path, LASTWORD_REPORT_TO=address)
+        with played(tmp_path, LASTWORD_REPORT_TO=address):
+            pass
     assert not list(tmp_path.glob("outbox*"))

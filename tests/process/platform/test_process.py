@@ -211,19 +211,23 @@ print(agent.pid, flush=True)
 
 @pytest.mark.parametrize(
     "script",
-    ["trap '' TERM; echo ready; sleep 60", "sleep 60 & echo ready; wait"],
-    ids=["ignores SIGTERM", "has a child"],
+    ["trap 'touch told' TERM; echo ready; while :; do sleep 0.01; done", "sleep 60 & echo ready"],
+    ids=["stays", "has a child"],
 )
-def test_the_guardian_ends_the_group_of_one_who_vanished(script: str) -> None:
+def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
+    script: str, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ORPHANS.format(end="os.kill(os.getpid(), 9)"), script],
+        [sys.executable, "-c", ORPHANS.format(end="os.kill(os.getpid(), 9)"), f"{script}; wait"],
         stdout=subprocess.PIPE,
+        cwd=tmp_path,
         timeout=FUSE_SECONDS,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
     pid = int(done.stdout)
     until(lambda: not _runs(pid), "the end of the group")
+    assert (tmp_path / "told").exists() == ("told" in script)
 
 
 def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more() -> None:
