@@ -62,7 +62,8 @@ def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_recor
     tmp_path: Path,
 ) -> None:
     with Collector() as collector:
-        with played(tmp_path, LASTWORD_REPORT_TO=collector.url, LASTWORD_NO_RECORD="1"):
+        variables = {"LASTWORD_REPORT_TO": collector.url, "LASTWORD_NO_RECORD": "1"}
+        with played(tmp_path, **variables):
             (came,) = collector.expect(1)
     assert came.facts["error.type"] == "rate_limit"
     assert b'"serve"' in came.body
