@@ -2,10 +2,9 @@
 
 Owns what tests need beside it: a prompt whose text is `fail` runs the mode's fault, `fail MODE
 ARGUMENT...` that of another one, and every other one is served well, so that a test can see whether
-the session lives on. A notification
-`_agent/go` from the client lets an agent go on that waits for it: tests need no sleep for "later".
-With a memory (`memory.py`) it supports `session/load`, and each process knows how many there were
-before it. What goes wrong is in the `faults_*` modules.
+the session lives on. A notification `_agent/go` from the client lets an agent go on that waits for
+it: tests need no sleep for "later". With a memory (`memory.py`) it supports `session/load`, and
+each process knows how many there were before it. What goes wrong is in the `faults_*` modules.
 """
 
 from __future__ import annotations

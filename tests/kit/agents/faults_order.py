@@ -30,6 +30,16 @@ def ask_permission(agent: Agent) -> int:
     return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
 
 
+@at_prompt
+def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
+    """Asks for two permissions under one id, and ends the turn well at the first answer."""
+    request_id = ask_permission(agent)
+    params = {"sessionId": agent.session_id, "toolCall": {"toolCallId": "t2"}, "options": []}
+    agent.wire.frame(id=request_id, method="session/request_permission", params=params)
+    agent.await_answer(request_id)
+    agent.serve(prompt)
+
+
 @at_start
 def answers_backwards(agent: Agent) -> None:
     """Says nothing to a prompt that says fail until the next, and then answers that one first."""

@@ -93,6 +93,8 @@ def test_an_allow_for_a_dead_agents_question_never_answers_its_successors(
     client.open()
     crash(client)
     first = client.expect_method("session/request_permission")
+    withdrawn = client.expect_method("$/cancel_request")
+    assert withdrawn["params"] == {"requestId": first["id"]}
     since = len(client.frames)
     prompt = client.prompt()
     second = client.expect_method("session/request_permission", since=since)

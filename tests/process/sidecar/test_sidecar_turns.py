@@ -47,6 +47,12 @@ def test_a_turn_that_only_looks_wrong_is_none_and_what_follows_it_arrives(start:
     client.open()
     for mode in ("id-as-text", "twice", "unordered"):
         assert is_healthy(client.turn(f"fail {mode}")), mode
+    since = len(client.frames)
+    prompt = client.prompt("fail asks-twice-by-one-id")
+    asked = client.expect_method("session/request_permission")
+    for _ in range(2):
+        client.send(id=asked["id"], result={"outcome": {"outcome": "cancelled"}})
+    assert is_healthy(client.end_of(prompt, since))
     turn = client.turn("fail talks-afterwards")
     first, second = client.prompt(), client.prompt("hello")
     for prompt in (second, first):
