@@ -209,16 +209,26 @@ print(agent.pid, flush=True)
 """
 
 
+GRACE = """\
+import lastword.platform.posix.process as patched
+patched.GUARDIAN_GRACE_SECONDS = {grace}
+"""
+
+
 @pytest.mark.parametrize(
-    "script",
-    ["trap 'touch told' TERM; echo ready; while :; do sleep 0.01; done", "sleep 60 & echo ready"],
-    ids=["stays", "has a child"],
+    ("script", "grace"),
+    [
+        ("trap ': > told; exit' TERM; sleep 60 & echo ready; wait", FUSE_SECONDS),
+        ("trap '' TERM; echo ready; sleep 60", 0.5),
+    ],
+    ids=["is told, and has a child", "ignores SIGTERM"],
 )
 def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
-    script: str, tmp_path: Path
+    script: str, grace: float, tmp_path: Path
 ) -> None:
+    code = GRACE.format(grace=grace) + ORPHANS.format(end="os.kill(os.getpid(), 9)")
     done = subprocess.run(
-        [sys.executable, "-c", ORPHANS.format(end="os.kill(os.getpid(), 9)"), f"{script}; wait"],
+        [sys.executable, "-c", code, script],
         stdout=subprocess.PIPE,
         cwd=tmp_path,
         timeout=FUSE_SECONDS,
