@@ -1,10 +1,10 @@
 """The kit's healthy agent, for modes to break one thing of.
 
-Owns what tests need beside it: a prompt whose text is `fail` runs the mode's fault, and every
-other one is served well, so that a test can see whether the session lives on. A notification
-`_agent/go` from the client lets an agent go on that waits for it: tests need no sleep for "later".
-With a memory (`memory.py`) it supports `session/load`, and each process knows how many there were
-before it. What goes wrong is in the `faults_*` modules.
+Owns what tests need beside it: a prompt whose text is `fail` runs the mode's fault, `fail MODE
+ARGUMENT...` that of another one, and every other one is served well, so that a test can see whether
+the session lives on. A notification `_agent/go` from the client lets an agent go on that waits for
+it: tests need no sleep for "later". With a memory (`memory.py`) it supports `session/load`, and
+each process knows how many there were before it. What goes wrong is in the `faults_*` modules.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 
 from lastword.kit.agent.plain import Output, PlainAgent, text_of
+from tests.kit.agents.modes import AT_PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,8 +105,13 @@ class Agent(PlainAgent):
             self.memory.note(text)
             if text == RECALL:
                 self.say(f"{len(self.memory.prompts())} prompts")
+        word, _, rest = text.partition(" ")
+        mode, *arguments = rest.split() or [""]
         if text == FAIL:
             self.on_fail(self, request_id)
+        elif word == FAIL and mode in AT_PROMPT:
+            self.arguments = arguments
+            AT_PROMPT[mode](self, request_id)
         else:
             self.serve(request_id)
 

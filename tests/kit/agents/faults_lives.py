@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 
 from lastword.kit.agent.plain import die, start_child, write_all
 from tests.kit.agents.acp_agent import ignore
 from tests.kit.agents.faults_order import ask_permission
-from tests.kit.agents.faults_process import exits_0_after_answer
 from tests.kit.agents.modes import at_prompt, at_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.kit.agents.acp_agent import Agent
-
-
-@at_start
-def dies_at_first_starts(agent: Agent) -> None:
-    """Exits 3 before it reads anything, in its first lives (as many as its argument says)."""
-    if agent.life <= int(agent.argument):
-        write_all(2, b"fatal: no model configured\n")
-        os._exit(3)
-
-
-@at_start
-def dies_at_later_starts(agent: Agent) -> None:
-    """Dies of SIGKILL at a prompt; exits 3 at once in every later life."""
-    if agent.life > 1:
-        os._exit(3)
-    agent.on_fail = _die
-
-
-@at_start
-def dies_in_load(agent: Agent) -> None:
-    """Dies of SIGKILL at a prompt; exits 3 while its second life loads the session."""
-    agent.on_fail = _die
-    if agent.life == 2:
-        agent.requests["session/load"] = lambda *_: _load_half(agent)
-
-
-def _load_half(agent: Agent) -> None:
-    agent.say("This was said bef")
-    os._exit(3)
 
 
 @at_start
@@ -61,13 +30,6 @@ def silent_at_later_starts(agent: Agent) -> None:
     agent.on_fail = _die
     if agent.life > 1:
         agent.requests["initialize"] = ignore
-
-
-@at_start
-def silent_in_load(agent: Agent) -> None:
-    """Dies of SIGKILL at a prompt; later lives do not answer `session/load`."""
-    agent.on_fail = _die
-    agent.requests["session/load"] = ignore
 
 
 @at_start
@@ -100,12 +62,6 @@ def says_its_life(agent: Agent) -> None:
     """Writes the number of its life to stderr, and dies of SIGKILL at a prompt that says fail."""
     write_all(2, f"life {agent.life}\n".encode())
     agent.on_fail = _die
-
-
-@at_start
-def exits_0_after_answer_in_second_life(agent: Agent) -> None:
-    """Dies of SIGKILL at a prompt; its second life answers well and exits 0 at once."""
-    agent.on_fail = _die if agent.life == 1 else exits_0_after_answer
 
 
 @at_start

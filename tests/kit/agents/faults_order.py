@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 from tests.kit.agents.faults_turn import ignores_cancel
@@ -26,13 +25,6 @@ def permission_then_silence(agent: Agent, _prompt: object) -> None:
     agent.await_answer(ask_permission(agent))
 
 
-@at_prompt
-def permission_then_dies(agent: Agent, _prompt: object) -> None:
-    """Asks for a permission and dies before it is given."""
-    ask_permission(agent)
-    os._exit(1)
-
-
 def ask_permission(agent: Agent) -> int:
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
     return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
@@ -46,21 +38,6 @@ def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
     agent.wire.frame(id=request_id, method="session/request_permission", params=params)
     agent.await_answer(request_id)
     agent.serve(prompt)
-
-
-@at_start
-def late_frames(agent: Agent) -> None:
-    """Ignores a cancel; when told, sends more text, asks for a file and a permission, answers."""
-    ignores_cancel(agent)
-    agent.when_told(lambda: _finish_late(agent))
-
-
-def _finish_late(agent: Agent) -> None:
-    prompt, _session = agent.unanswered[-1]
-    agent.say("This comes too late.")
-    agent.await_answer(agent.ask("fs/write_text_file", path="file", content="late"))
-    agent.await_answer(ask_permission(agent))
-    agent.end_turn(prompt)
 
 
 @at_start

@@ -201,12 +201,6 @@ def stops_reading(agent: Agent, _prompt: object) -> None:
 
 
 @at_start
-def ignores_sigterm(_agent: Agent) -> None:
-    """Behaves well but for SIGTERM, which it ignores."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-@at_start
 def ignores_end(agent: Agent) -> None:
     """Behaves well, but stays when its input ends."""
     agent.on_end = lambda _agent: hang()
@@ -215,7 +209,7 @@ def ignores_end(agent: Agent) -> None:
 @at_start
 def stubborn(agent: Agent) -> None:
     """Stays when its input ends and ignores SIGTERM."""
-    ignores_sigterm(agent)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     ignores_end(agent)
 
 

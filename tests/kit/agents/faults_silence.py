@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
 
 from tests.kit.agents.modes import at_prompt
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from tests.kit.agents.acp_agent import Agent
 
 REQUEST = b"x" * 40_000
-LONG_SECONDS = 600
 
 
 def _connect(agent: Agent) -> socket.socket:
@@ -30,32 +28,6 @@ def waits_for_provider(agent: Agent, prompt: object) -> None:
 
 
 @at_prompt
-def tries_in_silence(agent: Agent, _prompt: object) -> None:
-    """Sends the same 40 KB again and again, whatever is answered."""
-    with _connect(agent) as provider:
-        while True:
-            provider.sendall(REQUEST)
-            provider.recv(4096)
-            time.sleep(1.0)
-
-
-@at_prompt
 def runs_child(_agent: Agent, _prompt: object) -> None:
     """Runs a program that takes long, in a shell, with a secret as its argument."""
     subprocess.run(["sh", "-c", "sleep 600; : sk-secret"], check=False, stdin=subprocess.DEVNULL)
-
-
-@at_prompt
-def spins(_agent: Agent, _prompt: object) -> None:
-    """Computes without end."""
-    while True:
-        pass
-
-
-@at_prompt
-def idles_beside_connection(agent: Agent, _prompt: object) -> None:
-    """Says what it does, sends a request with a short answer, and then waits for nothing."""
-    with _connect(agent) as provider:
-        provider.sendall(REQUEST)
-        provider.recv(4096)
-        time.sleep(LONG_SECONDS)

@@ -137,13 +137,6 @@ def many_frames(agent: Agent, prompt: object) -> None:
 
 
 @at_prompt
-def many_frames_then_dies(agent: Agent, prompt: object) -> None:
-    """Sends so many frames (its argument) of 1 KB, then exits 1."""
-    agent.end_turn = lambda _prompt: os._exit(1)  # type: ignore[method-assign]
-    many_frames(agent, prompt)
-
-
-@at_prompt
 def stderr_flood(agent: Agent, prompt: object) -> None:
     """Writes so many bytes (its argument) to stderr, then ends the turn well."""
     _flood(agent, b"a warning that nobody reads\n" * 2000)

@@ -159,14 +159,6 @@ def ignores_cancel(agent: Agent) -> None:
 
 
 @at_prompt
-def error_on_go(agent: Agent, prompt: object) -> None:
-    """Waits to be told, then answers with an error, a cancel in between or not."""
-    agent.notifications[CANCEL] = ignore
-    error = {"code": -32603, "message": "aborted"}
-    agent.when_told(lambda: agent.answer(prompt, error=error))
-
-
-@at_prompt
 def answer_on_go(agent: Agent, prompt: object) -> None:
     """Shows some text, waits to be told, then ends the turn well."""
     agent.say("I begin.")
@@ -191,9 +183,3 @@ def refuses_sessions(agent: Agent) -> None:
 def silent_at_initialize(agent: Agent) -> None:
     """Does not answer `initialize`."""
     agent.requests["initialize"] = ignore
-
-
-@at_start
-def silent_at_new(agent: Agent) -> None:
-    """Does not answer `session/new`."""
-    agent.requests["session/new"] = ignore

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from lastword.notify.http import NotificationOutbox
 from tests.kit.canaries import fake
-from tests.kit.collector import Collector, answer, gone
-from tests.kit.command import command
+from tests.kit.collector import Collector, answer
 from tests.kit.desk import Desk
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
     from pathlib import Path
 
 QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
@@ -40,14 +35,6 @@ def allow(desk: Desk) -> None:
     desk.send(id=asked["id"], result={"outcome": chosen})
 
 
-def refusal_of(folder: Path, *options: str) -> str:
-    """What `lastword run` says where it refuses to begin, before it has started anything."""
-    variables = os.environ | {"LASTWORD_STATE_DIR": str(folder)}
-    done = command("run", *options, "--", "lastword-no-such-agent", environment=variables)
-    assert done.returncode == 2, done.stderr
-    return done.stderr
-
-
 def test_a_failure_is_notified_in_words_of_our_own_and_without_content(tmp_path: Path) -> None:
     with Collector() as collector:
         desk = a_desk(tmp_path, collector, FAILS)
@@ -61,16 +48,6 @@ def test_a_failure_is_notified_in_words_of_our_own_and_without_content(tmp_path:
     assert (body["link"], body["actions"]) == ("", [])
     assert "elephant" not in came.body.decode()
     assert "webhook-signature" not in came.headers
-
-
-def test_with_content_the_error_is_quoted_without_its_secret(tmp_path: Path) -> None:
-    with Collector() as collector:
-        desk = a_desk(tmp_path, collector, FAILS, "--notify-content")
-        desk.answer(desk.prompt(), fuse=FUSE_SECONDS)
-        (came,) = collector.expect(1)
-        desk.leave()
-    assert "for my elephant" in json.loads(came.body)["sentence"]
-    assert KEY not in came.body.decode()
 
 
 def test_ntfy_gets_a_question_while_it_is_open_and_the_token_of_the_file(tmp_path: Path) -> None:
@@ -91,14 +68,21 @@ def test_ntfy_gets_a_question_while_it_is_open_and_the_token_of_the_file(tmp_pat
     assert "actions" not in body
 
 
-def test_a_question_that_is_answered_at_once_is_not_notified(tmp_path: Path) -> None:
-    events = ("--notify-events", "ask,ended")
+def test_with_content_and_a_template_the_error_is_quoted_without_its_secret_and_signed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "template").write_text('{"text": "*{title}* {sentence}"}')
+    (tmp_path / "secret").write_text("whsec_bXkgc2VjcmV0")
+    files = ("--notify-template", str(tmp_path / "template"))
+    secret = ("--notify-secret-file", str(tmp_path / "secret"))
     with Collector() as collector:
-        desk = a_desk(tmp_path, collector, ASKS, *events)
-        assert desk.answer(desk.prompt(), fuse=FUSE_SECONDS)["result"]["stopReason"] == "end_turn"
+        desk = a_desk(tmp_path, collector, FAILS, *files, *secret, "--notify-content")
+        desk.answer(desk.prompt(), fuse=FUSE_SECONDS)
+        (came,) = collector.expect(1)
         desk.leave()
-        events_of = [json.loads(came.body)["event"] for came in collector.expect(1)]
-    assert events_of == ["ended"]
+    assert "for my elephant" in json.loads(came.body)["text"]
+    assert KEY not in came.body.decode()
+    assert came.headers["webhook-signature"].startswith("v1,")
 
 
 def test_a_question_that_is_answered_while_the_receiver_is_away_is_not_sent(
@@ -119,6 +103,22 @@ def test_a_question_that_is_answered_while_the_receiver_is_away_is_not_sent(
     assert (counts["sent"], counts["withdrawn"]) == (1, 1)
 
 
+def test_no_receiver_delays_a_turn_or_its_end_and_no_redirect_is_followed(tmp_path: Path) -> None:
+    for ill in ("redirects", "is slow"):
+        folder = tmp_path / ill
+        folder.mkdir()
+        with Collector() as collector, Collector() as inside:
+            elsewhere = answer(307, location=f"{inside.url}/inside")
+            collector.turn_to(elsewhere if ill == "redirects" else collector.slowly)
+            desk = a_desk(folder, collector, FAILS)
+            for _ in range(2):
+                assert desk.answer(desk.prompt(), fuse=FUSE_SECONDS)["error"]["code"] == -32603
+            collector.expect(1)
+            assert desk.leave() == 0
+            assert inside.connections == 0
+        assert NotificationOutbox(str(desk.state)).status().waiting >= 1
+
+
 def test_a_wait_for_a_limit_and_its_end_are_notified(tmp_path: Path) -> None:
     limited = {"fail": {"http": 429, "message": "Rate limited: try again in 1s"}}
     script = {"turns": [[{"say": "One. "}, limited], [{"say": "Two."}, {"result": "end_turn"}]]}
@@ -131,65 +131,19 @@ def test_a_wait_for_a_limit_and_its_end_are_notified(tmp_path: Path) -> None:
     assert "The turn goes on in " in limit["sentence"]
 
 
-def test_a_template_makes_the_body_and_the_secret_signs_it(tmp_path: Path) -> None:
-    (tmp_path / "template").write_text('{"text": "*{title}* {sentence}"}')
-    (tmp_path / "secret").write_text("whsec_bXkgc2VjcmV0")
-    files = ("--notify-template", str(tmp_path / "template"))
-    secret = ("--notify-secret-file", str(tmp_path / "secret"))
-    with Collector() as collector:
-        desk = a_desk(tmp_path, collector, FAILS, *files, *secret)
-        desk.answer(desk.prompt(), fuse=FUSE_SECONDS)
-        (came,) = collector.expect(1)
-        desk.leave()
-    assert json.loads(came.body)["text"].endswith(" Try again in a moment.")
-    assert came.headers["webhook-signature"].startswith("v1,")
-
-
-def redirecting(collector: Collector) -> bytes:
-    return answer(307, location=f"{collector.url}/inside")
-
-
-@pytest.mark.parametrize(
-    "misbehaves",
-    [redirecting, lambda _: answer(500), lambda _: gone, lambda c: c.slowly],
-    ids=["redirects", "fails", "closes", "is slow"],
-)
-def test_no_receiver_delays_a_turn_or_its_end_and_no_redirect_is_followed(
-    tmp_path: Path,
-    misbehaves: Callable[[Collector], bytes | Callable[[socket.socket], None]],
-) -> None:
-    with Collector() as collector, Collector() as inside:
-        collector.turn_to(misbehaves(inside))
-        desk = a_desk(tmp_path, collector, FAILS)
-        desk.answer(desk.prompt(), fuse=FUSE_SECONDS)
-        assert desk.answer(desk.prompt(), fuse=FUSE_SECONDS)["error"]["code"] == -32603
-        collector.expect(1)
-        assert desk.leave() == 0
-        assert inside.connections == 0
-    assert NotificationOutbox(str(desk.state)).status().waiting >= 1
-
-
 REFUSED = (
     (("--notify", "ftp://hook.example"), "is not an address that can be used"),
-    (("--notify", "https://"), "is not an address that can be used"),
-    (("--notify", "ntfy://ntfy.example"), "takes a server and a topic"),
     (("--notify", "https://x.example", "--notify-events", "asks"), "has no 'asks'"),
-    (("--notify", "https://x.example", "--notify-template", "/none"), "cannot be read"),
     (("--notify", "https://x.example", "--notify-secret-file", "/none"), "cannot be read"),
 )
 
 
 def test_what_cannot_be_used_is_refused_before_an_agent_is_started(tmp_path: Path) -> None:
-    for options, sentence in REFUSED:
-        assert sentence in refusal_of(tmp_path, *options), options
-
-
-def test_an_unknown_field_of_a_template_is_named_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "template").write_text("{title}: {what}")
-    refused = refusal_of(
-        tmp_path,
-        *("--notify", "https://me:tiger@x.example"),
-        *("--notify-template", str(tmp_path / "template")),
-    )
-    assert "no field {what} (line 1, column 10)" in refused
-    assert "tiger" not in refused
+    template = tmp_path / "template"
+    template.write_text("{title}: {what}")
+    words = ("--notify", "https://me:tiger@x.example", "--notify-template", str(template))
+    for options, sentence in (*REFUSED, (words, "no field {what} (line 1, column 10)")):
+        done = lastword("run", *options, "--", "lastword-no-such-agent", state=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert sentence in done.stderr, options
+        assert "tiger" not in done.stderr

@@ -51,82 +51,74 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
         gateway.close()
 
 
-def test_a_turn_behind_a_gateway_is_reported_once(serve: Callable[..., Gateway]) -> None:
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url)
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            failed = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-        (came,) = collector.expect(1)
-        told = failed["error"]["data"]["agent_error"]
-        assert came.facts["lastword.incident_id"] == told["incident_id"]
-        outbox = Outbox(str(gateway.state))
-        until("it is written down", lambda: outbox.status().counts["sent"] == 1)
-        assert len(collector.came) == 1
-
-
-def test_a_holder_that_dies_is_reported_by_the_one_that_follows(
-    serve: Callable[..., Gateway],
-) -> None:
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url)
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
-            (holder,) = gateway.holders()
-            os.kill(holder["pid"], signal.SIGKILL)
-            until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
-            (came,) = collector.expect(1)
-    assert came.facts["lastword.what"] == "holder"
-    assert came.facts["error.type"] == "agent_crash"
-    assert came.facts["lastword.reason"] == "holder_died"
-    assert session not in came.body.decode()
-
-
-def test_a_bug_in_the_link_is_reported_by_its_holder(
-    serve: Callable[..., Gateway], tmp_path: Path
-) -> None:
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url, variables=with_link_bug(tmp_path))
-        with ViewerClient(gateway) as viewer:
-            viewer.prompt(viewer.new(gateway.root), WORD)
-            came = collector.expect(1)  # what the holder itself says of the turn may be there, too
-    assert "run_ended" in {each.facts["lastword.reason"] for each in came}
-
-
-def test_an_agent_that_cannot_be_started_is_reported_by_its_run(
-    serve: Callable[..., Gateway], tmp_path: Path
-) -> None:
-    agent = tmp_path / "agent"
-    agent.write_text("#!/no/such/interpreter\n")
-    agent.chmod(0o755)
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url, command=[str(agent)])
-        with pytest.raises(AssertionError, match="could not be started"):
-            ViewerClient(gateway)
-        came = collector.expect(1)
-    assert {"spawn_failed"} <= {each.facts.get("lastword.reason") for each in came}
-
-
-def test_an_agent_beyond_the_limit_is_reported_by_the_front(
+def test_what_fails_behind_a_gateway_in_its_front_its_holder_and_on_its_page_is_reported_once(
     serve: Callable[..., Gateway],
 ) -> None:
     with Collector() as collector:
         gateway = serve("--report-to", collector.url, "--sessions", "1")
-        with ViewerClient(gateway) as viewer:
-            viewer.new(gateway.root)
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            session = viewer.new(gateway.root)
+            failed = viewer.answer(viewer.prompt(session))
+            (turn,) = collector.expect(1)
+            told = failed["error"]["data"]["agent_error"]
+            assert turn.facts["lastword.incident_id"] == told["incident_id"]
             with pytest.raises(AssertionError, match="agents are running"):
                 viewer.new(gateway.root)
-            (came,) = collector.expect(1)
-    assert came.facts["lastword.reason"] == "too_many_agents"
-    assert came.facts["lastword.what"] == "start"
+            start = collector.expect(2)[1]
+            assert start.facts["lastword.reason"] == "too_many_agents"
+            assert start.facts["lastword.what"] == "start"
+        said = ApiClient(gateway).report(
+            source="page", word="session_unknown", session_id="a-lost-one", code=4404
+        )
+        assert (said.status, said.json["seq"]) == (202, None)
+        page = collector.expect(3)[2]
+        assert page.facts["lastword.what"] == "client"
+        assert page.facts["error.type"] == "invalid_request"
+        assert page.facts["lastword.reason"] == "session_unknown"
+        assert "a-lost-one" not in page.body.decode()
+        (holder,) = gateway.holders()
+        os.kill(holder["pid"], signal.SIGKILL)
+        until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+        with ViewerClient(gateway) as viewer:
+            viewer.load(session, gateway.root)
+            died = collector.expect(4)[3]
+        assert died.facts["lastword.what"] == "holder"
+        assert died.facts["error.type"] == "agent_crash"
+        assert died.facts["lastword.reason"] == "holder_died"
+        assert session not in died.body.decode()
+        outbox = Outbox(str(gateway.state))
+        until("they are written down", lambda: outbox.status().counts["sent"] == 4)
+        assert len(collector.came) == 4
 
 
-def test_a_gateway_that_cannot_be_started_reports_it(
+def test_a_bug_in_the_link_is_reported_by_its_holder_and_no_command_line_has_the_address(
     serve: Callable[..., Gateway], tmp_path: Path
 ) -> None:
     with Collector() as collector:
-        gateway = serve()
+        url = collector.url.replace("//", "//ada:address-own-password@")
+        gateway = serve(variables={"LASTWORD_REPORT_TO": url} | with_link_bug(tmp_path))
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            session = viewer.new(gateway.root)
+            viewer.answer(viewer.prompt(session))
+            collector.expect(1)
+            (holder,) = gateway.holders()
+            for pid in (gateway.front.pid, holder["pid"], *children_of(holder["pid"])):
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    assert b"password" not in file.read()
+            viewer.prompt(session, WORD)
+            came = collector.expect(2)  # what the holder itself says of the turn may be there, too
+    assert "run_ended" in {each.facts["lastword.reason"] for each in came[1:]}
+    assert came[1].headers["authorization"].startswith("Basic ")
+
+
+def test_a_gateway_that_cannot_be_started_reports_it_and_without_a_collector_there_is_no_outbox(
+    serve: Callable[..., Gateway], tmp_path: Path
+) -> None:
+    gateway = serve()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+    assert not list(gateway.state.glob("outbox*"))
+    with Collector() as collector:
         done = subprocess.run(
             [
                 *(*GATEWAY, "--listen", f"127.0.0.1:{gateway.port}", "--report-to", collector.url),
@@ -142,61 +134,3 @@ def test_a_gateway_that_cannot_be_started_reports_it(
         assert done.returncode == 2
         (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "gateway_not_started"
-
-
-def test_what_the_environment_names_is_in_no_command_line(
-    serve: Callable[..., Gateway], tmp_path: Path
-) -> None:
-    with Collector() as collector:
-        url = collector.url.replace("//", "//ada:address-own-password@")
-        gateway = serve(variables={"LASTWORD_REPORT_TO": url} | with_link_bug(tmp_path))
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            session = viewer.new(gateway.root)
-            viewer.answer(viewer.prompt(session))
-            collector.expect(1)
-            (holder,) = gateway.holders()
-            for pid in (gateway.front.pid, holder["pid"], *children_of(holder["pid"])):
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    assert b"password" not in file.read()
-            viewer.prompt(session, WORD)
-            came = collector.expect(2)
-    assert came[1].facts["lastword.reason"] == "run_ended"
-    assert came[1].headers["authorization"].startswith("Basic ")
-
-
-def test_a_gateway_without_a_collector_has_no_outbox(serve: Callable[..., Gateway]) -> None:
-    gateway = serve()
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-    assert not list(gateway.state.glob("outbox*"))
-
-
-def test_headers_that_are_none_keep_a_gateway_from_starting(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*GATEWAY, "--report-to", "http://127.0.0.1:9", "--", "true"],
-        env=os.environ | {"LASTWORD_REPORT_HEADERS": "none"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "LASTWORD_REPORT_HEADERS cannot be used" in done.stderr
-
-
-def test_what_a_page_reports_of_no_session_that_runs_is_reported(
-    serve: Callable[..., Gateway],
-) -> None:
-    with Collector() as collector:
-        gateway = serve("--report-to", collector.url)
-        page = ApiClient(gateway)
-        told = page.report(
-            source="page", word="session_unknown", session_id="a-lost-one", code=4404
-        )
-        assert (told.status, told.json["seq"]) == (202, None)
-        (came,) = collector.expect(1)
-    assert came.facts["lastword.what"] == "client"
-    assert came.facts["error.type"] == "invalid_request"
-    assert came.facts["lastword.reason"] == "session_unknown"
-    assert "a-lost-one" not in came.body.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from tests.kit.collector import Collector
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 AGENT = """
@@ -31,7 +33,9 @@ def frame(number: int, method: str, **params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
 
 
-def play(state: Path, **variables: str) -> None:
+@contextlib.contextmanager
+def played(state: Path, **variables: str) -> Iterator[None]:
+    """An agent whose turn has failed, and which is still there."""
     with subprocess.Popen(
         [sys.executable, "-c", AGENT],
         stdin=subprocess.PIPE,
@@ -49,27 +53,26 @@ def play(state: Path, **variables: str) -> None:
             agent.stdin.flush()
             while f'"id":{json.loads(each)["id"]}'.encode() not in agent.stdout.readline():
                 continue
+        yield
         agent.stdin.close()
         agent.wait(FUSE_SECONDS)
 
 
-def test_a_handler_that_raises_is_reported_without_its_words(tmp_path: Path) -> None:
+def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_record_is_kept(
+    tmp_path: Path,
+) -> None:
     with Collector() as collector:
-        play(tmp_path, LASTWORD_REPORT_TO=collector.url)
-        (came,) = collector.expect(1)
+        variables = {"LASTWORD_REPORT_TO": collector.url, "LASTWORD_NO_RECORD": "1"}
+        with played(tmp_path, **variables):
+            (came,) = collector.expect(1)
     assert came.facts["error.type"] == "rate_limit"
     assert b'"serve"' in came.body
     assert b"SECRET-WORDS" not in came.body
-
-
-def test_it_is_reported_where_no_record_is_kept(tmp_path: Path) -> None:
-    with Collector() as collector:
-        play(tmp_path, LASTWORD_REPORT_TO=collector.url, LASTWORD_NO_RECORD="1")
-        collector.expect(1)
     assert not (tmp_path / "record.db").exists()
 
 
 def test_nothing_is_reported_where_nobody_asked_or_the_address_is_none(tmp_path: Path) -> None:
-    play(tmp_path)
-    play(tmp_path, LASTWORD_REPORT_TO="nowhere")
+    for address in ("", "nowhere"):
+        with played(tmp_path, LASTWORD_REPORT_TO=address):
+            pass
     assert not list(tmp_path.glob("outbox*"))

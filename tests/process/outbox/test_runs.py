@@ -7,20 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from lastword.outbox.store import Outbox
 from tests.kit.canaries import fake
 from tests.kit.collector import Collector, answer
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
-from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recorders import recorders_of
+from tests.kit.recording import lastword
+from tests.kit.sidecar import hurried
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 FAILS = "429 Too Many Requests"
@@ -36,9 +36,12 @@ def an_agent(folder: Path, script: dict[str, Any] | None = None) -> tuple[str, .
     return (sys.executable, "-m", "lastword", "agent", "--bare", str(path))
 
 
-def an_editor(state: Path, collector: Collector, *options: str, **variables: str) -> Editor:
-    words = ("--report-to", collector.url, *options)
-    return Editor(state, *words, agent=an_agent(state), environment=QUIET | variables)
+def an_editor(
+    state: Path, collector: Collector, under: Sequence[str] = (), **variables: str
+) -> Editor:
+    words = ("--report-to", collector.url)
+    environment = QUIET | variables
+    return Editor(state, *words, agent=an_agent(state), under=under, environment=environment)
 
 
 def fail(editor: Editor) -> dict[str, Any]:
@@ -132,31 +135,6 @@ def test_no_word_and_no_secret_is_in_the_outbox_or_on_the_wire(tmp_path: Path) -
         assert canary.encode() not in came.body
 
 
-def test_a_run_whose_collector_does_not_answer_ends_no_later(tmp_path: Path) -> None:
-    with Collector() as collector:
-        collector.turn_to(collector.never)
-        editor = an_editor(tmp_path, collector)
-        fail(editor)
-        collector.expect(1)
-        began = time.monotonic()
-        editor.leave()
-        assert time.monotonic() - began < patient(1.0)
-    assert Outbox(str(tmp_path)).status().waiting == 1
-
-
-def test_a_turn_is_answered_as_fast_where_its_report_gets_no_answer(tmp_path: Path) -> None:
-    with Collector() as collector:
-        collector.turn_to(collector.never)
-        editor = an_editor(tmp_path, collector)
-        fail(editor)
-        began = time.monotonic()
-        for _ in range(5):
-            fail(editor)
-        assert time.monotonic() - began < patient(3.0)
-        editor.leave()
-    assert Outbox(str(tmp_path)).status().counts["taken"] == 6
-
-
 def test_what_one_run_could_not_send_the_next_one_does(tmp_path: Path) -> None:
     with Collector(answer(503)) as collector:
         editor = an_editor(tmp_path, collector)
@@ -174,78 +152,58 @@ def test_what_one_run_could_not_send_the_next_one_does(tmp_path: Path) -> None:
         following.leave()
 
 
-@pytest.mark.parametrize("victim", ["run", "recorder"])
-def test_a_failure_is_reported_whoever_is_killed_right_after_it(
-    tmp_path: Path, victim: str
-) -> None:
+def test_no_turn_and_no_end_waits_for_a_collector_that_does_not_answer(tmp_path: Path) -> None:
     with Collector() as collector:
-        editor = an_editor(tmp_path, collector)
-        first = incident_of(fail(editor))
+        collector.turn_to(collector.never)
+        # Longer than any fuse here.
+        editor = an_editor(tmp_path, collector, hurried({"outbox.sender.POST_SECONDS": 600.0}))
+        for _ in range(6):
+            fail(editor)
         collector.expect(1)
-        sent = Outbox(str(tmp_path))
-        until("it is written down", lambda: sent.status().counts["sent"] == 1)
-        (recorder,) = recorders_of(editor.peer.pid)
-        if victim == "recorder":
-            # It has read nothing of the second failure when it dies.
-            os.kill(recorder, signal.SIGSTOP)
-        second = incident_of(fail(editor))
-        if victim == "recorder":
-            os.kill(recorder, signal.SIGKILL)
-            third = incident_of(fail(editor))
-            editor.leave()
-            came = collector.expect(3)
-            assert [each.facts["lastword.incident_id"] for each in came] == [first, second, third]
-        else:
+        editor.leave()
+        assert len(collector.came) == 1
+    counts = Outbox(str(tmp_path)).status()
+    assert (counts.counts["taken"], counts.waiting) == (6, 6)
+
+
+def test_a_failure_is_reported_though_the_run_is_killed_right_after_it(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editors = [an_editor(tmp_path, collector) for _ in range(2)]
+        incidents = {incident_of(fail(editor)) for editor in editors * 2}
+        for editor in editors:
             editor.kill()
-            came = collector.expect(2)
-            assert [each.facts["lastword.incident_id"] for each in came] == [first, second]
+        came = collector.expect(4)
+        assert {each.facts["lastword.incident_id"] for each in came} == incidents
+        sent = Outbox(str(tmp_path))
+        until("they are written down", lambda: sent.status().counts["sent"] == 4)
+        assert len(collector.came) == 4, "two runs on one outbox report each failure once"
 
 
-def test_a_recorder_that_is_killed_last_of_all_is_replaced_at_the_end(tmp_path: Path) -> None:
+def test_a_recorder_that_is_killed_is_replaced_at_once_and_also_at_the_end(tmp_path: Path) -> None:
     with Collector() as collector:
         editor = an_editor(tmp_path, collector)
         fail(editor)
         collector.expect(1)
         sent = Outbox(str(tmp_path))
-        until("it is written down", lambda: sent.status().counts["sent"] == 1)
-        (recorder,) = recorders_of(editor.peer.pid)
-        os.kill(recorder, signal.SIGSTOP)
-        second = incident_of(fail(editor))
-        os.kill(recorder, signal.SIGKILL)
-        editor.leave()
-        assert collector.expect(2)[1].facts["lastword.incident_id"] == second
-
-
-def test_a_recorder_that_is_killed_is_replaced_at_once(tmp_path: Path) -> None:
-    with Collector() as collector:
-        editor = an_editor(tmp_path, collector)
-        fail(editor)
-        collector.expect(1)
-        (recorder,) = recorders_of(editor.peer.pid)
-        os.kill(recorder, signal.SIGSTOP)
-        second = incident_of(fail(editor))
-        os.kill(recorder, signal.SIGKILL)
-        # Nothing else happens: no further failure, and no end of the run.
-        until("it is told", lambda: second in told_to(collector))
-        editor.leave()
+        for number, ends in ((1, False), (2, True)):
+            until("it is written down", lambda n=number: sent.status().counts["sent"] == n)
+            (recorder,) = recorders_of(editor.peer.pid)
+            # It has read nothing of the next failure when it dies.
+            os.kill(recorder, signal.SIGSTOP)
+            incident = incident_of(fail(editor))
+            os.kill(recorder, signal.SIGKILL)
+            if ends:
+                editor.leave()
+            # Nothing else happens otherwise: no further failure, and no end of the run.
+            until("it is told", lambda word=incident: word in told_to(collector))
+        assert len(collector.came) == 3
 
 
 def told_to(collector: Collector) -> set[object]:
     return {each.facts.get("lastword.incident_id") for each in collector.came}
 
 
-def test_two_runs_on_one_outbox_report_each_failure_once(tmp_path: Path) -> None:
-    with Collector() as collector:
-        editors = [an_editor(tmp_path, collector) for _ in range(2)]
-        incidents = {incident_of(fail(editor)) for editor in editors * 3}
-        came = collector.expect(6)
-        assert {each.facts["lastword.incident_id"] for each in came} == incidents
-        for editor in editors:
-            editor.leave()
-        assert len(collector.came) == 6
-
-
-def test_what_cannot_be_reported_to_is_said_and_the_agent_runs(tmp_path: Path) -> None:
+def test_what_cannot_be_reported_to_is_said_and_is_not_repeated(tmp_path: Path) -> None:
     with Collector() as collector:
         editor = an_editor(tmp_path, collector, LASTWORD_REPORT_HEADERS="no headers")
         assert "error" in fail(editor)
@@ -253,19 +211,7 @@ def test_what_cannot_be_reported_to_is_said_and_the_agent_runs(tmp_path: Path) -
         said = editor.said
     assert "failures are not reported: LASTWORD_REPORT_HEADERS cannot be used" in said
     assert collector.came == []
-
-
-def test_an_address_that_is_none_ends_the_start_and_is_not_repeated() -> None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "lastword", "run"),
-            *("--report-to", "htp://ada:hunter22@c", "--", "true"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-    )
+    done = lastword("run", "--report-to", "htp://ada:hunter22@c", "--", "true", state=tmp_path)
     assert done.returncode == 2
     assert "--report-to is not an address that can be used" in done.stderr
     assert "hunter22" not in done.stderr

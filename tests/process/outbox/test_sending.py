@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import socket
 import sqlite3
 import ssl
@@ -24,12 +22,14 @@ from lastword.record import store
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.reports_made import a_report, a_target
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TOKEN = "Bearer-of-great-secrets"
+HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 @pytest.fixture
@@ -72,35 +72,29 @@ def _huge(connection: socket.socket) -> None:
     connection.sendall(answer(200, b" " * 10 * 1024 * 1024 + b"{}"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("ill", "why"),
     [
         (answer(500), "500 Internal Server Error"),
-        (answer(503, b"<html>"), "503 Service Unavailable"),
         (answer(429), "429 Too Many Requests"),
         (answer(302, location="http://127.0.0.1:9/"), "302 Found"),
         (answer(200, b"<html>Log in"), "not an answer of a collector"),
         (b"SSH-2.0-OpenSSH_9.9\r\n", "no HTTP answer"),
         (b"HTTP/1.1 2\xff\xfe\r\n\r\n", "no HTTP answer"),
-        (b"HTTP/1.1 200 OK\r\n" + b"a" * 100_000 + b"\r\n\r\n", "no HTTP answer"),
+        (HEAD + b"a" * 100_000 + b"\r\n\r\n", "no HTTP answer"),
         (cut, "not an answer of a collector"),
-        (b"HTTP/1.1 200 OK\r\n", "connection closed"),
-        (b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n", "connection closed"),
-        (b"HTTP/1.1 200 OK\r\ncontent-ty", "connection closed"),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", "connection closed"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n", "not an answer of a collector"),
+        (HEAD, "connection closed"),
+        (HEAD + b"content-ty", "connection closed"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD, "connection closed"),
+        (HEAD + b"content-length: 40\r\n\r\n", "not an answer of a collector"),
         (gone, "connection closed"),
         (_huge, "not an answer of a collector"),
     ],
-    ids=[
-        *("500", "503", "429", "302", "login", "ssh", "bytes", "header", "cut"),
-        *("no head", "head cut", "header cut", "second head", "no body", "gone", "10MB"),
-    ],
 )
 def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
-    outbox: Outbox, ill: bytes | Callable[[socket.socket], None], why: str
+    tmp_path: Path, ill: bytes | Callable[[socket.socket], None], why: str
 ) -> None:
-    report = a_report()
+    outbox, report = Outbox(str(tmp_path)), a_report()
     with Collector(ill, OK) as collector:
         target = a_target(collector.url)
         outbox.add([report], target)
@@ -114,43 +108,36 @@ def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
     assert outbox.status().counts["sent"] == 1
 
 
-@pytest.mark.parametrize("way", ["never", "slowly"])
+@every(("ill", "scheme"), [("never", "http"), ("slowly", "http"), ("never", "https")])
 def test_a_collector_that_answers_nothing_or_a_byte_now_and_then_is_left(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ill: str, scheme: str
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
-    with Collector() as collector:
-        collector.turn_to(getattr(collector, way))
-        target = a_target(collector.url)
+    outbox = Outbox(str(tmp_path))
+    with Collector(b"") as collector:
+        collector.turn_to(getattr(collector, ill))
+        target = a_target(collector.url.replace("http", scheme, 1))
         outbox.add([a_report()], target)
-        began = time.monotonic()
         send(outbox, target)
-        assert time.monotonic() - began < patient(5.0)
         assert said(outbox) == "timeout"
 
 
-HEAD = b"HTTP/1.1 200 OK\r\n"
-
-
-@pytest.mark.parametrize(
-    ("head", "drop"),
+@every(
+    ("head", "drop", "form"),
     [
-        (HEAD + b"\r\n", b" "),
-        (HEAD + b"connection: close\r\n\r\n", b" "),
-        (HEAD + b"content-length: 9999\r\n\r\n", b" "),
-        (HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
-        (HEAD, b"x-more: y\r\n"),
-        (HEAD + b"x-more: ", b"y"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (HEAD + b"\r\n", b" ", "otlp"),
+        (HEAD + b"content-length: 9999\r\n\r\n", b" ", "otlp"),
+        (HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n", "webhook"),
+        (HEAD, b"x-more: y\r\n", "webhook"),
+        (HEAD + b"x-more: ", b"y", "otlp"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", "otlp"),
     ],
-    ids=["no length", "close", "length", "chunks", "head", "header", "continue"],
 )
-@pytest.mark.parametrize("form", ["otlp", "webhook"])
 def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, head: bytes, drop: bytes, form: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes, drop: bytes, form: str
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
-    ended = threading.Event()
+    outbox, ended = Outbox(str(tmp_path)), threading.Event()
 
     def drip(connection: socket.socket) -> None:
         connection.sendall(head)
@@ -172,6 +159,21 @@ def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
             assert is_ours
 
 
+def test_who_is_not_there_may_come_and_so_may_a_proxys_address(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    target = a_target(f"http://127.0.0.1:{port}")
+    outbox.add([a_report()], target)
+    send(outbox, target)
+    assert said(outbox) == "connection refused"
+    monkeypatch.setenv("http_proxy", "http://proxy:port")
+    outbox.hurry(target)
+    send(outbox, target)
+    assert said(outbox) == "the proxy's address is none"
+
+
 def test_a_host_whose_first_address_is_dead_is_reached_by_the_next(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,27 +192,6 @@ def test_a_host_whose_first_address_is_dead_is_reached_by_the_next(
         collector.expect(1)
 
 
-def test_a_handshake_that_never_ends_is_left_too(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
-    with Collector(b"") as collector:
-        collector.turn_to(collector.never)
-        target = a_target(collector.url.replace("http:", "https:"))
-        outbox.add([a_report()], target)
-        send(outbox, target)
-        assert said(outbox) == "timeout"
-
-
-def test_nobody_there_is_a_failure_that_may_pass(outbox: Outbox) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    target = a_target(f"http://127.0.0.1:{port}")
-    outbox.add([a_report()], target)
-    send(outbox, target)
-    assert said(outbox) == "connection refused"
-
-
 def test_what_is_refused_is_a_dead_letter_and_the_next_one_goes(outbox: Outbox) -> None:
     reports = [a_report(), a_report()]
     with Collector(answer(400, b"your secret is 7"), OK) as collector:
@@ -226,27 +207,19 @@ def test_what_is_refused_is_a_dead_letter_and_the_next_one_goes(outbox: Outbox) 
     ]
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"retry_after": "90"},
-        {
-            "retry_after": "Thu, 19 Nov 2026 10:01:30 GMT",
-            "date": "Thu, 19 Nov 2026 10:00:00 GMT",
-        },
-    ],
-    ids=["seconds", "date"],
-)
-def test_the_collectors_wait_is_kept_for_all_that_waits(
-    outbox: Outbox, headers: dict[str, str]
+def test_the_collectors_wait_is_kept_for_all_that_waits_and_holds_up_no_end(
+    outbox: Outbox,
 ) -> None:
-    with Collector(answer(429, b"", **headers)) as collector:
+    with Collector(answer(429, b"", retry_after="90")) as collector:
         target = a_target(collector.url)
         outbox.add([a_report(), a_report()], target)
         assert 80 < send(outbox, target) <= 90
         outbox.add([a_report()], target)
         send(outbox, target)
         assert len(collector.came) == 1
+        began = time.monotonic()
+        Sender(outbox, target).finish(FUSE_SECONDS)
+        assert time.monotonic() - began < FUSE_SECONDS / 2
 
 
 def test_a_redirect_is_not_followed_and_gets_no_credentials(outbox: Outbox) -> None:
@@ -295,32 +268,6 @@ def test_the_environments_proxy_is_asked_and_what_is_exempt_is_not(
             send(outbox, near)
             collector.expect(1)
         assert len(proxy.came) == 1
-
-
-def test_a_proxy_without_an_address_is_a_failure_that_may_pass(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://proxy:port")
-    outbox.add([a_report()], a_target())
-    send(outbox, a_target())
-    assert said(outbox) == "the proxy's address is none"
-
-
-def test_a_process_that_was_forked_meanwhile_holds_nothing_up(outbox: Outbox) -> None:
-    target = a_target()
-    outbox.add([a_report()], target)
-    with outbox.as_sender(target) as ours:
-        assert ours
-        child = os.fork()
-        if child == 0:
-            signal.pause()
-            os._exit(0)
-    try:
-        with outbox.as_sender(target) as again:
-            assert again
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_a_bug_of_ours_ends_no_thread(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,17 +366,6 @@ def test_the_end_waits_no_longer_than_it_was_given(outbox: Outbox) -> None:
     assert outbox.status().waiting == 1
 
 
-def test_the_end_does_not_wait_for_what_is_not_due(outbox: Outbox) -> None:
-    with Collector(answer(503, b"", retry_after="90")) as collector:
-        target = a_target(collector.url)
-        one = Sender(outbox, target)
-        one.put(a_report())
-        collector.expect(1)
-        began = time.monotonic()
-        one.finish(FUSE_SECONDS)
-        assert time.monotonic() - began < FUSE_SECONDS / 2
-
-
 def test_two_senders_on_one_outbox_send_nothing_twice(outbox: Outbox) -> None:
     with Collector() as collector, contextlib.ExitStack() as stack:
         target = a_target(collector.url)
@@ -457,10 +393,11 @@ def held_up(outbox: Outbox) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize("answered", [OK, answer(400)], ids=["delivered", "refused"])
+@every("answered", [OK, answer(400)])
 def test_until_a_fate_is_noted_nobody_else_sends(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, answered: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: bytes
 ) -> None:
+    outbox = Outbox(str(tmp_path))
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(sender, "NOTE_SECONDS", 0.05)
     answers, goes_on = threading.Event(), threading.Event()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lastword.notify.web_push import WebPushSender
+
 NOW_MS = time.time_ns() // 1_000_000
 ASK = Notification(
     notification_id="n1",
@@ -65,17 +67,20 @@ def until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def settings(folder: Path) -> NotifySettings:
-    return NotifySettings(push_folder=str(folder))
+@pytest.fixture
+def sender(tmp_path: Path) -> Iterator[WebPushSender]:
+    made = start(NotifySettings(push_folder=str(tmp_path)), str(tmp_path))
+    assert made is not None
+    yield made
+    made.close()
 
 
-def test_a_browser_that_subscribed_can_read_what_it_is_sent(
-    service: PushService, tmp_path: Path
+def test_a_browser_that_subscribed_can_read_what_it_is_sent_once_the_service_takes_it(
+    service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     browser = PushBrowser(service, "one")
     kept = subscribed(tmp_path, browser)
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
+    service.statuses = [503]
     sender.send(ASK)
     until(lambda: service.messages or service.refusals)
     sender.close()
@@ -97,14 +102,12 @@ def test_a_browser_that_subscribed_can_read_what_it_is_sent(
 
 
 def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ended(
-    service: PushService, tmp_path: Path
+    service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     subscribed(tmp_path, PushBrowser(service, "all"))
     subscribed(tmp_path, PushBrowser(service, "own"), session="s1")
     subscribed(tmp_path, PushBrowser(service, "other"), session="s2")
     subscribed(tmp_path, PushBrowser(service, "over"), expires=int(time.time()) - 1)
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
     sender.send(ASK)
     until(lambda: len(service.messages) >= 2)
     sender.close()
@@ -112,38 +115,21 @@ def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ende
 
 
 def test_a_subscription_that_the_service_has_forgotten_is_removed(
-    service: PushService, tmp_path: Path
+    service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     kept = subscribed(tmp_path, PushBrowser(service, "gone"))
     service.statuses = [410]
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
     sender.send(ASK)
     until(lambda: kept.all() == [])
     sender.close()
     assert service.messages == []
 
 
-def test_a_service_that_is_overloaded_gets_it_once_later(
-    service: PushService, tmp_path: Path
-) -> None:
-    subscribed(tmp_path, PushBrowser(service, "one"))
-    service.statuses = [503]
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
-    sender.send(ASK)
-    until(lambda: service.messages)
-    sender.close()
-    assert len(service.messages) == 1
-
-
 def test_a_question_that_is_answered_before_it_is_sent_is_not_sent(
-    service: PushService, tmp_path: Path
+    service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     subscribed(tmp_path, PushBrowser(service, "one"))
     service.statuses = [503]
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
     sender.send(ASK)
     until(lambda: not service.statuses)
     sender.withdraw("n1")
@@ -161,11 +147,11 @@ def test_without_a_folder_of_subscriptions_there_is_no_sender(tmp_path: Path) ->
     assert start(NotifySettings(), str(tmp_path)) is None
 
 
-def test_what_a_subscription_is_now_counts(service: PushService, tmp_path: Path) -> None:
+def test_what_a_subscription_is_now_counts(
+    service: PushService, sender: WebPushSender, tmp_path: Path
+) -> None:
     browser = PushBrowser(service, "one")
     subscribed(tmp_path, browser, expires=int(time.time()) - 1)
-    sender = start(settings(tmp_path), str(tmp_path))
-    assert sender is not None
     kept = subscribed(tmp_path, browser, expires=int(time.time()) + 3600)
     sender.send(ASK)
     until(lambda: service.messages)

@@ -53,7 +53,7 @@ def owned(code: str, then: Callable[[SpawnedGuardian], None]) -> int:
     return pid
 
 
-@pytest.mark.parametrize("code", [DEAF, FORKS, MOVES])
+@pytest.mark.parametrize("code", [DEAF, MOVES])
 def test_a_killed_owner_leaves_no_agent(code: str) -> None:
     pid = owned(code, lambda _: None)
     until("the agent has ended", lambda: not is_running(pid))

@@ -116,7 +116,7 @@ def test_what_a_forked_child_records_is_there_though_its_parent_ends_before_it(
     assert sessions_in(tmp_path) == [("childs", 6), ("parents", 2)]
 
 
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_child_of_multiprocessing_has_its_last_entries_in_the_record(
     tmp_path: Path, method: str
 ) -> None:
@@ -131,9 +131,9 @@ def test_a_child_of_multiprocessing_has_its_last_entries_in_the_record(
 def test_no_child_is_without_a_record_though_its_parent_writes_all_the_time(
     tmp_path: Path,
 ) -> None:
-    run(_FORKS_ALL_THE_TIME, str(tmp_path), "20")
+    run(_FORKS_ALL_THE_TIME, str(tmp_path), "10")
     childs = [count for session, count in sessions_in(tmp_path) if session.startswith("child")]
-    assert childs == [2] * 20
+    assert childs == [2] * 10
 
 
 _DISK_HANGS = f"""{_AGENT}

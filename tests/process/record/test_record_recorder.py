@@ -31,6 +31,7 @@ from tests.kit.recording import (
     recorded,
     write,
 )
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,23 +89,21 @@ def test_the_time_of_day_follows_a_clock_that_is_set(monkeypatch: pytest.MonkeyP
     assert 0 <= second.at_seconds - first.at_seconds < 10
 
 
-@pytest.mark.parametrize(
-    ("environment", "limits"),
+@every(
+    ("days", "mib", "limits"),
     [
-        ({}, Limits()),
-        ({"LASTWORD_RECORD_DAYS": "0", "LASTWORD_RECORD_MIB": "0"}, Limits(days=0, size_bytes=0)),
-        (
-            {"LASTWORD_RECORD_DAYS": "1.5", "LASTWORD_RECORD_MIB": "1"},
-            Limits(days=1.5, size_bytes=1 << 20),
-        ),
-        ({"LASTWORD_RECORD_DAYS": "-1", "LASTWORD_RECORD_MIB": "much"}, Limits()),
-        ({"LASTWORD_RECORD_DAYS": "nan", "LASTWORD_RECORD_MIB": "inf"}, Limits()),
+        ("", "", Limits()),
+        ("0", "0", Limits(days=0, size_bytes=0)),
+        ("1.5", "1", Limits(days=1.5, size_bytes=1 << 20)),
+        ("-1", "much", Limits()),
+        ("nan", "inf", Limits()),
     ],
 )
 def test_limits_are_the_environment_s_where_they_are_numbers(
-    environment: dict[str, str], limits: Limits
+    days: str, mib: str, limits: Limits
 ) -> None:
-    assert limits_of(environment) == limits
+    found = {"LASTWORD_RECORD_DAYS": days, "LASTWORD_RECORD_MIB": mib}
+    assert limits_of({name: value for name, value in found.items() if value}) == limits
 
 
 def test_a_recorder_that_hangs_is_not_waited_for(
@@ -185,37 +184,21 @@ def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
         assert [turn.outcome for turn in reader.turns_of(record, part)] == ["failed", "ok"]
 
 
-def test_a_session_works_where_nothing_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "state").write_text("no folder")
-    editor = Editor(tmp_path / "state")
-    assert editor.play("healthy")["result"]["stopReason"] == "end_turn"
-    assert editor.leave() == 0
-    assert (tmp_path / "state").read_text() == "no folder"
-
-
-@pytest.mark.parametrize("told", ["option", "variable"])
-def test_a_folder_in_the_users_home_is_found_where_no_shell_does_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+def test_a_record_begins_with_a_prompt_in_the_folder_that_is_named_or_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    if told == "variable":
-        monkeypatch.setenv("LASTWORD_RECORD", "~/kept")
-    editor = Editor(tmp_path / "state", *(["--record", "~/kept"] if told == "option" else []))
+    editor = Editor(tmp_path / "state", "--no-record")
     editor.play("healthy")
     editor.leave()
-    assert (tmp_path / "kept" / "record.db").exists()
-    assert lastword("log", "--record", "~/kept").stdout.count("an-editor") == 1
-
-
-@pytest.mark.parametrize(("options", "prompts"), [(["--no-record"], 1), ([], 0)])
-def test_no_file_is_made_where_none_is_wanted_or_needed(
-    tmp_path: Path, options: list[str], prompts: int
-) -> None:
-    editor = Editor(tmp_path / "state", *options)
-    for _ in range(prompts):
-        editor.play("healthy")
+    assert not (tmp_path / "state").exists()
+    # No shell has looked for the home.
+    editor = Editor(tmp_path / "state", "--record", "~/kept")
+    assert not (tmp_path / "kept").exists()
+    editor.play("healthy")
     editor.leave()
     assert not (tmp_path / "state").exists()
+    assert lastword("log", "--record", "~/kept").stdout.count("an-editor") == 1
 
 
 def test_a_killed_sidecar_s_entries_are_written_all_the_same(tmp_path: Path) -> None:

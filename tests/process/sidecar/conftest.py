@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.desk import SCRIPTED
 from tests.kit.sidecar import SidecarClient, agent_command, hurried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 
 class Start:
@@ -37,6 +40,13 @@ class Start:
         client = SidecarClient(command, **settings)
         self.started.append(client)
         return client
+
+    def script(self, folder: Path, *turns: object, **settings: Any) -> SidecarClient:
+        """In front of the scripted agent whose turns go like this; `members` are its other ones."""
+        members = settings.pop("members", {})
+        file = folder / f"script{len(self.started)}.json"
+        file.write_text(json.dumps({"turns": turns} | members))
+        return self.command([*SCRIPTED, "--file", str(file)], **settings)
 
     def program(self, command: Sequence[str], **settings: Any) -> SidecarClient:
         """In front of what is no agent: its stdout may be anything."""

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.kit.patience import patient
+from tests.kit.sidecar import FAIL
 
 if TYPE_CHECKING:
     from tests.kit.client import Frame, Turn
     from tests.kit.sidecar import SidecarClient
-
-
-def quick() -> float:
-    """How long may take what takes milliseconds."""
-    return patient(3.0)
 
 
 def payload_of(answer: Frame) -> dict[str, Any]:
@@ -46,9 +41,9 @@ def failure_of(turn: Turn) -> dict[str, Any]:
     return payload
 
 
-def fails(client: SidecarClient, *, fuse: float = 10.0) -> tuple[str, str | None]:
-    """Run the failing turn; gives its type and reason."""
-    payload = failure_of(client.turn(fuse=fuse))
+def fails(client: SidecarClient, *mode: object) -> tuple[str, str | None]:
+    """Run the failing turn, or that of another mode; gives its type and reason."""
+    payload = failure_of(client.turn(" ".join(map(str, (FAIL, *mode)))))
     return payload["type"], payload.get("reason")
 
 
@@ -60,7 +55,7 @@ def is_healthy(turn: Turn) -> bool:
 def next_request_is_answered(client: SidecarClient) -> None:
     """After a failed turn, a new session and a prompt in it are answered, well or typed."""
     opening = client.request("session/new", cwd="/", mcpServers=[])
-    answer = client.answer(opening, fuse=quick())
+    answer = client.answer(opening)
     if "error" in answer:
         payload_of(answer)
     next_prompt_is_answered(client)
@@ -68,7 +63,7 @@ def next_request_is_answered(client: SidecarClient) -> None:
 
 def next_prompt_is_answered(client: SidecarClient) -> None:
     """After a failed turn, a prompt is answered, well or typed."""
-    turn = client.turn("hello", fuse=quick())
+    turn = client.turn("hello")
     if "error" in turn.answer:
         failure_of(turn)
     else:

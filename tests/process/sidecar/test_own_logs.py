@@ -117,12 +117,6 @@ def test_a_failed_call_is_found_in_the_sessions_own_file(home: Home, path: str) 
     assert home.look() == []
 
 
-def test_a_log_is_read_that_names_no_session(home: Home) -> None:
-    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
-    (hint,) = home.look()
-    assert (hint.verdict.type, hint.session_id) == ("rate_limit", None)
-
-
 def test_what_several_files_tell_of_one_failure_is_told_once(home: Home) -> None:
     at = datetime.now(UTC)
     home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))
@@ -141,24 +135,11 @@ def test_a_servers_page_over_several_lines_is_read_with_the_line_that_it_is_in(h
     assert hint.verdict.type == "provider_unavailable"
 
 
-def test_a_line_of_another_session_is_left_alone(home: Home) -> None:
-    line = journal_samples.vibe(datetime.now(UTC))
-    home.write("logs/agent.log", f"{line} session.id=ses_of_another")
-    assert home.look() == []
-    home.write("logs/agent.log", f"{line} session.id={SESSION}")
-    assert len(home.look()) == 1
-
-
 def test_files_of_other_sessions_and_other_kinds_are_left_alone(home: Home) -> None:
     for path in ("projects/-a/4f0e-b2-00.jsonl", f"{SESSION}.json", "history.jsonl"):
         home.write(path)
     for skipped in ("node_modules", "plugins"):
         home.write(f"{skipped}/{SESSION}.jsonl")
-    assert home.look() == []
-
-
-def test_what_was_written_before_the_turn_is_no_hint(home: Home) -> None:
-    home.write(f"{SESSION}.jsonl", journal_samples.claude(datetime(2026, 1, 1, tzinfo=UTC)))
     assert home.look() == []
 
 
@@ -200,44 +181,24 @@ def test_an_agents_name_has_words_that_tell_it_from_others(
     assert words or not OwnLogs(name, {"HOME": "/"}, Attributions(os.getpgrp))
 
 
+FOLDERS = (
+    *(".newcomer", ".newcomer-code", ".local/share/newcomer", "state/newcomer-cli"),
+    *("Library/Logs/newcomer", "given"),
+)
+
+
 def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
-    for path in (
-        ".newcomer",
-        ".newcomer-code",
-        "newcomer",
-        ".other",
-        ".local/share/newcomer",
-        ".config/other",
-        "state/newcomer-cli",
-        "Library/Logs/newcomer",
-        "given",
-    ):
+    for path in (*FOLDERS, "newcomer", ".other", ".config/other"):
         (tmp_path / path).mkdir(parents=True)
-    (tmp_path / ".newcomerrc").touch()
-    (tmp_path / ".newcomer_file").touch()
-    environment = {
-        "HOME": str(tmp_path),
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "NEWCOMER_HOME": str(tmp_path / "given"),
-        "NEWCOMER_CONFIG_DIR": "relative",
-        "NEWCOMER_MODEL": "/",
-        "NEWCOMER_DIR": "/",
-        "NEWCOMER_CODE_HOME": str(tmp_path),
-        "NEWCOMER_PROJECT_DIR": str(tmp_path / ".other"),
-        "OTHER_HOME": str(tmp_path / ".other"),
-    }
+    for path in (".newcomerrc", ".newcomer_file"):
+        (tmp_path / path).touch()
+    home = str(tmp_path)
+    environment = {"HOME": home, "XDG_STATE_HOME": f"{home}/state"}
+    environment |= {"NEWCOMER_HOME": f"{home}/given", "NEWCOMER_CONFIG_DIR": "relative"}
+    environment |= {"NEWCOMER_MODEL": "/", "NEWCOMER_DIR": "/", "NEWCOMER_CODE_HOME": home}
+    environment |= {"NEWCOMER_PROJECT_DIR": f"{home}/.other", "OTHER_HOME": f"{home}/.other"}
     found = folders_of(words_of("newcomer-acp"), environment)
-    assert [os.path.relpath(path, tmp_path) for path in found] == sorted(
-        [
-            "given",
-            ".newcomer",
-            ".newcomer-code",
-            ".local/share/newcomer",
-            "state/newcomer-cli",
-            "Library/Logs/newcomer",
-        ],
-        key=[os.path.relpath(path, tmp_path) for path in found].index,
-    )
+    assert sorted(os.path.relpath(path, tmp_path) for path in found) == sorted(FOLDERS)
 
 
 def test_of_many_logs_those_are_watched_that_were_written_last(
@@ -281,11 +242,17 @@ def test_two_silent_sessions_on_one_log_get_their_own_lines(home: Home) -> None:
     for session, message in (("session-1", "401 Unauthorized"), ("session-2", "429 Slow down")):
         line = journal_samples.vibe(at, f"Client error '{message}'")
         home.write("logs/agent.log", f"{line} session.id={session}")
+    home.write("logs/agent.log", f"{journal_samples.vibe(at)} session.id=ses_of_another")
     types = {hint.session_id: hint.verdict.type for hint in home.look()}
     assert types == {"session-1": "auth", "session-2": "rate_limit"}
 
 
-def test_a_line_without_a_session_is_nobodys_where_two_turns_are_open(home: Home) -> None:
+def test_a_line_without_a_session_is_the_one_open_turns_and_nobodys_where_there_are_two(
+    home: Home,
+) -> None:
+    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
+    (hint,) = home.look()
+    assert (hint.verdict.type, hint.session_id) == ("rate_limit", None)
     home.prompt("session-1", "session-2")
     home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
     assert home.look() == []
@@ -299,6 +266,8 @@ def test_what_stands_before_the_prompts_position_does_not_count_whatever_its_tim
         home.write(path, journal_samples.claude(later))
         home.write(path, journal_samples.vibe(later))
     home.prompt()
+    assert home.look() == []
+    home.write(f"{SESSION}.jsonl", journal_samples.claude(datetime(2026, 1, 1, tzinfo=UTC)))
     assert home.look() == []
     home.write(f"{SESSION}.jsonl")
     (hint,) = home.look()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kit.crowded import CROWDED
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.sidecar import SIDECAR, agent_command
-from tests.process.sidecar.failing_turn import is_healthy, quick
+from tests.process.sidecar.failing_turn import is_healthy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,77 +22,48 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
+NO_METHOD = -32601
 
-
-@pytest.mark.parametrize(
-    ("line", "code", "request_id"),
-    [
-        (b"no json at all", PARSE_ERROR, None),
-        (b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":', PARSE_ERROR, 77),
-        (b"\xff\xfe\x00", PARSE_ERROR, None),
-        (b"[" * 100_000, PARSE_ERROR, None),
-        (b"42", INVALID_REQUEST, None),
-        (b'"text"', INVALID_REQUEST, None),
-        (b"null", INVALID_REQUEST, None),
-        (b"[]", INVALID_REQUEST, None),
-        (b'[{"jsonrpc":"2.0","method":"initialize"}]', INVALID_REQUEST, None),
-        (b"{}", INVALID_REQUEST, None),
-        (b'{"jsonrpc":"2.0","method":7}', INVALID_REQUEST, None),
-    ],
+NO_MESSAGES = (
+    (b"no json at all", PARSE_ERROR, None),
+    (b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":', PARSE_ERROR, 77),
+    (b"\xff\xfe\x00", PARSE_ERROR, None),
+    (b"[" * 100_000, PARSE_ERROR, None),
+    (b"42", INVALID_REQUEST, None),
+    (b"[]", INVALID_REQUEST, None),
+    (b"{}", INVALID_REQUEST, None),
 )
-def test_a_line_that_is_no_message_is_answered_and_the_session_goes_on(
-    start: Start, line: bytes, code: int, request_id: int | None
-) -> None:
-    client = start("healthy")
-    client.open()
-    since = len(client.frames)
-    client.send_bytes(line + b"\n")
-    answer = client.expect(lambda frame: "error" in frame, since=since)
-    assert answer["error"]["code"] == code
-    assert answer["error"]["message"] == answer["error"]["data"]["details"]
-    assert answer["id"] == request_id
-    assert is_healthy(client.turn("hello"))
 
 
-def test_empty_lines_are_no_matter(start: Start) -> None:
-    client = start("healthy")
+def test_whatever_a_client_sends_is_answered_and_the_session_goes_on(start: Start) -> None:
+    client = start("healthy", options=["--line-limit", "1MiB"])
     client.send_bytes(b"\n\r\n  \n\t\n")
     client.open()
-    assert is_healthy(client.turn("hello"))
-    assert len(client.frames) == 4
-
-
-def test_a_request_over_the_line_limit_is_answered_typed(start: Start) -> None:
-    client = start("healthy", options=["--line-limit", "1MiB"])
-    client.open()
-    client.send_bytes(
-        b'{"jsonrpc":"2.0","id":77,"method":"session/prompt","params":"%s"}\n' % (b"x" * 3 * MIB)
-    )
-    error = client.answer(77)["error"]
-    assert error["data"]["agent_error"]["reason"] == "line_too_long"
-    assert is_healthy(client.turn("hello"))
-
-
-def test_a_frame_in_a_thousand_pieces_is_a_frame(start: Start) -> None:
-    client = start("healthy")
-    client.open()
-    line = b'{"jsonrpc":"2.0","id":77,"method":"_vendor/thing","params":"%s"}\n' % (b"x" * 940)
+    assert len(client.frames) == 2, "empty lines are no matter"
+    for line, code, request_id in NO_MESSAGES:
+        since = len(client.frames)
+        client.send_bytes(line + b"\n")
+        answer = client.expect(lambda frame: "error" in frame, since=since)
+        assert (answer["error"]["code"], answer["id"]) == (code, request_id), line[:60]
+        assert answer["error"]["message"] == answer["error"]["data"]["details"]
+    long = b'{"jsonrpc":"2.0","id":78,"method":"session/prompt","params":"%s"}\n'
+    client.send_bytes(long % (b"x" * 3 * MIB))
+    assert client.answer(78)["error"]["data"]["agent_error"]["reason"] == "line_too_long"
+    # A frame in a thousand pieces is one, and an id in other bytes the same id.
+    line = b'{"jsonrpc":"2.0","id":79,"method":"_vendor/thing","params":"%s"}\n' % (b"x" * 940)
     for number in range(len(line)):
         client.send_bytes(line[number : number + 1])
-    assert client.answer(77)["error"]["code"] == -32601
-
-
-def test_a_client_that_says_no_hello_is_served_as_the_agent_serves_it(start: Start) -> None:
-    client = start("http-429")
-    client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    assert client.answer(79)["error"]["code"] == NO_METHOD
+    for sent, meant in ((rb'"a\/b"', "a/b"), ('"é"'.encode(), "é"), (b"1e2", 100)):
+        client.send_bytes(b'{"jsonrpc":"2.0","id":%s,"method":"_vendor/thing"}\n' % sent)
+        assert client.answer(meant)["error"]["code"] == NO_METHOD
     assert is_healthy(client.turn("hello"))
-    assert client.turn().answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
 
 
 def test_a_client_that_says_nothing_and_leaves_takes_the_agent_with_it(start: Start) -> None:
     client = start("healthy")
     client.close_stdin()
-    assert client.wait(fuse=quick()) == 0
+    assert client.wait() == 0
     client.listen(0.1)
     assert client.stdout.data == b""
 
@@ -123,7 +95,7 @@ def test_a_last_word_without_a_line_end_counts(start: Start) -> None:
     assert client.answer(77)["result"] == {"sessionId": "s1"}
 
 
-@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
 def test_a_client_that_started_us_without_a_stream_is_served_as_far_as_it_can_be(
     start: Start, closed: str
 ) -> None:
@@ -157,11 +129,11 @@ def test_a_client_on_sockets_is_served_like_one_on_pipes(shared: bool) -> None:
     ):
         theirs_in.close()
         theirs_out.close()
-        ours_out.settimeout(10)
+        ours_out.settimeout(FUSE_SECONDS)
         ours_in.sendall(b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}\n')
         assert json.loads(ours_out.recv(65536))["result"] == {"sessionId": "s1"}
         ours_in.shutdown(socket.SHUT_WR)
-        assert process.wait(10) == 6
+        assert process.wait(FUSE_SECONDS) == 6
         assert ours_out.recv(1) == b""
 
 
@@ -169,18 +141,15 @@ def test_a_client_that_reads_no_more_has_left(start: Start) -> None:
     client = start("exits-at-end", 4)
     client.open()
     client.close(client.stdout)
-    assert client.wait(fuse=quick()) == 4
-
-
-def test_a_client_that_reads_no_more_in_mid_turn_has_left(start: Start) -> None:
+    assert client.wait() == 4
     client = start("many-frames", 50_000)
     client.open()
     client.prompt()
     client.close(client.stdout)
-    client.wait(fuse=quick())
+    client.wait()
 
 
-@pytest.mark.parametrize("mode", ["silence-after-text", "permission", "ignores-end", "many-frames"])
+@pytest.mark.parametrize("mode", ["ignores-end", "many-frames"])
 def test_a_client_that_vanishes_in_mid_turn_takes_the_agent_with_it(
     start: Start, mode: str
 ) -> None:
@@ -202,24 +171,12 @@ def test_a_client_that_asks_for_ever_without_reading_is_not_read_for_ever(start:
     client.stdout.reading = False
     ask = b'{"jsonrpc":"2.0","id":%d,"method":"_vendor/thing","params":"' + b"x" * 1000 + b'"}\n'
     # Their answers are more than is kept for a client that does not read.
-    flood = b"".join(ask % number for number in range(1000, 121_000))
-    taken = client.send_bytes(flood, fuse=0.5)
+    flood = b"".join(ask % number for number in range(1000, 61_000))
+    taken = client.send_bytes(flood, fuse=4.0)
     assert taken < len(flood)
     client.stdout.reading = True
     # The fuse has cut a frame in two.
     client.send_bytes(flood[taken : flood.index(b"\n", taken) + 1])
-
-
-def test_an_id_that_is_cut_off_is_not_taken_for_a_shorter_one(start: Start) -> None:
-    client = start("healthy")
-    client.open()
-    # It was to be request 12; 1 has its answer. The driver holds that no request has two.
-    client.send_bytes(b'{"jsonrpc":"2.0","method":"_vendor/thing","id":1')
-    client.close_stdin()
-    client.wait()
-    client.listen(0.1)
-    assert client.frames[-1]["error"]["code"] == PARSE_ERROR
-    assert client.frames[-1]["id"] is None
 
 
 def test_a_client_that_sends_rubbish_for_ever_without_reading_is_not_read_for_ever(

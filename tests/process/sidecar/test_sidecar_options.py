@@ -1,0 +1,224 @@
+"""What the options of `lastword run` ask of a turn: that each arrives, and who is asked again.
+
+What each does in every case is decided in `tests/unit/link`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.client import NOTICES, RETRY, update_of
+from tests.kit.desk import SCRIPTED
+from tests.kit.gateway.limited_agent import prompts_in
+from tests.kit.recording import lastword
+from tests.process.sidecar.failing_turn import failure_of, is_healthy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.sidecar.conftest import Start
+
+    Frame = dict[str, Any]
+
+ENDS = {"result": "end_turn"}
+ENDED = {"stopReason": "end_turn"}
+
+
+def is_retry(frame: Frame) -> bool:
+    return update_of(frame).get("sessionUpdate") == "agent_retry"
+
+
+# --- --retry
+
+
+def test_a_failure_that_passes_is_an_answer_after_two_waits(start: Start, tmp_path: Path) -> None:
+    options = ["--retry", "2", "--record", str(tmp_path)]
+    client = start.command([*SCRIPTED, "third_time_lucky"], options=options)
+    client.open(**RETRY)
+    turn = client.turn("hello")
+    assert turn.answer["result"] == ENDED
+    assert turn.kinds == ["agent_retry", "agent_retry", "agent_message_chunk"]
+    assert [told["attempt"] for told in turn.of_kind("agent_retry")] == [2, 3]
+    assert turn.text == "The provider is back."
+    assert client.end() == 0
+    shown = json.loads(lastword("log", "--json", "--record", str(tmp_path)).stdout)
+    ((recorded,),) = [session["turns"] for session in shown["sessions"]]
+    assert (recorded["outcome"], recorded["retries"]) == ("ok", 2)
+    assert len(recorded["retry_wait_seconds"]) == 2
+
+
+def test_a_failure_that_lasts_says_how_often_it_was_tried(start: Start) -> None:
+    variables = {"LASTWORD_RETRY": "1"}
+    client = start.command([*SCRIPTED, "third_time_lucky"], environment=variables)
+    client.open()
+    payload = failure_of(client.turn("hello"))
+    assert (payload["type"], payload["attempts"]) == ("provider_unavailable", 2)
+    assert len(payload["detail"]["attempts"]) == 2
+    # The user tries for a third time.
+    assert is_healthy(client.turn("hello"))
+
+
+def test_nothing_is_tried_again_unless_asked_for(start: Start) -> None:
+    client = start.command([*SCRIPTED, "third_time_lucky"])
+    client.open()
+    payload = failure_of(client.turn("hello"))
+    assert payload["retry_safety"] == "auto"
+    assert "attempts" not in payload
+
+
+def test_the_users_cancel_ends_the_wait_at_once_and_the_session_goes_on(start: Start) -> None:
+    client = start.command([*SCRIPTED, "healthy"], options=["--retry", "2"])
+    client.open(**RETRY)
+    prompt = client.prompt("/scenario rate_limit")
+    assert update_of(client.expect(is_retry))["wait_seconds"] >= 20
+    client.cancel()
+    assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
+    assert client.turn("hello").answer["result"] == ENDED
+
+
+def test_an_agent_that_dies_at_once_is_started_again_and_gets_the_prompt_once_more(
+    start: Start,
+) -> None:
+    agent = [word for word in SCRIPTED if word != "--bare"]
+    client = start.command([*agent, "restarted_by_load"], options=["--retry", "1"])
+    client.open()
+    turn = client.turn("hello")
+    assert (turn.text, turn.answer["result"]) == ("Here is the answer.", ENDED)
+
+
+# --- --continue-at-reset
+
+GOES_ON = ["--continue-at-reset"]
+LIMITED = [sys.executable, "-m", "tests.kit.gateway.limited_agent"]
+
+
+def test_a_turn_that_had_begun_goes_on_when_the_limit_ends(start: Start, tmp_path: Path) -> None:
+    limited = {"fail": {"http": 429, "message": "Rate limited: try again in 2s"}}
+    begins = [{"say": "The first part. "}, {"tool": {"title": "Build", "kind": "execute"}}]
+    ends = [{"say": "The last part."}, ENDS]
+    client = start.script(tmp_path, [*begins, limited], ends, options=GOES_ON)
+    client.open(**RETRY)
+    turn = client.turn("hello")
+    assert turn.answer["result"] == ENDED
+    assert turn.text == "The first part. The last part."
+    assert [update["status"] for update in turn.of_kind("tool_call_update")] == ["failed"]
+    (wait,) = [update["wait_seconds"] for update in turn.of_kind("agent_retry")]
+    assert 2 <= wait <= 3
+    assert client.end() == 0
+
+
+def test_sessions_at_one_limit_send_one_prompt_each(start: Start, tmp_path: Path) -> None:
+    noted = tmp_path / "prompts"
+    client = start.command([*LIMITED, str(noted), "1", "2"], options=GOES_ON)
+    client.open(**RETRY)
+    opened = [client.call("session/new", cwd="/", mcpServers=[]) for _ in range(4)]
+    sessions = [client.session, *(each["result"]["sessionId"] for each in opened)]
+    prompts = [client.prompt("hello", session) for session in sessions]
+    for prompt in prompts:
+        assert client.answer(prompt)["result"] == ENDED
+    for session in sessions:
+        first, then = [each for each in prompts_in(noted) if each["session"] == session]
+        assert (first["text"], then["text"]) == ("hello", "Continue.")
+        assert then["at"] - first["at"] >= 2
+
+
+def test_a_client_that_leaves_within_the_wait_ends_it(start: Start, tmp_path: Path) -> None:
+    noted = tmp_path / "prompts"
+    client = start.command([*LIMITED, str(noted), "1", "600"], options=GOES_ON)
+    client.open(**RETRY)
+    client.prompt("hello")
+    client.expect(is_retry)
+    assert client.end() == 0
+    assert [each["text"] for each in prompts_in(noted)] == ["hello"]
+
+
+# --- --fallback-model
+
+
+def test_a_prompt_that_had_shown_nothing_goes_on_with_the_model_that_is_then_given_back(
+    start: Start, tmp_path: Path
+) -> None:
+    limited = [{"fail": {"http": 429, "message": "Rate limited"}}]
+    client = start.script(
+        *(tmp_path, limited, [{"say": "Done."}, ENDS]),
+        members={"models": {"big": "switch", "small": "switch"}},
+        options=["--fallback-model", "none,small"],
+    )
+    client.open(**NOTICES)
+    turn = client.turn("hello")
+    assert (turn.text, turn.answer["result"]) == ("Done.", ENDED)
+    (notice,) = [each["title"] for each in turn.of_kind("notice") if "Going on" in each["title"]]
+    assert notice.endswith("Going on with the model small; the next turn has big again.")
+
+    def shown() -> list[str]:
+        lists = [update_of(frame).get("configOptions") for frame in client.frames]
+        return [option["currentValue"] for listed in lists if listed for option in listed]
+
+    client.read_until(lambda: shown()[-1:] == ["big"], "the former model")
+    assert shown() == ["small", "big"]
+    assert client.turn("again").text == "Done."
+    client.expect_stderr("the agent does not offer the model none: --fallback-model skips it")
+    assert client.end() == 0
+
+
+# --- --warn-after, and what goes on beside a turn
+
+
+def test_a_tool_that_runs_long_is_named_by_its_title(start: Start, tmp_path: Path) -> None:
+    tool = {"title": "Run the tests", "kind": "execute", "status": "in_progress"}
+    turn = [{"tool": tool}, {"wait": 2}, {"tool": {"status": "completed"}}, {"say": "Done."}, ENDS]
+    client = start.script(tmp_path, turn, options=["--warn-after", "1"])
+    client.open(**NOTICES)
+    (notice,) = client.turn("hello").of_kind("notice")
+    assert notice["title"].startswith('The tool "Run the tests" ')
+    assert notice["title"].endswith(" has been running for 1 s.")
+
+
+def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet(start: Start) -> None:
+    def word(frame: Frame) -> str | None:
+        said: str | None = (update_of(frame).get("_meta") or {}).get("lastword", {}).get("session")
+        return said
+
+    client = start.command([*SCRIPTED, "works_on"])
+    client.open(_meta={"agent_error": {"version": 1, "session": True}})
+    assert client.turn("hello").answer["result"] == ENDED
+    client.expect_text("The build has passed.")
+    assert word(client.expect(word)) == "active"
+    client.expect(lambda frame: word(frame) == "quiet")
+    assert [word(frame) for frame in client.frames if word(frame)] == ["active", "quiet"]
+
+
+# --- --ask-reminder, --ask-timeout
+
+
+def test_a_question_that_nobody_answers_is_rejected_and_a_late_answer_is_dropped(
+    start: Start, tmp_path: Path
+) -> None:
+    def is_question(frame: Frame) -> bool:
+        return frame.get("method") == "session/request_permission"
+
+    options = ["--ask-reminder", "500ms", "--ask-timeout", "1s"]
+    # It asks two questions at once, and says how they were answered.
+    turn = [{"ask_permissions": ("Run the tests", "Edit parser.py")}, ENDS]
+    client = start.script(tmp_path, turn, options=options)
+    client.open(**NOTICES)
+    assert client.answer(client.prompt("hello"))["result"] == ENDED
+    first, second = filter(is_question, client.frames)
+    updates = [update_of(frame) for frame in client.frames]
+    assert "".join(u["content"]["text"] for u in updates if "content" in u) == (
+        "Run the tests: reject. Edit parser.py: reject. "
+    )
+    withdrawn = [f for f in client.frames if f.get("method") == "$/cancel_request"]
+    assert [f["params"]["requestId"] for f in withdrawn] == [first["id"], second["id"]]
+    told = [u["title"] for u in updates if u.get("sessionUpdate") == "notice"]
+    assert told[0].startswith("The agent is waiting for your answer: Run the tests. Without one")
+    assert told[-1].endswith("so lastword answered no: Edit parser.py.")
+    allow = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+    client.send(id=first["id"], result=allow)
+    seen = len(client.frames)
+    client.prompt("again")
+    third = client.expect(is_question, since=seen)
+    client.send(id=third["id"], result=allow)
+    client.expect_text("Run the tests: allow. ")
