@@ -11,7 +11,7 @@ import pytest
 from lastword.gateway.api.client_errors import read_report
 from lastword.gateway.api.shapes import ClientEvent, ClientSource
 from lastword.gateway.connecting.dial import TokenSource
-from lastword.gateway.connecting.reporting import MAX_SESSIONS, PER_MINUTE, ConnectReports
+from lastword.gateway.connecting.reporting import ConnectReports
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -95,46 +95,18 @@ def test_a_report_is_one_that_the_gateway_takes_with_the_token_and_past_no_proxy
     assert set(server.asked) == {("/v1/client-events?node=1", "Bearer t")}
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_is_not_taken_waits_for_the_next_time(server: TakingServer, status: int) -> None:
+def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_no_more(
+    server: TakingServer,
+) -> None:
     reports = ConnectReports(server.url, TokenSource("t"))
-    server.statuses = [status]
+    server.statuses = [503]
     reports.note("one")
     reports.note("two")
     sent(reports)
     assert server.taken == []
-    sent(reports)
-    assert [event.word for event in server.taken] == ["one", "two"]
-
-
-def test_what_is_refused_for_good_is_sent_no_more(server: TakingServer) -> None:
-    reports = ConnectReports(server.url, TokenSource("t"))
     server.statuses = [404]
-    reports.note("one")
-    reports.note("two")
     sent(reports)
     assert [event.word for event in server.taken] == ["two"]
-
-
-@pytest.mark.parametrize(
-    ("path", "served", "tried"),
-    [
-        ("/team/acp", "/team/v1/client-events", []),
-        ("/a/b/acp", "/a/v1/client-events", ["/a/b/v1/client-events"]),
-        ("/own/path", "/v1/client-events", ["/own/v1/client-events"]),
-    ],
-    ids=["below a proxy's path", "below that and a path of its own", "a path of its own"],
-)
-def test_reports_go_to_where_the_gateway_is_served_which_is_looked_for_once(
-    server: TakingServer, path: str, served: str, tried: list[str]
-) -> None:
-    server.served = served
-    reports = ConnectReports(server.url.replace("/acp?node=1", path), TokenSource("t"))
-    reports.note("one")
-    reports.note("two")
-    sent(reports)
-    assert [event.word for event in server.taken] == ["one", "two"]
-    assert [asked for asked, _ in server.asked] == [*tried, served, served]
 
 
 def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
@@ -161,24 +133,3 @@ def test_without_a_token_or_a_gateway_it_waits(server: TakingServer) -> None:
         reports.note("one")
         sent(reports)
     assert server.asked == []
-
-
-def test_nobody_waits_for_a_gateway_that_is_slow_and_what_waits_is_bounded(
-    server: TakingServer,
-) -> None:
-    server.gate.clear()
-    reports = ConnectReports(server.url, TokenSource("t"))
-    reports.note("first", (f"s{number}" for number in range(100)))
-    reports.send()
-    for number in range(100):
-        reports.note(f"w{number}")
-        reports.send()
-    assert server.asked == []
-    assert sum(thread.name == "reports" for thread in threading.enumerate()) == 1
-    server.gate.set()
-    sent(reports)
-    assert [event.word for event in server.taken].count("first") == MAX_SESSIONS
-    for number in range(100):
-        reports.note(f"x{number}")
-    sent(reports)
-    assert len(server.asked) == PER_MINUTE

@@ -1,4 +1,4 @@
-"""Where events come from: a holder that knows of them, one that does not, and files alone."""
+"""Where events come from: a holder of the version before, and files alone."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.stored import reading
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.gateway.viewing.reader import CursorError
-from lastword.gateway.wire import PAGE, REFUSED, UNKNOWN
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -124,39 +122,6 @@ def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
             view = (await source(folder).live())[SESSION]
             assert (view.id, view.head, view.cwd) == (SESSION, 3, "/w")
             assert await source(folder).note(SESSION, {"word": "stalled"}) is None
-
-    play(story)
-
-
-def test_a_holder_that_knows_of_events_is_asked_and_believed(folder: Path) -> None:
-    async def story() -> None:
-        told = {"epoch": "e", "events": []}
-        answers = {wire.EVENTS_PAGE: {PAGE: told}, wire.NOTE: {"seq": 9}}
-        async with held(folder, 2, **answers) as holder:
-            assert await source(folder).page(SESSION, EventQuery()) == told
-            assert await source(folder).note(SESSION, {"word": "stalled"}) == 9
-            assert holder.asked == [wire.STATUS, wire.EVENTS_PAGE, wire.STATUS, wire.NOTE]
-
-    play(story)
-
-
-def test_what_a_holder_says_of_a_cursor_is_passed_on(folder: Path) -> None:
-    async def story() -> None:
-        async with held(folder, 2, **{wire.EVENTS_PAGE: {REFUSED: "the log's last entry is 3"}}):
-            with pytest.raises(CursorError, match="last entry is 3"):
-                await source(folder).page(SESSION, EventQuery(epoch="e", seq=4))
-
-    play(story)
-
-
-def test_a_session_that_its_holder_has_let_go_is_read_from_its_file(folder: Path) -> None:
-    async def story() -> None:
-        async with held(
-            folder, 2, **{wire.EVENTS_PAGE: {UNKNOWN: True}, wire.NOTE: {UNKNOWN: True}}
-        ):
-            page = await source(folder).page(SESSION, EventQuery(kinds=frozenset()))
-            assert page["epoch"] == (folder / "epoch").read_text()
-            assert await source(folder).note(SESSION, {}) is None
 
     play(story)
 
