@@ -14,7 +14,7 @@ from tests.kit.command import command
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import until
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, fused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,78 +60,69 @@ def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(
     assert "lastword gateway token" in done.stderr
 
 
-def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
+@fused
+async def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("healthy")
-
-    async def play() -> None:
-        async with connected(gateway.url, "wrong") as editor:
-            answer = await editor.call("initialize", _hello({}))
-            payload = answer["error"]["data"]["agent_error"]
-            assert (payload["reason"], payload["retryable"]) == ("unauthorized", False)
-            status, on_stderr = await editor.close()
-            assert status == 0
-            assert "HTTP 401" in on_stderr
-
-    asyncio.run(play())
+    async with connected(gateway.url, "wrong") as editor:
+        answer = await editor.call("initialize", _hello({}))
+        payload = answer["error"]["data"]["agent_error"]
+        assert (payload["reason"], payload["retryable"]) == ("unauthorized", False)
+        status, on_stderr = await editor.close()
+        assert status == 0
+        assert "HTTP 401" in on_stderr
 
 
 @pytest.mark.processes
-def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_finds_it_again(
+@fused
+async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_finds_it_again(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("", command=counting(os.devnull))
+    async with connected(gateway.url, gateway.token(), hurried=True) as editor:
+        session_id = await editor.begin(gateway.root, TYPED)
+        prompt = editor.prompt(session_id, "40 100")
+        await editor.wait_for(lambda _: len(editor.words()) > 3)
+        gateway.kill_front()
+        payload = (await editor.answer(prompt))["error"]["data"]["agent_error"]
+        assert (payload["type"], payload["reason"]) == ("network", "gateway_unreachable")
+        assert payload["retry_safety"] == "ask"
+        gateway.start()
+        again = await editor.answer(editor.prompt(session_id, "3 1"))
+        assert again["result"] == {"stopReason": "end_turn"}
+        await editor.wait_for(lambda _: "1.39" in editor.words())
+        await editor.wait_for(lambda _: editor.updates("session_info_update"))
+        first = [word for word in editor.words() if word.startswith("1.")]
+        assert first == [f"1.{number}" for number in range(40)]
+        assert len(editor.answers(prompt)) == 1
 
-    async def play() -> None:
-        async with connected(gateway.url, gateway.token(), hurried=True) as editor:
-            session_id = await editor.begin(gateway.root, TYPED)
-            prompt = editor.prompt(session_id, "40 100")
-            await editor.wait_for(lambda _: len(editor.words()) > 3)
-            gateway.kill_front()
-            payload = (await editor.answer(prompt))["error"]["data"]["agent_error"]
-            assert (payload["type"], payload["reason"]) == ("network", "gateway_unreachable")
-            assert payload["retry_safety"] == "ask"
-            gateway.start()
-            again = await editor.answer(editor.prompt(session_id, "3 1"))
-            assert again["result"] == {"stopReason": "end_turn"}
-            await editor.wait_for(lambda _: "1.39" in editor.words())
-            await editor.wait_for(lambda _: editor.updates("session_info_update"))
-            first = [word for word in editor.words() if word.startswith("1.")]
-            assert first == [f"1.{number}" for number in range(40)]
-            assert len(editor.answers(prompt)) == 1
+        def reported() -> dict[str, Any] | None:
+            events = ApiClient(gateway).events(session_id, kinds="client_error")
+            found = {event["facts"]["word"]: event["facts"] for event in events}
+            return found if len(found) > 1 else None
 
-            def reported() -> dict[str, Any] | None:
-                events = ApiClient(gateway).events(session_id, kinds="client_error")
-                found = {event["facts"]["word"]: event["facts"] for event in events}
-                return found if len(found) > 1 else None
-
-            # What became of the link is in the session's log.
-            found = await asyncio.to_thread(until, "both are reported", reported)
-            assert found.keys() == {"closed_1006", "gave_up"}
-            assert {facts["source"] for facts in found.values()} == {"connect"}
-            assert (found["closed_1006"]["code"], found["gave_up"]["tries"]) == (1006, 2)
-
-    asyncio.run(play())
+        # What became of the link is in the session's log.
+        found = await asyncio.to_thread(until, "both are reported", reported)
+        assert found.keys() == {"closed_1006", "gave_up"}
+        assert {facts["source"] for facts in found.values()} == {"connect"}
+        assert (found["closed_1006"]["code"], found["gave_up"]["tries"]) == (1006, 2)
 
 
-def test_a_session_is_taken_up_by_another_editor_with_its_past(
+@fused
+async def test_a_session_is_taken_up_by_another_editor_with_its_past(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("", command=counting(os.devnull))
-
-    async def play() -> None:
-        token = gateway.token()
-        async with connected(gateway.url, token) as first:
-            session_id = await first.begin(gateway.root)
-            await first.answer(first.prompt(session_id, "5 1"))
-            _, said = await first.close()
-            assert f"--session {session_id}" in said
-        async with connected(gateway.url, token, "--session", session_id) as second:
-            assert await second.begin(gateway.root) == session_id
-            await second.wait_for(lambda _: len(second.words()) == 5)
-            await second.answer(second.prompt(session_id, "5 1"))
-            assert second.words()[:5] == [f"1.{number}" for number in range(5)]
-            assert len(second.words()) == 10
-
-    asyncio.run(play())
+    token = gateway.token()
+    async with connected(gateway.url, token) as first:
+        session_id = await first.begin(gateway.root)
+        await first.answer(first.prompt(session_id, "5 1"))
+        _, said = await first.close()
+        assert f"--session {session_id}" in said
+    async with connected(gateway.url, token, "--session", session_id) as second:
+        assert await second.begin(gateway.root) == session_id
+        await second.wait_for(lambda _: len(second.words()) == 5)
+        await second.answer(second.prompt(session_id, "5 1"))
+        assert second.words()[:5] == [f"1.{number}" for number in range(5)]
+        assert len(second.words()) == 10

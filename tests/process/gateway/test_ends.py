@@ -111,6 +111,7 @@ def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes
     os.kill(holder["pid"], signal.SIGKILL)
     assert before.closed()[0] == 1012
     until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+    until("its front has buried it", lambda: is_buried(holder["pid"]))
     with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
         place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
         assert place["epoch"] == epoch
@@ -124,7 +125,6 @@ def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes
         assert second != prompt
     held = [each["sessionId"] for holder in gateway.holders() for each in holder["sessions"]]
     assert held == [session]
-    until("its front has buried it", lambda: is_buried(holder["pid"]))
 
 
 @pytest.mark.processes

@@ -7,6 +7,7 @@ are said inside, as `docker exec` does: outside, its number is another process'.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -77,8 +78,12 @@ class Contained:
     @property
     def children(self) -> list[int]:
         """The children of the first process, by their numbers outside."""
-        text = Path(f"/proc/{self.first}/task/{self.first}/children").read_text(encoding="ascii")
-        return [int(each) for each in text.split()]
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):  # it has gone since
+                if int(stat.read_bytes().rpartition(b")")[2].split()[1]) == self.first:
+                    found.append(int(stat.parent.name))
+        return found
 
     def command_of(self, pid: int) -> bytes:
         """The command line of a process."""
