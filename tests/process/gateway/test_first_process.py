@@ -135,6 +135,7 @@ def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Co
             pid for pid in contained.children if b"gateway.holder" in contained.command_of(pid)
         )
         os.kill(holder, signal.SIGKILL)
+        until("it is buried", lambda: holder not in contained.children)
         until("nobody is left unburied", lambda: all(map(is_running, contained.children)))
     contained.tell("stop")
     assert contained.outer.wait(FUSE_SECONDS) == 0
