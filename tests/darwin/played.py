@@ -21,10 +21,8 @@ PLAYED = (
     f"{_DOCTOR}::test_a_command_that_is_not_there_is_said",
     f"{_DOCTOR}::test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets",
     f"{_DOCTOR}::test_nothing_of_a_stubborn_agent_stays_behind",
-    f"{_GATEWAY}::test_stop_says_what_it_ends_and_what_it_leaves",
-    f"{_GATEWAY}::test_status_tells_what_runs_and_where_nothing_does",
+    f"{_GATEWAY}::test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is",
     f"{_GATEWAY}::test_a_reload_goes_on_though_the_agent_is_gone",
-    f"{_GATEWAY}::test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one",
     f"{_GATEWAY}::test_a_session_goes_on_under_a_state_folder_with_a_long_path",
 )
 """Files, folders and tests below `tests/process`."""

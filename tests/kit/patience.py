@@ -6,11 +6,14 @@ matter: such a limit holds as it stands where nothing else runs, and grows with 
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import inspect
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
 FUSE_SECONDS = 60.0
 """For whatever should come: it takes milliseconds, and under load seconds."""
@@ -28,3 +31,30 @@ def grown(limits: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(
         word for name, seconds in limits.items() for word in (name, f"{patient(seconds):.2f}")
     )
+
+
+def fused(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Play a test in an event loop, under a fuse for all that it waits for."""
+
+    @functools.wraps(test)
+    def play(**fixtures: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**fixtures), 5 * FUSE_SECONDS))
+
+    return play
+
+
+def fused_with(make: Callable[[], Any]) -> Callable[..., Callable[..., None]]:
+    """The same for a test whose first argument is made for it, in its loop."""
+
+    def wrap(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        @functools.wraps(test)
+        async def begun(**fixtures: Any) -> None:
+            await test(make(), **fixtures)
+
+        play = fused(begun)
+        whole = inspect.signature(test)
+        left = [*whole.parameters.values()][1:]
+        play.__signature__ = whole.replace(parameters=left)  # type: ignore[attr-defined]
+        return play
+
+    return wrap

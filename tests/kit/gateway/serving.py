@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ import msgspec
 
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.attachment import Role
+from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -151,15 +154,14 @@ class Gateway(Place):
         until("the front is back", lambda: self.stderr().count("serving at") > before)
 
     def tell(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the commands beside serving, such as `status`."""
-        return subprocess.run(
-            [*GATEWAY, *words, "--port", str(self.port)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=FUSE_SECONDS,
-            env=self.environment,
-        )
+        """Run one of the commands beside serving, such as `status`, in the test's own process."""
+        return self._run(*words, "--port", str(self.port))
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        # In a thread, since the test may have a loop that runs.
+        with ThreadPoolExecutor(1) as pool:
+            run = partial(command, "gateway", *words, environment=self.environment)
+            return pool.submit(run).result(FUSE_SECONDS)
 
     def holders(self) -> list[dict[str, Any]]:
         """How its holders are."""
@@ -169,15 +171,8 @@ class Gateway(Place):
 
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""
-        place = page or f"http://127.0.0.1:{self.port}"
-        done = subprocess.run(
-            [*GATEWAY, "token", "--link", place, *options],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=FUSE_SECONDS,
-            env=self.environment,
-        )
+        done = self._run("token", "--link", page or f"http://127.0.0.1:{self.port}", *options)
+        assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
     def close(self) -> None:

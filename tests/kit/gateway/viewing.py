@@ -159,6 +159,16 @@ class ViewerClient:
         blocks = [{"type": "text", "text": text}]
         return self.request("session/prompt", {"sessionId": session, "prompt": blocks})
 
+    def question(self) -> dict[str, Any]:
+        """The agent's question for a permission."""
+        return self.find(lambda frame: frame.get("method") == "session/request_permission")
+
+    def allow(self, asked: dict[str, Any]) -> None:
+        """Answer such a question with its first option."""
+        option = asked["params"]["options"][0]["optionId"]
+        outcome = {"outcome": {"outcome": "selected", "optionId": option}}
+        self.send({"id": asked["id"], "result": outcome})
+
     def updates(self, kind: str) -> list[dict[str, Any]]:
         """The updates of a kind that came."""
         found = [frame.get("params", {}).get("update", {}) for frame in self.frames]

@@ -48,22 +48,38 @@ def serve(
 
     It is in this process, but for tests that are marked `processes`.
     """
-    started: list[Gateway | InsideGateway] = []
     kind: Any = Gateway
     if request.node.get_closest_marker("processes") is None:
         kind = partial(InsideGateway, open_log=late_log if log_kind == "late" else session_log)
+    yield from _starting(kind, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def serve_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., InsideGateway]]:
+    """Start a gateway in this process for all tests of a file; used as `serve` is."""
+    yield from _starting(InsideGateway, tmp_path_factory.mktemp("all"))
+
+
+@pytest.fixture(scope="module")
+def healthy(serve_all: Callable[..., InsideGateway]) -> InsideGateway:
+    """The gateway of a file, before the scripted agent: `/scenario NAME` in a prompt is played."""
+    return serve_all("healthy")
+
+
+def _starting(kind: Any, folder: Path) -> Iterator[Callable[..., Any]]:
+    started: list[Any] = []
 
     def start(
         scenario: str | dict[str, Any] = "",
         *options: str,
         command: Sequence[str] = (),
         variables: Mapping[str, str] | None = None,
-    ) -> Gateway | InsideGateway:
+    ) -> Any:
         name = scenario
         if isinstance(scenario, dict):
-            name = str(tmp_path / "scenario.json")
-            (tmp_path / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
-        started.append(kind(tmp_path, command or agent(str(name)), *options, variables=variables))
+            name = str(folder / "scenario.json")
+            (folder / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
+        started.append(kind(folder, command or agent(str(name)), *options, variables=variables))
         return started[-1]
 
     yield start

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway import wire
-from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
 
 def sessions_of(gateway: Gateway) -> list[str]:
-    with ViewerClient(gateway) as viewer:
-        listed: list[dict[str, Any]] = viewer.result("session/list", {})["sessions"]
-        return [each["sessionId"] for each in listed]
+    return [each["sessionId"] for holder in gateway.holders() for each in holder["sessions"]]
 
 
 def test_a_session_that_is_closed_ends_for_every_viewer_of_it(serve: Serve) -> None:
@@ -63,29 +60,17 @@ def test_a_session_ends_with_its_last_viewer_where_that_is_asked_for(serve: Serv
     until("the session is over", lambda: sessions_of(gateway) == [])
 
 
-def test_one_viewer_more_than_there_may_be_is_told_so(serve: Serve) -> None:
-    gateway = serve("healthy", "--viewers", "1")
-    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
-        session = one.new(gateway.root)
-        loading = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-        error = other.answer(other.request("session/load", loading))["error"]
-        assert error["data"]["agent_error"]["reason"] == "too_many_viewers"
-        assert one.answer(one.prompt(session))["result"]["stopReason"] == "end_turn"
+@pytest.fixture(scope="module")
+def noting(serve_all: Serve, tmp_path_factory: pytest.TempPathFactory) -> Gateway:
+    """A gateway whose agent closes, forks and resumes sessions."""
+    return serve_all("", command=agent_at(tmp_path_factory.mktemp("agent"), *WORDS))
 
 
-KINDS = [["close"], []]
-"""Agents that close a session themselves, and those in whose place the gateway does."""
+WORDS = ("close", "fork", "resume")
 
 
-@pytest.fixture
-def serve_noting(serve: Serve, tmp_path: Path) -> Serve:
-    def start(words: list[str]) -> Gateway:
-        path = str(tmp_path / "noted")
-        return serve(
-            "", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", path, *words]
-        )
-
-    return start
+def agent_at(folder: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(folder / "noted"), *words]
 
 
 def is_end(frame: dict[str, Any]) -> bool:
@@ -94,11 +79,12 @@ def is_end(frame: dict[str, Any]) -> bool:
     return "session_ended" in meta.get("lastword", {})
 
 
-@pytest.mark.parametrize("words", KINDS)
+@pytest.mark.parametrize("words", [["close"], []])
 def test_a_closed_session_leaves_the_others_of_its_link_alone(
-    serve_noting: Serve, words: list[str]
+    serve: Serve, tmp_path: Path, words: list[str]
 ) -> None:
-    gateway = serve_noting(words)
+    # An agent that closes a session itself, and one in whose place the gateway does.
+    gateway = serve("", command=agent_at(tmp_path, *words))
     with ViewerClient(gateway) as one, ViewerClient(gateway, replay=True) as other:
         closed, stays = one.new(gateway.root), one.new(gateway.root)
         other.load(closed, gateway.root)
@@ -124,25 +110,19 @@ def test_a_closed_session_leaves_the_others_of_its_link_alone(
         assert [each["sessionId"] for each in listed] == [stays]
 
 
-@pytest.mark.parametrize("words", KINDS)
 @pytest.mark.parametrize("replay", [False, True])
 def test_who_closes_its_only_session_is_answered_before_its_link_ends(
-    serve_noting: Serve, words: list[str], *, replay: bool
+    noting: Gateway, *, replay: bool
 ) -> None:
-    gateway = serve_noting(words)
-    with ViewerClient(gateway, replay=replay) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session))
+    with ViewerClient(noting, replay=replay) as viewer:
+        session = viewer.new(noting.root)
         request = viewer.request("session/close", {"sessionId": session})
         assert viewer.closed() == (4410, "session_ended")
         assert [each["result"] for each in viewer.answers_to(request)] == [{}]
 
 
-@pytest.mark.parametrize("words", KINDS)
-def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(
-    serve_noting: Serve, words: list[str]
-) -> None:
-    gateway = serve_noting(words)
+def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(noting: Gateway) -> None:
+    gateway = noting
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
         other.load(session, gateway.root)
@@ -154,24 +134,8 @@ def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(
         assert len(one.answers_to(turn)) == 1
 
 
-def test_an_observer_closes_nothing(serve_noting: Serve) -> None:
-    for words in KINDS:
-        gateway = serve_noting(words)
-        token = gateway.token(role=Role.OBSERVER)
-        with ViewerClient(gateway) as owner, ViewerClient(gateway, token=token) as viewer:
-            session = owner.new(gateway.root)
-            viewer.load(session, gateway.root)
-            refused = viewer.answer(viewer.request("session/close", {"sessionId": session}))
-            assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
-            assert owner.answer(owner.prompt(session))["result"]["stopReason"] == "end_turn"
-        gateway.close()
-
-
-@pytest.mark.parametrize("words", KINDS)
-def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
-    serve_noting: Serve, words: list[str]
-) -> None:
-    gateway = serve_noting(words)
+def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(noting: Gateway) -> None:
+    gateway = noting
     caller = Caller(gateway)
     try:
         link = {"Acp-Connection-Id": caller.connect()}
@@ -205,11 +169,10 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("words", KINDS)
 def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
-    serve_noting: Serve, words: list[str]
+    serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = serve_noting(words)
+    gateway = serve("", command=agent_at(tmp_path, "close"))
 
     async def play() -> str:
         async with connected(gateway.url, gateway.token()) as editor:
@@ -243,8 +206,8 @@ def close_elsewhere(gateway: Gateway, session: str) -> None:
         assert viewer.result("session/close", {"sessionId": session}) == {}
 
 
-def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(serve_noting: Serve) -> None:
-    gateway = serve_noting(["close", "resume"])
+def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(noting: Gateway) -> None:
+    gateway = noting
     with ViewerClient(gateway) as viewer:
         viewer.new(gateway.root)
         session = viewer.new(gateway.root)
@@ -259,9 +222,9 @@ def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(serve_noting
 
 
 def test_a_link_stays_for_the_session_that_its_viewer_loads_behind_a_close(
-    serve_noting: Serve,
+    noting: Gateway,
 ) -> None:
-    gateway = serve_noting(["close"])
+    gateway = noting
     with ViewerClient(gateway) as viewer:
         with ViewerClient(gateway) as other:
             stays = other.new(gateway.root)
@@ -271,8 +234,8 @@ def test_a_link_stays_for_the_session_that_its_viewer_loads_behind_a_close(
         assert viewer.answer(viewer.prompt(stays))["result"]["stopReason"] == "end_turn"
 
 
-def test_the_log_of_a_closed_session_is_its_next_holders_alone(serve_noting: Serve) -> None:
-    gateway = serve_noting(["close", "fork", "resume"])
+def test_the_log_of_a_closed_session_is_its_next_holders_alone(noting: Gateway) -> None:
+    gateway = noting
     with ViewerClient(gateway) as viewer:
         viewer.new(gateway.root)
         session = viewer.new(gateway.root)
@@ -300,11 +263,6 @@ def test_the_log_of_a_closed_session_is_its_next_holders_alone(serve_noting: Ser
         viewer.answer(viewer.prompt(session))
         assert int(in_log("SELECT max(last) FROM batches")) > before
         viewer.result("session/close", {"sessionId": fork})  # the last one of the first holder
-        until("the holder has ended", lambda: len(with_sessions(gateway)) == 2)
+        until("the holder has ended", lambda: fork not in sessions_of(gateway))
         time.sleep(1.0)
         assert in_log("SELECT value FROM facts WHERE name='clean'") == "0"
-
-
-def with_sessions(gateway: Gateway) -> list[dict[str, Any]]:
-    """Return what the holders say of their sessions."""
-    return [each for holder in gateway.holders() for each in holder["sessions"]]

@@ -17,12 +17,13 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
-from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.viewing.attachment import Role
+from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,38 +31,29 @@ if TYPE_CHECKING:
     Serve = Callable[..., Gateway]
 
 BLOCKED = """
-import sys
-sys.modules[{module!r}] = None
-sys.argv = ["lastword"]
+import contextlib, io, json, sys
+sys.modules["uvicorn"] = None
 from lastword.cli import main
-sys.exit(main(["gateway", *{words!r}]))
+told = []
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(["gateway", *words])
+    told.append([status, out.getvalue(), err.getvalue()])
+print(json.dumps(told))
 """
 
 
-def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*GATEWAY, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-        env=os.environ | environment,
-    )
-
-
-@pytest.mark.parametrize(
+@every(
     ("words", "said"),
     [
         (("--listen", "0.0.0.0:0", "--", "true"), "--behind-proxy"),
-        (("--listen", "192.0.2.1:7780", "--", "true"), "--behind-proxy"),
         (("--listen", "nowhere", "--", "true"), "HOST:PORT"),
-        (("--listen", "127.0.0.1:70000", "--", "true"), "HOST:PORT"),
         (("--root", "/nowhere/at/all", "--", "true"), "not a folder"),
         (("--path", "acp", "--", "true"), "begins with /"),
         (("--sessions", "0", "--", "true"), "from 1 up"),
         (("--proxy-address", "proxy.example", "--", "true"), "--proxy-address"),
         (("--ping", "0", "--", "true"), "a duration above 0"),
-        (("--unattended-timeout", "nan", "--", "true"), "a duration above 0"),
         (("--log-limit", "lots", "--", "true"), "takes a size"),
         (("--idle-timeout", "soon", "--", "true"), "idle-timeout"),
         (("--frob", "--", "true"), "--frob"),
@@ -69,54 +61,49 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("--listen", "127.0.0.1:0"), "command is missing"),
         (("--",), "command"),
         (("token", "--expires", "-5"), "--expires"),
+        (("--listen", "127.0.0.1:0", "--", "NOTTHERE"), "NOTTHERE: not found; is the agent"),
+        (("--listen", "127.0.0.1:0", "--", "/etc/passwd"), "cannot be started (permission denied)"),
     ],
 )
 def test_what_cannot_be_used_is_said_with_status_2(words: tuple[str, ...], said: str) -> None:
-    done = run(*words)
-    assert done.returncode == 2
+    done = command("gateway", *words)
+    assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout == ""
 
 
-def blocked(module: str, words: list[str]) -> subprocess.CompletedProcess[str]:
-    """The command where a module of the extra is missing."""
-    return subprocess.run(
-        [sys.executable, "-c", BLOCKED.format(module=module, words=words)],
+def test_a_port_that_is_taken_is_said_with_status_2() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = in_a_process("gateway", "--listen", f"127.0.0.1:{port}", "--", "true")
+    assert done.returncode == 2
+    assert "address already in use" in done.stderr
+    assert "--listen" in done.stderr
+
+
+def test_without_the_extra_serving_names_what_installs_it_and_nothing_else_needs_it() -> None:
+    helps = [["--help"], ["stop", "--help"], ["--root", ".", "-h"]]
+    asked = [["--", "true"], ["token"], ["status"], ["stop"], *helps]
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, json.dumps(asked)],
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
         timeout=FUSE_SECONDS,
     )
-
-
-@pytest.mark.parametrize("module", ["starlette", "uvicorn", "websockets"])
-def test_without_the_extra_the_line_that_installs_it_is_said(module: str) -> None:
-    done = blocked(module, ["--", "true"])
-    assert done.returncode == 2
-    assert command_for("gateway") in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(("words", "status"), [(["token"], 0), (["status"], 1), (["stop"], 1)])
-def test_a_command_to_a_gateway_needs_no_extra(words: list[str], status: int) -> None:
-    done = blocked("uvicorn", words)
-    assert done.returncode == status
-    assert command_for("gateway") not in done.stderr
+    (serving, *others) = json.loads(done.stdout)
+    assert serving[0] == 2
+    assert command_for("gateway") in serving[2]
+    assert [status for status, _, _ in others] == [0, 1, 1, 0, 0, 0]
+    assert command_for("gateway") not in str(others)
+    assert all(out.startswith("usage: lastword gateway") for _, out, _ in others[3:])
 
 
 def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
     for words in ((), ("token",), ("status",), ("reload",), ("stop",)):
-        done = run(*words, "--help")
+        done = command("gateway", *words, "--help")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"usage: {' '.join(('lastword gateway', *words))}")
-
-
-@pytest.mark.parametrize("words", [["--help"], ["stop", "--help"], ["--root", ".", "-h"]])
-def test_help_needs_no_extra(words: list[str]) -> None:
-    done = blocked("uvicorn", words)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: lastword gateway")
 
 
 @pytest.mark.processes
@@ -152,140 +139,86 @@ def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> N
     assert (ended.returncode, ended.stdout) == (0, "1 agent is stopping\n")
 
 
+def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
+    """Say a word to a gateway as a user does, in a process of its own."""
+    port = ("--port", str(gateway.port))
+    return in_a_process("gateway", *words, *port, environment=gateway.environment)
+
+
 @pytest.mark.processes
-def test_stop_says_what_it_ends_and_what_it_leaves(serve: Serve) -> None:
+def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Serve) -> None:
     gateway = serve("healthy")
+    page = f"http://127.0.0.1:{gateway.port}"
+    assert f"the page is at {page}/; `lastword gateway token --link {page}`" in gateway.stderr()
+    assert "code=" not in gateway.stderr()
     assert "agents: none is running" in gateway.tell("status").stdout
-    with ViewerClient(gateway) as viewer:
-        viewer.new(gateway.root)
-        pid = gateway.front.pid
-        said = gateway.tell("stop").stdout
-        assert said.startswith(f"gateway: process {pid} is stopping\n")
-        assert "--agents ends them too" in said
-
-
-@pytest.mark.processes
-def test_a_refused_upgrade_leaves_no_line_of_the_server_in_the_log(serve: Serve) -> None:
-    gateway = serve("healthy")
     with pytest.raises(InvalidStatus):
         connect(gateway.url, additional_headers={"Authorization": "Bearer wrong"})
-    assert gateway.tell("stop").returncode == 0
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session))
+        status = told(gateway, "status")
+        assert status.returncode == 0
+        assert f"gateway: process {gateway.front.pid}" in status.stdout
+        assert f"{session}: idle, 1 viewer\n" in status.stdout
+        document = json.loads(gateway.tell("status", "--json").stdout)
+        assert problems_in(document, "gateway") == []
+        assert document["holders"][0]["sessions"][0]["session_id"] == session
+        held = gateway.holders()[0]["pid"]
+        assert viewer.known["secret"] not in Path(f"/proc/{held}/cmdline").read_text()
+        said = told(gateway, "stop").stdout
+        assert said.startswith(f"gateway: process {gateway.front.pid} is stopping\n")
+        assert "--agents ends them too" in said
     gateway.front.wait(FUSE_SECONDS)
+    for secret in (gateway.token(), viewer.known["secret"]):
+        assert secret not in gateway.stderr()
     assert "ASGI" not in gateway.stderr()
+    status = gateway.tell("status")
+    assert status.returncode == 1
+    assert f"gateway: not running on port {gateway.port}\n" in status.stdout
+    assert session in status.stdout
+    # Nor is a process ended that has its number now.
+    with subprocess.Popen(["sleep", "600"]) as other:
+        (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
+        pid_file.write_text(str(other.pid), encoding="ascii")
+        for word in ("reload", "stop"):
+            refused = told(gateway, word)
+            assert refused.returncode == 1
+            assert f"you have no gateway running on port {gateway.port}" in refused.stderr
+        assert other.poll() is None
+        other.send_signal(signal.SIGKILL)
 
 
 def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:
     gateway = serve("healthy")
-    done = subprocess.run(
-        [*GATEWAY, "token", "--role", "observer", "--expires", "0"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-        env=gateway.environment,
-    )
-    assert done.stderr == ""
+    words = ("gateway", "token", "--role", "observer", "--expires", "0")
+    done = in_a_process(*words, environment=gateway.environment)
+    assert (done.returncode, done.stderr) == (0, "")
     with ViewerClient(gateway, token=done.stdout.strip()) as viewer:
         refused = viewer.answer(viewer.request("session/new", {"cwd": str(gateway.root)}))
         assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
-
-
-@pytest.mark.processes
-def test_no_token_and_no_secret_is_in_what_the_gateway_writes(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-        with ViewerClient(gateway, known=viewer.known) as again:
-            again.new(gateway.root)
-            held = [str(holder["pid"]) for holder in gateway.holders()]
-        assert len(held) == 2
-        for pid in held:
-            arguments = Path("/proc", pid, "cmdline").read_text(encoding="utf-8")
-            assert viewer.known["secret"] not in arguments
-    assert gateway.token() not in gateway.stderr()
-    assert viewer.known["secret"] not in gateway.stderr()
-
-
-@pytest.mark.processes
-def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        told = gateway.tell("status")
-        assert told.returncode == 0
-        assert f"gateway: process {gateway.front.pid}" in told.stdout
-        assert f"{session}: idle, 1 viewer\n" in told.stdout
-        document = json.loads(gateway.tell("status", "--json").stdout)
-        assert problems_in(document, "gateway") == []
-        assert document["holders"][0]["sessions"][0]["session_id"] == session
-    gateway.kill_front()
-    told = gateway.tell("status")
-    assert told.returncode == 1
-    assert f"gateway: not running on port {gateway.port}\n" in told.stdout
-    assert session in told.stdout
-    for word in ("reload", "stop"):
-        told = gateway.tell(word)
-        assert told.returncode == 1
-        assert f"you have no gateway running on port {gateway.port}" in told.stderr
 
 
 def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_path: Path) -> None:
     first = serve("healthy")
     (tmp_path / "second").mkdir()
     shared = {"LASTWORD_STATE_DIR": str(first.state), "XDG_RUNTIME_DIR": str(first.runtime)}
+    here = os.environ | shared
     second = Gateway(tmp_path / "second", agent("healthy"), variables=shared)
     try:
         low, high = sorted((first.port, second.port))
         told = second.tell("status")
         assert told.returncode == 0
         assert f"; another is running on port {first.port} (--port {first.port})\n" in told.stdout
-        told = run("stop", "--port", "1", **shared)
+        told = command("gateway", "stop", "--port", "1", environment=here)
         assert told.returncode == 1
         assert f"; others are running on ports {low}, {high} (--port {low})\n" in told.stderr
-        told = run("status", "--json", "--port", "1", **shared)
+        told = command(
+            "gateway", "status", "--json", "--port", "1", environment=os.environ | shared
+        )
         assert json.loads(told.stdout)["other_ports"] == [low, high]
     finally:
         second.close()
-
-
-@pytest.mark.processes
-def test_a_process_that_has_the_number_of_a_dead_front_is_not_signalled(serve: Serve) -> None:
-    gateway = serve("healthy")
-    gateway.kill_front()
-    with subprocess.Popen(["sleep", "600"]) as other:
-        (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
-        pid_file.write_text(str(other.pid), encoding="ascii")
-        assert gateway.tell("stop").returncode == 1
-        assert other.poll() is None
-        other.send_signal(signal.SIGKILL)
-
-
-def test_a_port_that_is_taken_is_said_with_status_2() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--", "true")
-    assert done.returncode == 2
-    assert "address already in use" in done.stderr
-    assert "--listen" in done.stderr
-
-
-def test_an_agent_that_cannot_be_started_is_told_to_who_comes(serve: Serve) -> None:
-    gateway = serve("", command=["/bin/false"])
-    with pytest.raises(AssertionError, match="agent_crash"):
-        ViewerClient(gateway)
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("NOTTHERE", "NOTTHERE: not found; is the agent installed, and on the PATH here?"),
-        ("/nowhere/agent", "/nowhere/agent: not found; is the agent installed, and on the PATH"),
-        ("/etc/passwd", "/etc/passwd: cannot be started (permission denied)"),
-    ],
-)
-def test_a_command_that_is_no_program_is_said_at_once(command: str, said: str) -> None:
-    done = run("--listen", "127.0.0.1:0", "--", command)
-    assert (done.returncode, done.stderr.startswith(f"lastword: {said}")) == (2, True)
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.processes
@@ -307,41 +240,14 @@ def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
         viewer.load(session, gateway.root)
 
 
-def test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one(tmp_path: Path) -> None:
-    long = tmp_path / ("long" * 20)
-    long.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(long))
-        short = run_folder_of(str(long), 7780)
-        other = run_folder_of(str(tmp_path), 7780)
-    assert len(short) < 64
-    assert short != other
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="there /tmp is always short enough")
-def test_where_no_folder_is_short_enough_the_gateway_says_so(tmp_path: Path) -> None:
-    long = tmp_path / ("long" * 20)
-    long.mkdir()
-    said = {"XDG_RUNTIME_DIR": str(long), "LASTWORD_STATE_DIR": str(long), "TMPDIR": str(long)}
-    done = run("--listen", "127.0.0.1:0", "--", "true", **said)
-    assert done.returncode == 2
-    assert "set XDG_RUNTIME_DIR" in done.stderr
-
-
-@pytest.mark.processes
 def test_a_session_goes_on_under_a_state_folder_with_a_long_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+    tmp_path: Path, serve: Serve
 ) -> None:
-    gateway = serve("healthy")
-    gateway.kill_front()
-    monkeypatch.setitem(gateway.environment, "XDG_RUNTIME_DIR", "/nowhere")
     long = tmp_path / ("long" * 20)
     long.mkdir()
-    monkeypatch.setitem(gateway.environment, "LASTWORD_STATE_DIR", str(long))
-    monkeypatch.setitem(gateway.environment, "TMPDIR", str(gateway.runtime))
+    folders = {"XDG_RUNTIME_DIR": "/nowhere", "LASTWORD_STATE_DIR": str(long), "TMPDIR": str(long)}
+    gateway = serve("healthy", variables=folders)
     gateway.state = long
-    gateway.start()
     with ViewerClient(gateway) as viewer:
         answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
         assert answer["result"]["stopReason"] == "end_turn"
-    until("the viewer has left", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 0)

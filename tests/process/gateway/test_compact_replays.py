@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 
 if TYPE_CHECKING:
@@ -49,6 +48,9 @@ def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never
         joined = ["".join(WORDS[:10]), "".join(WORDS[10:])]
 
         assert "_meta" not in stock.load(session, gateway.root)
+        wrong = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        refused = stock.answer(stock.request("session/load", wrong | asks_for("short")))
+        assert refused["error"]["code"] == INVALID_PARAMS
         assert said(stock) == joined
         with ViewerClient(gateway) as whole:
             whole.load(session, gateway.root, **asks_for("full"))
@@ -74,15 +76,3 @@ def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never
         first.answer(first.prompt(session))
         stock.find(lambda _: len(said(stock)) == len(joined + WORDS))
         assert said(stock) == joined + WORDS
-
-
-def test_a_replay_of_another_kind_is_refused(serve: Serve) -> None:
-    gateway = serve(TALKS)
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-        request = viewer.request("session/load", params | asks_for("short"))
-        assert viewer.answer(request)["error"]["code"] == INVALID_PARAMS
-        request = viewer.request("session/load", params | asks_for(1))
-        assert "result" in viewer.answer(request)
-        until("it is attached", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 1)

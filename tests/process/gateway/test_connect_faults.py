@@ -7,13 +7,14 @@ import os
 import random
 import signal
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,8 @@ def _is_sound(editor: Editor) -> None:
     )
 
 
-def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
+@fused
+async def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     dice = random.Random(4409)
@@ -54,124 +56,93 @@ def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
 
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
-    async def play() -> None:
-        def plan(number: int) -> Plan:
-            return plans[number % CUTS] if proxy.struck < CUTS else Plan()
+    def plan(number: int) -> Plan:
+        return plans[number % CUTS] if proxy.struck < CUTS else Plan()
 
-        async with (
-            FaultProxy(gateway.port, plan) as proxy,
-            connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
-        ):
-            session_id = await editor.begin(gateway.root)
-            turns = 0
-            expected: list[str] = []
-            while proxy.struck < CUTS:  # a report's connection is too short to be
-                turns += 1
-                asks = turns % 2 == 0
-                request = editor.prompt(session_id, "60 10 ask" if asks else "60 10")
-                expected += _counted(turns, 60, asks=asks)
-                answer = await editor.answer(request)
-                assert answer.get("result") == {"stopReason": "end_turn"}, answer
-                assert editor.words() == expected
-            _is_sound(editor)
-            sent = (tmp_path / "prompts").read_text(encoding="utf-8").splitlines()
-            assert len(sent) == turns
-            status, said = await editor.close()
-            assert status == 0
-            assert session_id in said
-
-    asyncio.run(play())
+    async with (
+        FaultProxy(gateway.port, plan) as proxy,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        turns = 0
+        expected: list[str] = []
+        while proxy.struck < CUTS:  # a report's connection is too short to be
+            turns += 1
+            asks = turns % 2 == 0
+            request = editor.prompt(session_id, "60 10 ask" if asks else "60 10")
+            expected += _counted(turns, 60, asks=asks)
+            answer = await editor.answer(request)
+            assert answer.get("result") == {"stopReason": "end_turn"}, answer
+            assert editor.words() == expected
+        _is_sound(editor)
+        sent = (tmp_path / "prompts").read_text(encoding="utf-8").splitlines()
+        assert len(sent) == turns
+        status, said = await editor.close()
+        assert status == 0
+        assert session_id in said
 
 
 @pytest.mark.processes
-def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
+@fused
+async def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
-
-    async def play() -> None:
-        async with (
-            connected(gateway.url, gateway.token()) as editor,
-        ):
-            session_id = await editor.begin(gateway.root)
-            request = editor.prompt(session_id, "200 10 ask")
-            for seen in (20, 80):
-                await editor.wait_for(lambda _, seen=seen: len(editor.words()) > seen)
-                gateway.kill_front()
-                gateway.start()
-            answer = await editor.answer(request)
-            assert answer["result"] == {"stopReason": "end_turn"}
-            assert editor.words() == _counted(1, 200, asks=True)
-            _is_sound(editor)
-
-    asyncio.run(play())
+    async with (
+        connected(gateway.url, gateway.token()) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        request = editor.prompt(session_id, "200 10 ask")
+        for seen in (20, 80):
+            await editor.wait_for(lambda _, seen=seen: len(editor.words()) > seen)
+            gateway.kill_front()
+            gateway.start()
+        answer = await editor.answer(request)
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert editor.words() == _counted(1, 200, asks=True)
+        _is_sound(editor)
 
 
 @pytest.mark.processes
-def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
+@fused
+async def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
-
-    async def play() -> None:
-        async with (
-            connected(gateway.url, gateway.token()) as editor,
-        ):
-            session_id = await editor.begin(gateway.root)
-            request = editor.prompt(session_id, "1000 10")
-            await editor.wait_for(lambda _: len(editor.words()) > 20)
-            (holder,) = (each for each in gateway.holders() if each["sessions"])
-            os.kill(holder["pid"], signal.SIGKILL)
-            answer = await editor.answer(request)
-            payload = answer["error"]["data"]["agent_error"]
-            assert payload["type"] == "agent_crash"
-            words = editor.words()
-            assert words == _counted(1, len(words))
-            again = await editor.answer(editor.prompt(session_id, "3 1"))
-            assert again["result"] == {"stopReason": "end_turn"}
-            _is_sound(editor)
-
-    asyncio.run(play())
+    async with (
+        connected(gateway.url, gateway.token()) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        request = editor.prompt(session_id, "1000 10")
+        await editor.wait_for(lambda _: len(editor.words()) > 20)
+        (holder,) = (each for each in gateway.holders() if each["sessions"])
+        os.kill(holder["pid"], signal.SIGKILL)
+        answer = await editor.answer(request)
+        payload = answer["error"]["data"]["agent_error"]
+        assert payload["type"] == "agent_crash"
+        words = editor.words()
+        assert words == _counted(1, len(words))
+        again = await editor.answer(editor.prompt(session_id, "3 1"))
+        assert again["result"] == {"stopReason": "end_turn"}
+        _is_sound(editor)
 
 
 @pytest.mark.processes
-def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
+@fused
+async def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     plans = [Plan(Fault.HALF_OPEN, 3000), Plan(Fault.NONE, delay_seconds=0.02)]
 
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
-
-    async def play() -> None:
-        async with (
-            FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy,
-            connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
-        ):
-            session_id = await editor.begin(gateway.root)
-            answer = await editor.answer(editor.prompt(session_id, "100 10"))
-            assert answer["result"] == {"stopReason": "end_turn"}
-            assert editor.words() == _counted(1, 100)
-            # Two links, and the report of the first.
-            await asyncio.to_thread(until, "the report comes", lambda: proxy.connections == 3)
-            _is_sound(editor)
-
-    asyncio.run(play())
-
-
-def test_a_slow_link_tells_all(tmp_path: Path, serve: Callable[..., Gateway]) -> None:
-    gateway = serve("rate_limit")
-
-    async def play() -> None:
-        slow = Plan(bytes_per_second=20_000)
-        async with (
-            FaultProxy(gateway.port, lambda _: slow) as proxy,
-            connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
-        ):
-            meta: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
-            session_id = await editor.begin(gateway.root, meta)
-            answer = await editor.answer(editor.prompt(session_id, "go"))
-            assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
-            assert len(editor.updates("agent_error")) == 1
-            _is_sound(editor)
-
-    asyncio.run(play())
+    async with (
+        FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        answer = await editor.answer(editor.prompt(session_id, "100 10"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert editor.words() == _counted(1, 100)
+        # Two links, and the report of the first.
+        await asyncio.to_thread(until, "the report comes", lambda: proxy.connections == 3)
+        _is_sound(editor)

@@ -14,7 +14,6 @@ from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
-from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
@@ -92,18 +91,7 @@ def counted(count: int) -> list[str]:
     return words
 
 
-PLANS = [
-    Plan(Fault.CUT, 4000),
-    Plan(Fault.RESET, 4000),
-    Plan(Fault.BLACK_HOLE, 4000),
-    Plan(Fault.HALF_OPEN, 4000),
-    Plan(Fault.DEAF, 4000),
-    Plan(bytes_per_second=30_000),
-    Plan(delay_seconds=0.05),
-]
-
-
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.fault.value}-{plan.delay_seconds}")
+@pytest.mark.parametrize("plan", [Plan(Fault.CUT, 4000), Plan(Fault.BLACK_HOLE, 4000)])
 def test_the_official_client_notices_nothing_of_a_link_that_fails(
     tmp_path: Path, serve: Serve, plan: Plan
 ) -> None:
@@ -112,12 +100,12 @@ def test_the_official_client_notices_nothing_of_a_link_that_fails(
 
     async def play() -> None:
         def plans(number: int) -> Plan:
-            return plan if plan.fault is Fault.NONE or number == 0 else Plan()
+            return plan if number == 0 else Plan()
 
         async with FaultProxy(gateway.port, plans) as proxy:
             url = f"http://127.0.0.1:{proxy.port}"
             assert await turn(client, gateway, url, "80 10 ask") == "end_turn"
-            assert proxy.struck == (plan.fault is not Fault.NONE)
+            assert proxy.struck
 
     asyncio.run(play())
     assert client.words() == counted(80)
@@ -126,13 +114,12 @@ def test_the_official_client_notices_nothing_of_a_link_that_fails(
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("word", ["swallowed", "front", "reload"])
 def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
-    tmp_path: Path, serve: Serve, word: str
+    tmp_path: Path, serve: Serve
 ) -> None:
     gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
 
-    async def play() -> SdkClient:
+    async def play(word: str) -> tuple[SdkClient, Any]:
         async with FaultProxy(gateway.port, lambda _: Plan()) as proxy:
 
             async def at_question() -> None:
@@ -141,59 +128,27 @@ def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
                 elif word == "front":
                     gateway.kill_front()
                     gateway.start()
+                elif word == "reload":
+                    gateway.reload()
                 else:
-                    served = gateway.stderr().count("serving at")
-                    gateway.tell("reload")
-                    until("it is back", lambda: gateway.stderr().count("serving at") > served)
+                    for held in gateway.holders():
+                        if any(each["turn"] for each in held["sessions"]):
+                            os.kill(held["pid"], signal.SIGKILL)
 
             client = SdkClient(at_question)
-            url = f"http://127.0.0.1:{proxy.port}"
-            assert await turn(client, gateway, url, "40 10 ask") == "end_turn"
+            ended = await turn(client, gateway, f"http://127.0.0.1:{proxy.port}", "40 10 ask")
             assert proxy.connections > 1
-            return client
+            return client, ended
 
-    client = asyncio.run(play())
-    assert client.words() == counted(40)
+    for word in ("swallowed", "front", "reload"):
+        client, ended = asyncio.run(play(word))
+        assert ended == "end_turn", word
+        assert client.words() == counted(40), word
+        assert client.asked == 1, word
+    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 3
+    # With the agent's own process, the turn is over, and it is told so.
+    client, ended = asyncio.run(play("holder"))
+    assert isinstance(ended, RequestError)
+    assert ended.data["agent_error"]["type"] == "agent_crash"
+    assert client.words() == counted(40)[: len(client.words())]
     assert client.asked == 1
-    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
-
-
-@pytest.mark.processes
-def test_the_official_client_is_told_of_a_holder_that_died_while_its_question_was_open(
-    tmp_path: Path, serve: Serve
-) -> None:
-    gateway = serve("", command=counting(str(tmp_path / "prompts")))
-
-    async def at_question() -> None:
-        (held,) = (each for each in gateway.holders() if each["sessions"])
-        os.kill(held["pid"], signal.SIGKILL)
-
-    client = SdkClient(at_question)
-    error = asyncio.run(turn(client, gateway, gateway.url, "40 10 ask"))
-    assert isinstance(error, RequestError)
-    assert error.data["agent_error"]["type"] == "agent_crash"
-    words = client.words()
-    assert words == counted(40)[: len(words)]
-    assert client.asked == 1
-
-
-@pytest.mark.processes
-def test_a_stock_client_reads_of_a_long_outage_in_its_conversation_and_of_a_short_one_nothing(
-    tmp_path: Path, serve: Serve
-) -> None:
-    gateway = serve("", command=counting(str(tmp_path / "prompts")))
-
-    async def play(seconds: float) -> SdkClient:
-        async def at_question() -> None:
-            gateway.kill_front()
-            await asyncio.sleep(seconds)
-            gateway.start()
-
-        client = SdkClient(at_question)
-        assert await turn(client, gateway, gateway.url, "10 1 ask") == "end_turn"
-        return client
-
-    assert asyncio.run(play(0.5)).thoughts == []
-    (thought,) = asyncio.run(play(7.0)).thoughts
-    assert thought.startswith("Connection lost. ")
-    assert thought.endswith("\n\n")

@@ -9,13 +9,14 @@ import json
 import os
 import socket
 import struct
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway import serving
+from lastword.gateway.front import abortable
+from lastword.gateway.front import socket as viewer_socket
+from lastword.gateway.viewing import slow_viewers
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Gateway]
 
-pytestmark = pytest.mark.processes
 
-CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "10000"))
+CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "2000"))
 """How many connections come and go."""
 
 AT_ONCE = 100
@@ -119,20 +119,19 @@ async def crowd(gateway: Gateway) -> None:
         await asyncio.gather(*(one(number) for number in range(CONNECTS)))
 
 
-def test_ten_thousand_connects_leave_nothing_behind_and_disturb_no_turn(serve: Serve) -> None:
+@pytest.mark.processes
+def test_thousands_of_connects_leave_nothing_behind_and_disturb_no_turn(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
-        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        asked = viewer.question()
         pid = gateway.front.pid
         descriptors, memory = descriptors_of(pid), resident_bytes_of(pid)
         asyncio.run(crowd(gateway))
         until("all are gone", lambda: descriptors_of(pid) <= descriptors)
         assert resident_bytes_of(pid) < memory + ALLOWED_BYTES
-        option = asked["params"]["options"][0]["optionId"]
-        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
-        viewer.send({"id": asked["id"], "result": chosen})
+        viewer.allow(asked)
         assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
     assert "Traceback" not in gateway.stderr()
 
@@ -152,10 +151,10 @@ class RawViewer:
     def say(self, message: dict[str, Any]) -> None:
         self.socket.sendall(text_frame(message))
 
-    def read_to(self, mark: bytes, pause: Callable[[], object] = lambda: None) -> bytes:
+    def read_to(self, mark: bytes) -> bytes:
         got = bytearray()
         while mark not in got:
-            piece = self.socket.recv(1 if pause() else 65536)
+            piece = self.socket.recv(65536)
             assert piece, bytes(got[-200:])
             got += piece
         return bytes(got)
@@ -169,6 +168,7 @@ MEGABYTES = 20
 LOUD = f"{10 * MEGABYTES} 0 pad=100000"
 
 
+@pytest.mark.processes
 def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer:
@@ -189,75 +189,77 @@ def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(ser
         until("they are gone", lambda: _controllers(gateway, session) == 1)
 
 
-@pytest.mark.parametrize("word", ["stop", "reload"])
-def test_who_never_reads_does_not_keep_a_front_from_ending(serve: Serve, word: str) -> None:
+@pytest.mark.processes
+def test_who_never_reads_does_not_keep_a_front_from_ending(serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        deaf = RawViewer(gateway)
-        deaf.load(session, gateway)
-        until("it is there", lambda: _controllers(gateway, session) == 2)
-        viewer.answer(viewer.prompt(session, LOUD))
-        gateway.tell(word)
-        assert viewer.closed()[0] == (1001 if word == "stop" else 1012)
-    if word == "stop":
-        gateway.front.wait(FUSE_SECONDS)
-    else:
-        until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
-    until("the deaf one is gone", lambda: _controllers(gateway, session) == 0)
-    deaf.socket.close()
+    with ViewerClient(gateway) as first:
+        session = first.new(gateway.root)
+    gone = []
+    for word in ("reload", "stop"):
+        with ViewerClient(gateway) as viewer:
+            viewer.load(session, gateway.root)
+            deaf = RawViewer(gateway)
+            deaf.load(session, gateway)
+            until("it is there", lambda: _controllers(gateway, session) == 2)
+            viewer.answer(viewer.prompt(session, LOUD))
+            gone.append(deaf)
+            if word == "reload":
+                gateway.reload()
+            else:
+                assert gateway.tell("stop").returncode == 0
+            assert viewer.closed()[0] == (1001 if word == "stop" else 1012)
+        until("the deaf one is gone", lambda: _controllers(gateway, session) == 0)
+    gateway.front.wait(FUSE_SECONDS)
+    for each in gone:
+        each.socket.close()
 
 
-def test_who_takes_no_byte_for_too_long_is_let_go(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hasty = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
-    monkeypatch.setattr(serving, "GATEWAY", hasty)
-    gateway = serve("", command=counting(os.devnull))
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        deaf = RawViewer(gateway)
-        deaf.load(session, gateway)
-        until("it is there", lambda: _controllers(gateway, session) == 2)
-        before = descriptors_of(gateway.front.pid)
-        viewer.answer(viewer.prompt(session, LOUD))
-        until("the deaf one is gone", lambda: _controllers(gateway, session) == 1)
-        until("its socket is gone", lambda: descriptors_of(gateway.front.pid) < before)
-        deaf.socket.close()
-        silent = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
-        silent.sendall(upgrade(gateway, gateway.token()))
-        got = b""
-        while piece := silent.recv(65536):
-            got += piece
-        assert struct.pack(">H", 1002) + b"initialize_first" in got
-        silent.close()
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait a second where a gateway waits a minute."""
+    monkeypatch.setattr(slow_viewers, "STALL_SECONDS", 1.0)
+    monkeypatch.setattr(viewer_socket, "INITIALIZE_SECONDS", 1.0)
+    monkeypatch.setattr(abortable, "REQUEST_SECONDS", 1.0)
 
 
-@pytest.mark.parametrize("is_viewer", [True, False])
-def test_a_stream_of_events_that_nobody_reads_is_let_go(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, *, is_viewer: bool
-) -> None:
-    hasty = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
-    monkeypatch.setattr(serving, "GATEWAY", hasty)
+def test_who_takes_or_says_nothing_for_too_long_is_let_go(hasty: None, serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
         session = viewer.new(gateway.root)
-        path, named = f"/v1/sessions/{session}/events?content=1", ""
-        if is_viewer:
-            talk = Conversation(caller, gateway)
-            talk.load(session)
-            path, named = "/acp", f"Acp-Connection-Id: {talk.name}\r\nAcp-Session-Id: {session}\r\n"
-        deaf = socket.socket()
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.connect(("127.0.0.1", gateway.port))
-        asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{named}"
-        deaf.sendall(f"{asked}Authorization: Bearer {gateway.token()}\r\n\r\n".encode())
-        assert deaf.recv(12) == b"HTTP/1.1 200"
+        socket_alone = RawViewer(gateway)
+        socket_alone.load(session, gateway)
+        talk = Conversation(caller, gateway)
+        talk.load(session)
+        of_connection = f"Acp-Connection-Id: {talk.name}\r\nAcp-Session-Id: {session}\r\n"
+        deaf = [
+            socket_alone.socket,
+            deaf_stream(gateway, f"/v1/sessions/{session}/events?content=1"),
+            deaf_stream(gateway, "/acp", of_connection),
+        ]
         viewer.answer(viewer.prompt(session, LOUD))
-        here = deaf.getsockname()[1]
-        until("its socket is closed", lambda: not is_established(gateway.port, here))
-        deaf.close()
+        for each in deaf:
+            here = each.getsockname()[1]
+            until("its socket is closed", lambda here=here: not is_established(gateway.port, here))
+            each.close()
+    half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    asked = upgrade(gateway, gateway.token())
+    said = {asked: struct.pack(">H", 1002) + b"initialize_first", b"": b"", half: b""}
+    for words, told in {**said, half + b"\r\n" + half: b'{"status":"ok"}'}.items():
+        with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as idle:
+            idle.sendall(words)
+            assert told in b"".join(iter(lambda idle=idle: idle.recv(65536), b""))
     assert "Traceback" not in gateway.stderr()
+
+
+def deaf_stream(gateway: Gateway, path: str, more: str = "") -> socket.socket:
+    """A stream of events that nobody reads."""
+    deaf = socket.socket()
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.connect(("127.0.0.1", gateway.port))
+    asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{more}"
+    deaf.sendall(f"{asked}Authorization: Bearer {gateway.token()}\r\n\r\n".encode())
+    assert deaf.recv(12) == b"HTTP/1.1 200"
+    return deaf
 
 
 def _controllers(gateway: Gateway, session: str) -> int:
@@ -266,28 +268,12 @@ def _controllers(gateway: Gateway, session: str) -> int:
     return count
 
 
-def test_a_viewer_that_reads_a_byte_at_a_time_gets_all_of_it(serve: Serve) -> None:
-    turn = [*({"say": f"<{n}>" + "x" * 500} for n in range(100)), {"result": "end_turn"}]
-    gateway = serve({"turns": [turn]})
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        slow = RawViewer(gateway)
-        slow.load(session, gateway)
-        until("it is there", lambda: _controllers(gateway, session) == 2)
-        assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
-        got = slow.read_to(b"<99>", pause=lambda: True)
-        places = [got.find(b"<%d>" % number) for number in range(100)]
-        assert -1 not in places
-        assert places == sorted(places)
-        slow.socket.close()
-
-
 def test_a_viewer_that_closes_its_half_of_the_connection_has_left(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
-        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        asked = viewer.question()
         half = RawViewer(gateway)
         half.load(session, gateway)
         half.read_to(b"session/request_permission")
@@ -296,7 +282,5 @@ def test_a_viewer_that_closes_its_half_of_the_connection_has_left(serve: Serve) 
         with contextlib.closing(half.socket):
             while half.socket.recv(65536):
                 pass  # and its own reading ends
-        option = asked["params"]["options"][0]["optionId"]
-        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
-        viewer.send({"id": asked["id"], "result": chosen})
+        viewer.allow(asked)
         assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"

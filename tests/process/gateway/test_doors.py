@@ -15,6 +15,7 @@ from tests.kit.patience import FUSE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.kit.gateway.inside import InsideGateway
     from tests.kit.gateway.serving import Gateway
 
     Serve = Callable[..., Gateway]
@@ -61,8 +62,8 @@ def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None
         pass  # a valid one is never refused for those
 
 
-def test_an_unknown_path_is_not_found_by_whoever_asks(serve: Serve) -> None:
-    gateway = serve("healthy")
+def test_an_unknown_path_is_not_found_by_whoever_asks(healthy: InsideGateway) -> None:
+    gateway = healthy
     page = f"http://127.0.0.1:{gateway.port}"
     for path in ("/", "/nothing", "/acp/", "/v1/sessions", "/v1/sessions//ws"):
         url = f"ws://127.0.0.1:{gateway.port}{path}"
@@ -72,19 +73,8 @@ def test_an_unknown_path_is_not_found_by_whoever_asks(serve: Serve) -> None:
     assert (code, reason["reason"]) == (4404, "not_found")
 
 
-def test_what_is_said_before_initialize_closes_the_socket(serve: Serve) -> None:
-    gateway = serve("healthy")
-    said = {"Authorization": f"Bearer {gateway.token()}"}
-    with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS) as socket:
-        socket.send('{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}')
-        with pytest.raises(ConnectionClosed) as caught:
-            socket.recv(FUSE_SECONDS)
-    assert caught.value.rcvd is not None
-    assert caught.value.rcvd.code == 1002
-
-
-def test_a_token_as_a_subprotocol_lets_a_page_in(serve: Serve) -> None:
-    gateway = serve("healthy")
+def test_a_token_as_a_subprotocol_lets_a_page_in(healthy: InsideGateway) -> None:
+    gateway = healthy
     with connect(
         gateway.url,
         subprotocols=["acp.lastword.v1", f"bearer.{gateway.token()}"],  # type: ignore[list-item]

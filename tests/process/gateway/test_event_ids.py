@@ -93,10 +93,10 @@ class Conversation:
         return Stream(self.caller, self.name, self.session, last)
 
 
-@pytest.fixture
-def converse(serve: Callable[..., Gateway]) -> Iterator[Callable[[], Conversation]]:
+@pytest.fixture(scope="module")
+def converse(serve_all: Callable[..., Gateway]) -> Iterator[Callable[[], Conversation]]:
     """Connections over HTTP to one gateway."""
-    gateway = serve(TALKS)
+    gateway = serve_all(TALKS)
     with contextlib.closing(Caller(gateway)) as caller:
         yield lambda: Conversation(caller, gateway)
 
@@ -175,19 +175,3 @@ def test_an_id_that_is_none_is_refused_as_a_bad_cursor_is(
     assert reset["sessionUpdate"] == "session_info_update"
     assert reset["_meta"]["lastword"]["reset"] == "epoch"
     assert again.text == "".join(WORDS)
-
-
-def test_an_id_of_the_future_is_told_by_the_load_that_begins_with_it(
-    converse: Callable[[], Conversation],
-) -> None:
-    before = converse()
-    before.new()
-    had = before.stream()
-    before.prompt(2)
-    had.until_answer(2)
-    epoch = had.events[0][0].partition(":")[0]
-    after = converse()
-    after.session = before.session
-    assert after.stream(f"{epoch}:99999").answer.status == 200
-    after.load(before.session)
-    assert next_message(after.own)["error"]["code"] == INVALID_PARAMS

@@ -1,4 +1,4 @@
-"""Where events come from: a holder that knows of them, one that does not, and files alone."""
+"""Where events come from: a holder of the version before, and files alone."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.stored import reading
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.gateway.viewing.reader import CursorError
-from lastword.gateway.wire import PAGE, REFUSED, UNKNOWN
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SESSION = "s-1"
 
@@ -105,89 +103,42 @@ def held(folder: Path, version: int | None, **answers: Any) -> PlayedHolder:
     return PlayedHolder(str(folder / "run" / "agent-1.sock"), version, answers)
 
 
-def play(story: Callable[[], Any]) -> Any:
-    async def fused() -> Any:
-        async with asyncio.timeout(FUSE_SECONDS):
-            return await story()
-
-    return asyncio.run(fused())
-
-
-def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
+@fused
+async def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
     folder: Path,
 ) -> None:
-    async def story() -> None:
-        async with held(folder, None) as holder:
-            page = await source(folder).page(SESSION, EventQuery())
-            assert [event["seq"] for event in page["events"]] == [1, 2, 3]
-            assert holder.asked == [wire.STATUS]
-            view = (await source(folder).live())[SESSION]
-            assert (view.id, view.head, view.cwd) == (SESSION, 3, "/w")
-            assert await source(folder).note(SESSION, {"word": "stalled"}) is None
-
-    play(story)
+    async with held(folder, None) as holder:
+        page = await source(folder).page(SESSION, EventQuery())
+        assert [event["seq"] for event in page["events"]] == [1, 2, 3]
+        assert holder.asked == [wire.STATUS]
+        view = (await source(folder).live())[SESSION]
+        assert (view.id, view.head, view.cwd) == (SESSION, 3, "/w")
+        assert await source(folder).note(SESSION, {"word": "stalled"}) is None
 
 
-def test_a_holder_that_knows_of_events_is_asked_and_believed(folder: Path) -> None:
-    async def story() -> None:
-        told = {"epoch": "e", "events": []}
-        answers = {wire.EVENTS_PAGE: {PAGE: told}, wire.NOTE: {"seq": 9}}
-        async with held(folder, 2, **answers) as holder:
-            assert await source(folder).page(SESSION, EventQuery()) == told
-            assert await source(folder).note(SESSION, {"word": "stalled"}) == 9
-            assert holder.asked == [wire.STATUS, wire.EVENTS_PAGE, wire.STATUS, wire.NOTE]
-
-    play(story)
+@fused
+async def test_a_waiting_reader_of_a_file_hears_of_what_is_written(folder: Path) -> None:
+    epoch = (folder / "epoch").read_text()
+    query = EventQuery(epoch=epoch, seq=3)
+    waiting = asyncio.create_task(source(folder).page(SESSION, query, 30.0))
+    await asyncio.sleep(0)
+    KEPT[0].append([LogEntry(LogKind.LIFE, 9, b"", About(word="later"))])
+    assert [event["seq"] for event in (await waiting)["events"]] == [4]
 
 
-def test_what_a_holder_says_of_a_cursor_is_passed_on(folder: Path) -> None:
-    async def story() -> None:
-        async with held(folder, 2, **{wire.EVENTS_PAGE: {REFUSED: "the log's last entry is 3"}}):
-            with pytest.raises(CursorError, match="last entry is 3"):
-                await source(folder).page(SESSION, EventQuery(epoch="e", seq=4))
-
-    play(story)
-
-
-def test_a_session_that_its_holder_has_let_go_is_read_from_its_file(folder: Path) -> None:
-    async def story() -> None:
-        async with held(
-            folder, 2, **{wire.EVENTS_PAGE: {UNKNOWN: True}, wire.NOTE: {UNKNOWN: True}}
-        ):
-            page = await source(folder).page(SESSION, EventQuery(kinds=frozenset()))
-            assert page["epoch"] == (folder / "epoch").read_text()
-            assert await source(folder).note(SESSION, {}) is None
-
-    play(story)
-
-
-def test_a_waiting_reader_of_a_file_hears_of_what_is_written(folder: Path) -> None:
-    async def story() -> None:
-        epoch = (folder / "epoch").read_text()
-        query = EventQuery(epoch=epoch, seq=3)
-        waiting = asyncio.create_task(source(folder).page(SESSION, query, 30.0))
-        await asyncio.sleep(0)
-        KEPT[0].append([LogEntry(LogKind.LIFE, 9, b"", About(word="later"))])
-        assert [event["seq"] for event in (await waiting)["events"]] == [4]
-
-    play(story)
-
-
-def test_what_is_no_session_or_no_log_is_said_so(folder: Path) -> None:
-    async def story() -> None:
-        with pytest.raises(NoSessionError):
-            await source(folder).page("never-was", EventQuery())
-        with pytest.raises(NoSessionError):
-            await source(folder).one("never-was")
-        broken = folder / "logs" / f"{wire.name_of('broken')}.db"
-        broken.write_bytes(b"no database" * 100)
-        with pytest.raises(StoreError):
-            await source(folder).one("broken")
-        views, more = await source(folder).ended(set())
-        assert ([view.id for view in views], more) == ([SESSION], 0)
-        assert (await source(folder).ended({SESSION}))[0] == []
-
-    play(story)
+@fused
+async def test_what_is_no_session_or_no_log_is_said_so(folder: Path) -> None:
+    with pytest.raises(NoSessionError):
+        await source(folder).page("never-was", EventQuery())
+    with pytest.raises(NoSessionError):
+        await source(folder).one("never-was")
+    broken = folder / "logs" / f"{wire.name_of('broken')}.db"
+    broken.write_bytes(b"no database" * 100)
+    with pytest.raises(StoreError):
+        await source(folder).one("broken")
+    views, more = await source(folder).ended(set())
+    assert ([view.id for view in views], more) == ([SESSION], 0)
+    assert (await source(folder).ended({SESSION}))[0] == []
 
 
 def test_a_closed_log_is_read_without_a_trace_and_told_as_ended(folder: Path) -> None:
@@ -203,20 +154,17 @@ def test_a_closed_log_is_read_without_a_trace_and_told_as_ended(folder: Path) ->
     assert os.stat(path).st_mtime_ns == before.st_mtime_ns
 
 
-def test_what_is_known_of_an_ended_session_is_read_again_once_it_has_changed(
+@fused
+async def test_what_is_known_of_an_ended_session_is_read_again_once_it_has_changed(
     folder: Path,
 ) -> None:
     KEPT.pop().close()
-
-    async def story() -> None:
-        kept = source(folder)
-        first, _ = await kept.ended(set())
-        again, _ = await kept.ended(set())
-        assert again[0] is first[0]
-        log = SqliteLog(str(folder / "logs" / f"{wire.name_of(SESSION)}.db"))
-        log.append([LogEntry(LogKind.LIFE, 7, b"", About(word="w"))])
-        log.close()
-        changed, _ = await kept.ended(set())
-        assert changed[0].head == 4
-
-    play(story)
+    kept = source(folder)
+    first, _ = await kept.ended(set())
+    again, _ = await kept.ended(set())
+    assert again[0] is first[0]
+    log = SqliteLog(str(folder / "logs" / f"{wire.name_of(SESSION)}.db"))
+    log.append([LogEntry(LogKind.LIFE, 7, b"", About(word="w"))])
+    log.close()
+    changed, _ = await kept.ended(set())
+    assert changed[0].head == 4

@@ -7,11 +7,11 @@ are said inside, as `docker exec` does: outside, its number is another process'.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.processes
 
 UNSHARE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
-ZOMBIES = """
-import contextlib, glob
-states = []
-for each in glob.glob("/proc/[0-9]*/stat"):
-    with contextlib.suppress(OSError):  # it has gone since
-        states.append(open(each).read().rpartition(")")[2].split()[0])
-print(states.count("Z"))
-"""
 
 
 class Contained:
@@ -83,23 +75,30 @@ class Contained:
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children")
         return int(children.read_text(encoding="ascii"))
 
-    def inside(self, *command: str) -> str:
-        """Run a command in the namespace; gives its output."""
+    @property
+    def children(self) -> list[int]:
+        """The children of the first process, by their numbers outside."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):  # it has gone since
+                if int(stat.read_bytes().rpartition(b")")[2].split()[1]) == self.first:
+                    found.append(int(stat.parent.name))
+        return found
+
+    def command_of(self, pid: int) -> bytes:
+        """The command line of a process."""
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+    def tell(self, word: str) -> None:
+        """Say a word to the gateway, in the namespace."""
         enter = ("nsenter", "--target", str(self.first), "--user", "--pid", "--mount")
-        done = subprocess.run(
-            [*enter, "--preserve-credentials", "--", *command],
-            capture_output=True,
-            text=True,
-            check=False,
+        told = (*GATEWAY, word, "--port", str(self.port))
+        subprocess.run(
+            [*enter, "--preserve-credentials", "--", *told],
+            check=True,
             timeout=FUSE_SECONDS,
             env=self._environment,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def tell(self, word: str) -> str:
-        """Say a word to the gateway."""
-        return self.inside(*GATEWAY, word, "--port", str(self.port))
 
     def token(self) -> str:
         """A token for it."""
@@ -132,13 +131,12 @@ def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Co
         viewer.load(session, contained.root)
         viewer.answer(viewer.prompt(session))
         # What a holder that is killed leaves behind is the first process' to bury.
-        held = "import os, sys; os.kill(int(sys.argv[1]), 9)"
-        holders = contained.inside("pgrep", "-f", "lastword.cli.gateway.holder").split()
-        contained.inside(sys.executable, "-c", held, holders[0])
-        until(
-            "nobody is left unburied",
-            lambda: contained.inside(sys.executable, "-c", ZOMBIES).strip() == "0",
+        holder = next(
+            pid for pid in contained.children if b"gateway.holder" in contained.command_of(pid)
         )
+        os.kill(holder, signal.SIGKILL)
+        until("it is buried", lambda: holder not in contained.children)
+        until("nobody is left unburied", lambda: all(map(is_running, contained.children)))
     contained.tell("stop")
     assert contained.outer.wait(FUSE_SECONDS) == 0
     until("all of it is gone", lambda: not is_running(first))

@@ -14,7 +14,7 @@ from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
-from tests.process.gateway.test_http import EVENTS, Caller
+from tests.process.gateway.test_http import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +56,12 @@ def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -
     with ViewerClient(gateway) as controller:
         session = controller.new(gateway.root)
         said = controller.frames[0]["result"]
-        for _ in range(2):  # a front that is started again has to ask
-            with watching(gateway) as observer:
-                told = observer.frames[0]["result"]
-                assert told["agentCapabilities"] == said["agentCapabilities"]
-                assert told.get("agentInfo") == said.get("agentInfo")
-            gateway.kill_front()
-            gateway.start()
+        gateway.kill_front()
+        gateway.start()  # it has to ask
+        with watching(gateway) as observer:
+            told = observer.frames[0]["result"]
+            assert told["agentCapabilities"] == said["agentCapabilities"]
+            assert told.get("agentInfo") == said.get("agentInfo")
     assert session
 
 
@@ -117,8 +116,7 @@ def test_where_a_session_works_is_not_for_observers(serve: Serve) -> None:
             assert str(gateway.root) not in api.ask(path).body.decode(), path
 
 
-@pytest.mark.parametrize("method", ["session/resume", "session/load"])
-def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve, method: str) -> None:
+def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve) -> None:
     turn = [{"say": "What was said first."}, {"result": "end_turn"}]
     gateway = serve({"turns": [turn]}, "--log-limit", "64KiB")
     params = {"cwd": str(gateway.root), "mcpServers": []}
@@ -128,7 +126,8 @@ def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve, me
         answers = []
         for viewer, count in ((observer, 1000), (controller, 1500)):
             numbers = [
-                viewer.request(method, params | {"sessionId": session}) for _ in range(count)
+                viewer.request("session/resume", params | {"sessionId": session})
+                for _ in range(count)
             ]
             answers.append([viewer.answer(number) for number in numbers])
         refused = [sum("error" in each for each in told) for told in answers]
@@ -141,22 +140,6 @@ def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve, me
         with ViewerClient(gateway) as late:
             late.load(session, gateway.root)
             assert "What was said first." in str(late.updates("agent_message_chunk"))
-
-
-def test_entries_that_were_left_out_are_counted(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as controller:
-        session = controller.new(gateway.root)
-        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-        for _ in range(300):
-            controller.result("session/resume", params)
-        token = gateway.token(role=Role.OBSERVER)  # who is seen to come all the same
-        with ViewerClient(gateway, token=token) as observer:
-            observer.load(session, gateway.root)
-        events = ApiClient(gateway).events(session)
-    roles = [each["facts"].get("role") for each in events if each["kind"] == "viewer_came"]
-    assert 100 < roles.count("controller") < 150
-    assert roles.count("observer") == 1
 
 
 def test_a_session_full_of_observers_has_room_for_a_controller(serve: Serve) -> None:
@@ -229,18 +212,6 @@ def test_http_connections_and_streams_of_guests_are_bounded_and_the_owner_gets_i
 def _streams(gateway: Gateway, token: str, session: str) -> bool:
     with ApiClient(gateway, token).stream(session) as stream:
         return stream.answer.status == 200
-
-
-def test_the_owners_own_forgotten_connections_do_not_keep_it_out(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with contextlib.closing(Caller(gateway)) as owner:
-        first = owner.connect()
-        for _ in range(256):
-            last = owner.connect()
-        ping = {"jsonrpc": "2.0", "id": 1, "method": "_lastword/ping", "params": {}}
-        assert owner.post(ping, Acp_Connection_Id=first).status == 404  # the oldest went
-        assert owner.post(ping, Acp_Connection_Id=last).status == 202
-        assert owner.ask("GET", headers=EVENTS | {"Acp-Connection-Id": last}).status == 200
 
 
 def test_guests_requests_are_paced_and_the_owners_are_not(serve: Serve) -> None:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,13 +26,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 
-SOON_SECONDS = 5.0
-"""What never waits for a holder that hangs is answered before the hang is noticed."""
 
 LOST = ("agent_crash", "holder_died")
 
-BOUND_SECONDS = 45.0
-"""Within this, a hang is noticed: twice what it takes on a machine with nothing else to do."""
 
 TURNS: dict[str, Any] = {
     "turns": [[{"say": "One."}, {"result": "end_turn"}]],
@@ -73,36 +68,24 @@ def is_said(frame: dict[str, Any], session: str) -> bool:
     return frame.get("params", {}).get("sessionId") == session and "One." in str(frame)
 
 
-def timed(viewer: ViewerClient, method: str, params: dict[str, Any]) -> float:
-    """Return how long a result took."""
-    began = time.monotonic()
-    viewer.result(method, params)
-    return time.monotonic() - began
-
-
 def test_who_waits_for_a_holder_that_hangs_is_told_and_nobody_else_waits(serve: Serve) -> None:
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         hung, well = viewer.new(gateway.root), viewer.new(gateway.root)
         params = {"cwd": str(gateway.root), "mcpServers": []}
         with stopped(holder_of(gateway, hung)["pid"]):
-            began = time.monotonic()
             prompt = viewer.prompt(hung)
-            assert timed(viewer, "_lastword/ping", {}) < SOON_SECONDS
+            viewer.result("_lastword/ping", {})
             assert viewer.answer(viewer.prompt(well))["result"]["stopReason"] == "end_turn"
-            assert time.monotonic() - began < SOON_SECONDS
+            assert viewer.answers_to(prompt) == []  # the hang has not been noticed
             assert failure(viewer.answer(prompt)) == ("timeout", "holder_silent")
-            assert time.monotonic() - began < BOUND_SECONDS
             with ViewerClient(gateway, capabilities=TYPED) as other:
-                began = time.monotonic()
                 load = other.request("session/load", {"sessionId": hung} | params)
-                assert timed(other, "_lastword/ping", {}) < SOON_SECONDS
+                other.result("_lastword/ping", {})
                 other.load(well, gateway.root)
-                assert time.monotonic() - began < SOON_SECONDS
+                assert other.answers_to(load) == []
                 other.result("session/list", {})
-                other.new(gateway.root)
                 assert failure(other.answer(load)) == ("timeout", "holder_silent")
-                assert time.monotonic() - began < BOUND_SECONDS
         # The link has been open all the time, and the session is there again.
         viewer.answer(viewer.prompt(hung))
         viewer.load(hung, gateway.root)
@@ -161,11 +144,20 @@ def resident_bytes(pid: int) -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_the_limit_of_agents_is_a_typed_error(serve: Serve) -> None:
-    gateway = serve(TURNS, "--sessions", "1")
+def test_the_limit_of_agents_is_a_typed_error_and_those_that_died_do_not_count(
+    serve: Serve,
+) -> None:
+    gateway = serve(TURNS, "--sessions", "2")
+    params = {"cwd": str(gateway.root), "mcpServers": []}
+    for _ in range(3):
+        with ViewerClient(gateway) as viewer:
+            viewer.new(gateway.root)
+            for holder in gateway.holders():
+                os.kill(holder["pid"], signal.SIGKILL)
+            assert viewer.closed()[0] == 1012
     with ViewerClient(gateway) as viewer:
-        viewer.new(gateway.root)
-        params = {"cwd": str(gateway.root), "mcpServers": []}
+        for _ in range(2):
+            viewer.new(gateway.root)
         answer = viewer.answer(viewer.request("session/new", params))
         assert failure(answer) == ("invalid_request", "too_many_agents")
         assert "--sessions" in answer["error"]["message"]
@@ -183,14 +175,13 @@ def test_a_holder_that_cannot_start_is_a_typed_error(
     assert failure({"error": failed.value.error}) == ("agent_crash", "holder_ended")
 
 
-@pytest.mark.parametrize("log_kind", ["disk", "late"])
 def test_a_request_in_the_moment_of_a_holders_death_is_answered(serve: Serve) -> None:
     gateway = serve(
         "", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", os.devnull]
     )
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         well = viewer.new(gateway.root)
-        for _ in range(4):
+        for _ in range(2):
             session = viewer.new(gateway.root)
             holder = holder_of(gateway, session)
             os.kill(holder["pid"], signal.SIGKILL)

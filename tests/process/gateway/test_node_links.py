@@ -10,7 +10,6 @@ import socket
 import ssl
 import sys
 import time
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +39,8 @@ from tests.kit.fleet.linked import (
     proof,
     served,
 )
-from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.patience import FUSE_SECONDS, fused, patient
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -60,183 +60,156 @@ def play(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(fused())
 
 
-def test_a_node_sends_and_receives_lines_of_any_length() -> None:
-    async def story() -> None:
-        async with served() as here:
-            assert await echoed(here.address, LINE) == LINE
-            long_line = os.urandom(2_000_000).hex().encode()
-            assert await echoed(here.address, long_line) == long_line
-
-    play(story)
+@fused
+async def test_a_node_sends_and_receives_lines_of_any_length() -> None:
+    async with served() as here:
+        assert await echoed(here.address, LINE) == LINE
+        long_line = os.urandom(2_000_000).hex().encode()
+        assert await echoed(here.address, long_line) == long_line
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(4096), bytes(range(256))])
-def test_what_is_not_tls_is_not_served(sent: bytes) -> None:
-    async def story() -> None:
-        async with served() as here:
-            reader, writer = await asyncio.open_connection(HOST, here.address.port)
-            writer.write(sent)
-            if not sent:
-                writer.write_eof()
-            with contextlib.suppress(OSError):
-                answer = await reader.read()
-                assert len(answer) < 16  # at most TLS' alert
-            await ended(writer)
-            assert here.count == 0
-            assert await echoed(here.address, LINE) == LINE
-
-    play(story)
+@every("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(4096)])
+@fused
+async def test_what_is_not_tls_is_not_served(sent: bytes) -> None:
+    async with served() as here:
+        reader, writer = await asyncio.open_connection(HOST, here.address.port)
+        writer.write(sent)
+        if not sent:
+            writer.write_eof()
+        with contextlib.suppress(OSError):
+            answer = await reader.read()
+            assert len(answer) < 16  # at most TLS' alert
+        await ended(writer)
+        assert here.count == 0
+        assert await echoed(here.address, LINE) == LINE
 
 
-def test_older_tls_is_not_spoken() -> None:
-    async def story() -> None:
-        async with served() as here:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            context.maximum_version = ssl.TLSVersion.TLSv1_2
-            with pytest.raises((ssl.SSLError, ConnectionError)):
-                await asyncio.open_connection(HOST, here.address.port, ssl=context)
-
-    play(story)
+@fused
+async def test_older_tls_is_not_spoken() -> None:
+    async with served() as here:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await asyncio.open_connection(HOST, here.address.port, ssl=context)
 
 
-@pytest.mark.parametrize(
-    "sent", [b"", (LINE + b"\n") * 2, bytes(64), bytes(range(64)), bytes(100_000)]
-)
-def test_a_stranger_is_not_served(sent: bytes) -> None:
-    async def story() -> None:
-        async with served() as here:
-            reader, writer = await in_tls(here.address)
-            await reader.readexactly(NONCE_BYTES)
-            writer.write(sent)
-            if not sent:
-                writer.close()
-            assert await is_refused(reader)
-            await ended(writer)
-            assert here.count == 0
-
-    play(story)
+@every("sent", [b"", (LINE + b"\n") * 2, bytes(64), bytes(100_000)])
+@fused
+async def test_a_stranger_is_not_served(sent: bytes) -> None:
+    async with served() as here:
+        reader, writer = await in_tls(here.address)
+        await reader.readexactly(NONCE_BYTES)
+        writer.write(sent)
+        if not sent:
+            writer.close()
+        assert await is_refused(reader)
+        await ended(writer)
+        assert here.count == 0
 
 
-def test_a_node_of_another_fleet_is_not_served() -> None:
-    async def story() -> None:
-        async with served() as here:
-            with pytest.raises(NotProvenError, match="key is another"):
-                await NodeDialer(OTHER_KEY).connect(here.address)
-            assert here.count == 0
-
-    play(story)
+@fused
+async def test_a_node_of_another_fleet_is_not_served() -> None:
+    async with served() as here:
+        with pytest.raises(NotProvenError, match="key is another"):
+            await NodeDialer(OTHER_KEY).connect(here.address)
+        assert here.count == 0
 
 
-def test_a_proof_is_of_use_once_and_at_one_process() -> None:
-    async def story() -> None:
-        async with served() as here, served() as there:
-            reader, writer = await in_tls(here.address)
-            sent = proof(KEY, await reader.readexactly(NONCE_BYTES), here.address.fingerprint)
-            writer.write(sent)
-            assert await reader.read(1)  # that was a node
-            again, second = await in_tls(here.address)
-            await again.readexactly(NONCE_BYTES)
-            second.write(sent)
-            assert await is_refused(again)
-            other, third = await in_tls(there.address)
-            nonce = await other.readexactly(NONCE_BYTES)
-            third.write(proof(KEY, nonce, here.address.fingerprint))
-            assert await is_refused(other)
-            for each in (writer, second, third):
-                await ended(each)
-            assert (here.count, there.count) == (1, 0)
-
-    play(story)
+@fused
+async def test_a_proof_is_of_use_once_and_at_one_process() -> None:
+    async with served() as here, served() as there:
+        reader, writer = await in_tls(here.address)
+        sent = proof(KEY, await reader.readexactly(NONCE_BYTES), here.address.fingerprint)
+        writer.write(sent)
+        assert await reader.read(1)  # that was a node
+        again, second = await in_tls(here.address)
+        await again.readexactly(NONCE_BYTES)
+        second.write(sent)
+        assert await is_refused(again)
+        other, third = await in_tls(there.address)
+        nonce = await other.readexactly(NONCE_BYTES)
+        third.write(proof(KEY, nonce, here.address.fingerprint))
+        assert await is_refused(other)
+        for each in (writer, second, third):
+            await ended(each)
+        assert (here.count, there.count) == (1, 0)
 
 
-def test_nobody_says_more_than_the_proof_before_it_is_checked() -> None:
-    async def story() -> None:
-        async with served() as here:
-            reader, writer = await in_tls(here.address)
-            nonce = await reader.readexactly(NONCE_BYTES)
-            writer.write(proof(KEY, nonce, here.address.fingerprint) + b"!")
-            assert await is_refused(reader)
-            await ended(writer)
-            assert here.count == 0
-
-    play(story)
+@fused
+async def test_nobody_says_more_than_the_proof_before_it_is_checked() -> None:
+    async with served() as here:
+        reader, writer = await in_tls(here.address)
+        nonce = await reader.readexactly(NONCE_BYTES)
+        writer.write(proof(KEY, nonce, here.address.fingerprint) + b"!")
+        assert await is_refused(reader)
+        await ended(writer)
+        assert here.count == 0
 
 
-def test_who_stands_between_two_nodes_reads_nothing() -> None:
-    async def story() -> None:
-        received: list[bytes] = []
-        done = asyncio.Event()
+@fused
+async def test_who_stands_between_two_nodes_reads_nothing() -> None:
+    received: list[bytes] = []
+    done = asyncio.Event()
 
-        async def stand_between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(bytes(NONCE_BYTES))
-            with contextlib.suppress(OSError):
-                received.append(await reader.read())
-            await ended(writer)
-            done.set()
+    async def stand_between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(bytes(NONCE_BYTES))
+        with contextlib.suppress(OSError):
+            received.append(await reader.read())
+        await ended(writer)
+        done.set()
 
-        context, _ = listening_context()
-        async with served() as here:
-            between = await asyncio.start_server(stand_between, HOST, 0, ssl=context)
-            address = msgspec.structs.replace(
-                here.address, port=between.sockets[0].getsockname()[1]
-            )
-            with pytest.raises(NotProvenError, match="another process"):
-                await NodeDialer(KEY).connect(address)
-            await done.wait()
-            between.close()
-            assert received in ([], [b""])
-
-    play(story)
-
-
-@pytest.mark.parametrize("answer", [b"", bytes(32), bytes(range(32))])
-def test_a_listener_without_the_key_gets_no_line(answer: bytes) -> None:
-    async def story() -> None:
-        async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(bytes(NONCE_BYTES))
-            await reader.readexactly(64)
-            writer.write(answer)
-            await ended(writer)
-
-        context, fingerprint = listening_context()
-        server = await asyncio.start_server(pretend, HOST, 0, ssl=context)
-        port = server.sockets[0].getsockname()[1]
-        address = NodeAddress(host=HOST, port=port, fingerprint=fingerprint)
-        with pytest.raises(NotProvenError):
+    context, _ = listening_context()
+    async with served() as here:
+        between = await asyncio.start_server(stand_between, HOST, 0, ssl=context)
+        address = msgspec.structs.replace(here.address, port=between.sockets[0].getsockname()[1])
+        with pytest.raises(NotProvenError, match="another process"):
             await NodeDialer(KEY).connect(address)
-        server.close()
-
-    play(story)
-
-
-def test_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story() -> None:
-        async with served() as here:
-            monkeypatch.setattr(node_link, "PROOF_SECONDS", 0.5)
-            silent, first = await asyncio.open_connection(HOST, here.address.port)
-            assert await is_refused(silent)
-            await ended(first)
-            monkeypatch.setattr(node_link, "PROOF_SECONDS", patient(1))
-            secret, second = await in_tls(here.address)
-            await secret.readexactly(NONCE_BYTES)
-            assert await is_refused(secret)
-            await ended(second)
-
-    play(story)
+        await done.wait()
+        between.close()
+        assert received in ([], [b""])
 
 
-def test_a_listener_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@every("answer", [b"", bytes(32)])
+@fused
+async def test_a_listener_without_the_key_gets_no_line(answer: bytes) -> None:
+    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(bytes(NONCE_BYTES))
+        await reader.readexactly(64)
+        writer.write(answer)
+        await ended(writer)
+
+    context, fingerprint = listening_context()
+    server = await asyncio.start_server(pretend, HOST, 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    address = NodeAddress(host=HOST, port=port, fingerprint=fingerprint)
+    with pytest.raises(NotProvenError):
+        await NodeDialer(KEY).connect(address)
+    server.close()
+
+
+@fused
+async def test_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served() as here:
+        monkeypatch.setattr(node_link, "PROOF_SECONDS", 0.5)
+        silent, first = await asyncio.open_connection(HOST, here.address.port)
+        assert await is_refused(silent)
+        await ended(first)
+        monkeypatch.setattr(node_link, "PROOF_SECONDS", patient(1))
+        secret, second = await in_tls(here.address)
+        await secret.readexactly(NONCE_BYTES)
+        assert await is_refused(secret)
+        await ended(second)
+
+
+@fused
+async def test_a_listener_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_link, "PROOF_SECONDS", 0.5)
-
-    async def story() -> None:
-        with socket.create_server((HOST, 0)) as silent:
-            port = silent.getsockname()[1]
-            address = NodeAddress(host=HOST, port=port, fingerprint="0" * 64)
-            with pytest.raises(TimeoutError):
-                await NodeDialer(KEY).connect(address)
-
-    play(story)
+    with socket.create_server((HOST, 0)) as silent:
+        port = silent.getsockname()[1]
+        address = NodeAddress(host=HOST, port=port, fingerprint="0" * 64)
+        with pytest.raises(TimeoutError):
+            await NodeDialer(KEY).connect(address)
 
 
 def test_a_node_is_served_among_crowds_of_strangers() -> None:
@@ -262,46 +235,26 @@ def test_a_node_is_served_among_crowds_of_strangers() -> None:
         gc.enable()
 
 
-def test_an_idle_connection_costs_little_memory() -> None:
-    async def story() -> None:
-        async with served() as here:
-            dialer = NodeDialer(KEY)
-            _, first = await dialer.connect(here.address)
-            tracemalloc.start()
-            made = [await dialer.connect(here.address) for _ in range(20)]
-            cost, _ = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            assert cost / 20 < 150_000  # at both ends
-            for writer in (first, *(each for _, each in made)):
-                writer.transport.abort()
-
-    play(story)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="what a system notices is its own matter")
-@pytest.mark.parametrize("sends", [False, True], ids=["while idle", "while it sends"])
-def test_a_dialer_notices_that_the_other_machine_has_died(
-    sends: bool, monkeypatch: pytest.MonkeyPatch
+@fused
+async def test_a_dialer_notices_that_the_other_machine_has_died(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(node_link, "SILENT_SECONDS", 2)
-
-    async def story() -> None:
-        async with served() as here:
-            reader, writer = await NodeDialer(KEY).connect(here.address)
-            lose_what_comes(writer.get_extra_info("socket"))
-            since = time.monotonic()
-            if sends:
-                writer.write(LINE)
-            with pytest.raises(OSError, match=r"(?i)timed out"):
-                await reader.read(1)
-            assert time.monotonic() - since < patient(2 + 2)
-            writer.transport.abort()
-
-    play(story)
+    async with served() as here:
+        reader, writer = await NodeDialer(KEY).connect(here.address)
+        lose_what_comes(writer.get_extra_info("socket"))
+        since = time.monotonic()
+        writer.write(LINE)
+        with pytest.raises(OSError, match=r"(?i)timed out"):
+            await reader.read(1)
+        assert time.monotonic() - since < patient(2 + 2)
+        writer.transport.abort()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what a system notices is its own matter")
-def test_a_listener_waits_for_who_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@fused
+async def test_a_listener_waits_for_who_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_link, "SILENT_SECONDS", 1)
     size, written = 64 * 1024 * 1024, 0
 
@@ -314,90 +267,81 @@ def test_a_listener_waits_for_who_reads_nothing(monkeypatch: pytest.MonkeyPatch)
             written += 65536
         await reader.read()
 
-    async def story() -> None:
-        listener = NodeListener(KEY, HOST)
-        listener.start(write)
-        address = listener.address
-        reader, writer = await NodeDialer(KEY).connect(address, limit=65536)
-        before = -1
-        until = time.monotonic() + 3  # thrice what a dialer is patient for
-        while written != before or time.monotonic() < until:
-            before = written
-            await asyncio.sleep(0.2)
-        assert written < 16 * 1024 * 1024
-        assert len(await reader.readexactly(size)) == size
-        await ended(writer)
-        listener.close()
-
-    play(story)
+    listener = NodeListener(KEY, HOST)
+    listener.start(write)
+    address = listener.address
+    reader, writer = await NodeDialer(KEY).connect(address, limit=65536)
+    before = -1
+    until = time.monotonic() + 3  # thrice what a dialer is patient for
+    while written != before or time.monotonic() < until:
+        before = written
+        await asyncio.sleep(0.2)
+    assert written < 16 * 1024 * 1024
+    assert len(await reader.readexactly(size)) == size
+    await ended(writer)
+    listener.close()
 
 
-def test_a_front_is_answered_by_the_handler_of_its_word() -> None:
+@fused
+async def test_a_front_is_answered_by_the_handler_of_its_word() -> None:
     async def double(facts: dict[str, Any]) -> dict[str, Any]:
         return {"number": facts["number"] * 2}
 
-    async def story() -> None:
-        listener = NodeListener(KEY, HOST)
-        listener.start(NodeRequests({"double": double}).serve, limit=4096)
-        address = listener.address
-        dialer = NodeDialer(KEY)
-        assert await send_request(dialer, address, "double", {"number": 21}, 10) == {"number": 42}
-        assert await send_request(dialer, address, "triple", {"number": 21}, 10) is None
-        reader, writer = await dialer.connect(address)
-        writer.write(wire.control("double", number=1) + b"\n" + wire.control("other") + b"\n")
-        assert wire.read_control(await reader.readline()) == ("double", {"number": 2})
-        assert wire.read_control(await reader.readline()) == ("other", {"unknown": True})
-        writer.write(b"!" + b"x" * 10_000 + b"\n")  # longer than is taken
-        assert await is_refused(reader)
-        await ended(writer)
-        listener.close()
-        assert await send_request(dialer, address, "double", {"number": 21}, 10) is None
-
-    play(story)
+    listener = NodeListener(KEY, HOST)
+    listener.start(NodeRequests({"double": double}).serve, limit=4096)
+    address = listener.address
+    dialer = NodeDialer(KEY)
+    assert await send_request(dialer, address, "double", {"number": 21}, 10) == {"number": 42}
+    assert await send_request(dialer, address, "triple", {"number": 21}, 10) is None
+    reader, writer = await dialer.connect(address)
+    writer.write(wire.control("double", number=1) + b"\n" + wire.control("other") + b"\n")
+    assert wire.read_control(await reader.readline()) == ("double", {"number": 2})
+    assert wire.read_control(await reader.readline()) == ("other", {"unknown": True})
+    writer.write(b"!" + b"x" * 10_000 + b"\n")  # longer than is taken
+    assert await is_refused(reader)
+    await ended(writer)
+    listener.close()
+    assert await send_request(dialer, address, "double", {"number": 21}, 10) is None
 
 
-def test_a_front_that_does_not_answer_in_time_has_no_answer() -> None:
+@fused
+async def test_a_front_that_does_not_answer_in_time_has_no_answer() -> None:
     async def never(_: dict[str, Any]) -> dict[str, Any]:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def story() -> None:
-        listener = NodeListener(KEY, HOST)
-        listener.start(NodeRequests({"never": never}).serve)
-        address = listener.address
-        assert await send_request(NodeDialer(KEY), address, "never", {}, 0.1) is None
+    listener = NodeListener(KEY, HOST)
+    listener.start(NodeRequests({"never": never}).serve)
+    address = listener.address
+    assert await send_request(NodeDialer(KEY), address, "never", {}, 0.1) is None
+    listener.close()
+
+
+@fused
+async def test_a_listener_takes_the_first_free_port_of_its_range() -> None:
+    with socket.create_server((HOST, 0)) as taken, socket.create_server((HOST, 0)) as free:
+        port, other = taken.getsockname()[1], free.getsockname()[1]
+        free.close()
+        listener = NodeListener(KEY, HOST, (port, other))
+        assert listener.address.port == other
+        with pytest.raises(FleetError, match=f"{HOST}:{port}-{other}.*--fleet-listen"):
+            NodeListener(KEY, HOST, (port, other))
         listener.close()
 
-    play(story)
 
-
-def test_a_listener_takes_the_first_free_port_of_its_range() -> None:
-    async def story() -> None:
-        with socket.create_server((HOST, 0)) as taken, socket.create_server((HOST, 0)) as free:
-            port, other = taken.getsockname()[1], free.getsockname()[1]
-            free.close()
-            listener = NodeListener(KEY, HOST, (port, other))
-            assert listener.address.port == other
-            with pytest.raises(FleetError, match=f"{HOST}:{port}-{other}.*--fleet-listen"):
-                NodeListener(KEY, HOST, (port, other))
-            listener.close()
-
-    play(story)
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "0"])
+@every("host", ["0.0.0.0", "0"])
 def test_an_address_that_nobody_can_connect_to_is_refused(host: str) -> None:
     with pytest.raises(FleetError, match=f"connect to {host}: .*--fleet-listen"):
         NodeListener(KEY, host)
 
 
-@pytest.mark.parametrize("host", ["10.0.0.7", "box.example", "fe80::1"])
+@every("host", ["10.0.0.7", "box.example", "fe80::1"])
 def test_an_address_is_read_back_from_its_place(host: str) -> None:
     address = NodeAddress(host=host, port=7791, fingerprint="a" * 64)
     assert address_of(place_of(address)) == address
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "",

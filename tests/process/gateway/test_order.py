@@ -12,17 +12,18 @@ from tests.kit.gateway.viewing import ViewerClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.kit.gateway.inside import InsideGateway
 
 
-@pytest.fixture
-def gateway(serve: Callable[..., InsideGateway], tmp_path: Path) -> InsideGateway:
+@pytest.fixture(scope="module")
+def gateway(
+    serve_all: Callable[..., InsideGateway], tmp_path_factory: pytest.TempPathFactory
+) -> InsideGateway:
     """A gateway whose agent forks, and speaks before it answers."""
     agent = "tests.kit.gateway.noting_agent"
-    path = str(tmp_path / "noted")
-    return serve(command=[sys.executable, "-m", agent, path, "fork", "early"])
+    path = str(tmp_path_factory.mktemp("agent") / "noted")
+    return serve_all(command=[sys.executable, "-m", agent, path, "fork", "early"])
 
 
 def saying(text: str, session: str = "SESSION") -> str:

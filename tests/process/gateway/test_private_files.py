@@ -43,7 +43,7 @@ def too_wide(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+@pytest.mark.parametrize("umask", [0o000, 0o277])
 def test_folders_and_files_are_their_users_alone_whatever_the_umask(
     serve: Serve, umask: int
 ) -> None:

@@ -108,13 +108,3 @@ def test_a_page_of_another_site_subscribes_nobody(serve: Serve, service: PushSer
     client = ApiClient(serve("healthy"))
     refused = subscribe(client, PushBrowser(service, "one").request, origin="https://evil.example")
     assert (refused.status, refused.json["reason"]) == (403, "origin")
-
-
-@pytest.mark.processes
-def test_a_deleted_key_ends_subscriptions_too(serve: Serve, service: PushService) -> None:
-    gateway = serve("healthy")
-    assert subscribe(ApiClient(gateway), PushBrowser(service, "one").request).status == 201
-    assert len(ApiClient(gateway).json("/v1/push")["subscriptions"]) == 1
-    (gateway.state / "gateway" / "gateway.key").unlink()
-    gateway.reload()
-    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []

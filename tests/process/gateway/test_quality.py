@@ -19,9 +19,11 @@ from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
+from tests.process.gateway.test_crowds import upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -135,68 +137,29 @@ def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
         ended = {"event": "session_ended"}  # which it says in the file that it leaves
         after = seen(gateway, "its last word", lambda now: now("events_total", **ended) == 1)
         assert between.fell_since(before) == after.fell_since(between) == []
-    gateway.kill_front()
+    with ViewerClient(gateway) as third:
+        third.answer(third.prompt(third.new(gateway.root)))
+        gateway.kill_front()
     gateway.start()
-    anew = Metrics(gateway)
+    # What living holders counted is known to the next front.
+    anew = seen(gateway, "the turn", lambda now: now("turns_total", outcome="answered") == 1)
     opened = {"method": "session/new", "outcome": "ok"}
     assert before("attach_duration_seconds_count", **opened) == 2
     assert anew("attach_duration_seconds_count", **opened) == 0
     assert anew("start_time_seconds") > before("start_time_seconds")
 
 
-@pytest.mark.processes
-def test_what_living_holders_counted_is_known_to_the_next_front(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-        gateway.kill_front()
-    gateway.start()
-    seen(gateway, "the turn", lambda now: now("turns_total", outcome="answered") == 1)
-
-
-def upgraded(gateway: Gateway) -> socket.socket:
-    """A WebSocket whose other end never says a word, nor answers a ping."""
-    quiet = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
-    lines = (
-        "GET /acp HTTP/1.1",
-        f"Host: 127.0.0.1:{gateway.port}",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-        f"Authorization: Bearer {gateway.token()}",
-    )
-    quiet.sendall("\r\n".join((*lines, "", "")).encode())
-    assert b" 101 " in quiet.recv(4096)
-    return quiet
-
-
 def test_pings_are_measured_and_one_that_is_missed_closes_with_its_code(serve: Serve) -> None:
     gateway = serve("healthy", "--ping", "0.1", "--pong-timeout", "1")
-    with upgraded(gateway), ViewerClient(gateway):
+    here = ("127.0.0.1", gateway.port)
+    with socket.create_connection(here, FUSE_SECONDS) as quiet, ViewerClient(gateway):
+        quiet.sendall(upgrade(gateway, gateway.token()))  # which never answers a ping
         missed = {"transport": "websocket", "code": "1011"}
         metrics = seen(
             gateway, "the silence", lambda now: now("connections_closed_total", **missed) == 1
         )
         assert metrics("pings_missed_total") == 1
         assert metrics("rtt_seconds_count", source="websocket") > 0
-
-
-def test_a_question_is_told_while_it_is_open_and_by_who_settled_it(serve: Serve) -> None:
-    turn = [{"ask_permission": "May I?"}, {"result": "end_turn"}]
-    gateway = serve({"turns": [turn]})
-    with ViewerClient(gateway) as viewer:
-        prompted = viewer.prompt(viewer.new(gateway.root))
-        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
-        metrics = seen(gateway, "it is open", lambda now: now("questions_open") == 1)
-        assert metrics("sessions", state="waiting") == 1
-        option = asked["params"]["options"][0]["optionId"]
-        outcome = {"outcome": {"outcome": "selected", "optionId": option}}
-        viewer.send({"id": asked["id"], "result": outcome})
-        viewer.answer(prompted)
-    metrics = seen(gateway, "it is settled", lambda now: now("questions_open") == 0)
-    assert metrics("questions_asked_total") == 1
-    assert metrics("questions_settled_total", outcome="viewer") == 1
 
 
 def test_the_metrics_are_open_to_this_machine_alone(serve: Serve) -> None:
@@ -242,14 +205,10 @@ def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
     return status, msgspec.json.decode(body)
 
 
-@pytest.mark.processes
-def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve) -> None:
-    gateway = serve("healthy")
-    program = gateway.folder / "agent"
+def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve, tmp_path: Path) -> None:
+    program = tmp_path / "agent"
     program.symlink_to(sys.executable)
-    gateway.command[0] = str(program)
-    gateway.kill_front()
-    gateway.start()
+    gateway = serve("", command=[str(program)])
     assert ready(gateway) == (200, {"status": "ready"})
     program.unlink()
     assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_missing"})

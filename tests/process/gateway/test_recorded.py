@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.command import PROCESS, command
+from tests.kit.gateway import serving
 from tests.kit.gateway.link_bug import WORD, with_link_bug
-from tests.kit.gateway.serving import GATEWAY, agent, is_running, until
+from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import problems_in
 
 if TYPE_CHECKING:
@@ -52,16 +54,7 @@ ASKS: dict[str, Any] = {
 
 def lastword(gateway: Gateway, *words: str) -> str:
     """Run a command of the record's, as a user does."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", *words],
-        env=gateway.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-    )
-    return done.stdout
+    return command(*words, environment=gateway.environment).stdout
 
 
 def entries(gateway: Gateway, session: str) -> list[dict[str, Any]]:
@@ -94,9 +87,7 @@ def holder_of(gateway: Gateway, session: str) -> dict[str, Any]:
 
 def answers(viewer: ViewerClient) -> None:
     """Allow what the agent asks for."""
-    asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
-    chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
-    viewer.send({"id": asked["id"], "result": chosen})
+    viewer.allow(viewer.question())
 
 
 def lived(serve: Serve) -> tuple[Gateway, str]:
@@ -105,7 +96,7 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
     first = ViewerClient(gateway, capabilities=TYPED, replay=True)
     session = first.new(gateway.root)
     first.prompt(session, SAID)
-    first.find(lambda frame: frame.get("method") == "session/request_permission")
+    first.question()
     first._socket.close(4999, LEFT_WITH)
     until("nobody is there", lambda: not holder_of(gateway, session)["controllers"])
     with ViewerClient(gateway, capabilities=TYPED, replay=True, known=first.known) as second:
@@ -204,11 +195,8 @@ def test_the_follower_of_a_session_sees_its_viewers_come_and_go(serve: Serve) ->
         follower.send_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("way", ["option", "variable"])
-def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve, way: str) -> None:
-    options = ["--no-record"] if way == "option" else []
-    variables = {"LASTWORD_NO_RECORD": "1"} if way == "variable" else {}
-    gateway = serve(ASKS, *options, variables=variables)
+def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve) -> None:
+    gateway = serve(ASKS, "--no-record")
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
@@ -272,17 +260,10 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
     assert gateway.tell("status").returncode == 1
     told = gateway.tell("status", "--record", "kept")
     assert told.stdout.startswith(f"gateway: process {gateway.front.pid}\n")
-    printed = subprocess.run(
-        [*GATEWAY, "token", "--record", "kept"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-        env=gateway.environment,
-    )
+    printed = lastword(gateway, "gateway", "token", "--record", "kept")
     # Where its keys and its processes are, too.
     gateway.environment["LASTWORD_STATE_DIR"] = str(tmp_path / "kept")
-    with ViewerClient(gateway, token=printed.stdout.strip(), capabilities=TYPED) as viewer:
+    with ViewerClient(gateway, token=printed.strip(), capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
         viewer.prompt(session)
         answers(viewer)
@@ -291,6 +272,8 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
     assert '"answer"' in lastword(gateway, *here) or '"asked"' in lastword(gateway, *here)
 
 
+@pytest.mark.processes
+@pytest.mark.real_start
 def test_a_projects_own_modules_are_not_taken_for_the_gateways(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,11 +282,12 @@ def test_a_projects_own_modules_are_not_taken_for_the_gateways(
     for name in ("json", "logging", "msgspec", "sqlite3"):
         (project / f"{name}.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
     monkeypatch.chdir(project)
-    gateway = serve({"turns": [[{"fill": 10}, {"result": "end_turn"}]]})
+    # As by the script of that name, which has its own folder in front of its path.
+    monkeypatch.setattr(serving, "GATEWAY", (*PROCESS, "gateway"))
+    gateway = serve("", command=["/bin/sh", "-c", f"cd /; exec {shlex.join(agent('healthy'))}"])
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
         assert "result" in viewer.answer(viewer.prompt(session))
-        monkeypatch.chdir(tmp_path)
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
 
 
@@ -319,14 +303,23 @@ FLOODS: dict[str, Any] = {
 is small."""
 
 
-def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(serve: Serve) -> None:
+def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_and_told_once_each(
+    serve: Serve,
+) -> None:
     gateway = serve(FLOODS, "--log-limit", "8MiB")
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, receive_bytes=64 * 1024) as viewer:
+    shows = TYPED | {"session": {"notices": {}}}
+    with ViewerClient(gateway, capabilities=shows, replay=True, receive_bytes=64 * 1024) as viewer:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
         until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
         until("the agent has said all", lambda: not holder_of(gateway, session)["turn"])
         viewer.answer(prompt)
+        frames = viewer.frames
+        (notice,) = viewer.updates("notice")
+        assert notice["severity"] == "info"
+        assert "None is lost." in notice["title"]
+        at = next(index for index, frame in enumerate(frames) if "None is lost." in str(frame))
+        assert at < len(frames) - 2  # before it has caught up
         until("it has caught up", lambda: "viewer_caught_up" in kinds(gateway, session))
     told = {entry["kind"]: entry for entry in entries(gateway, session)}
     lag, gap = told["viewer_lags"]["facts"], told["gap_told"]["facts"]

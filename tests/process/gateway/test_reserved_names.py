@@ -52,13 +52,23 @@ def disguised(frame: dict[str, Any]) -> str:
     return json.dumps(frame).replace("lastword", "l\\u0061stw\\u006frd")
 
 
-@pytest.mark.parametrize("replay", [False, True])
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the agent notes what reaches it."""
+    return tmp_path_factory.mktemp("agent") / "noted"
+
+
+@pytest.fixture(scope="module")
+def gateway(serve_all: Serve, noted: Path) -> Gateway:
+    """A gateway whose agent says what it is told to."""
+    agent = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(noted)]
+    return serve_all("", command=agent)
+
+
 def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted(
-    serve: Serve, tmp_path: Path, *, replay: bool
+    gateway: Gateway,
 ) -> None:
-    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
-    gateway = serve("", command=command)
-    with ViewerClient(gateway, replay=replay) as viewer, ViewerClient(gateway) as later:
+    with ViewerClient(gateway, replay=True) as viewer, ViewerClient(gateway) as later:
         session = viewer.new(gateway.root)
         for frame in [*METHODS, *METAS]:
             for text in (json.dumps(frame), disguised(frame)):
@@ -72,39 +82,31 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
             assert '"turn": {}' not in told
             titles = [one for one in each.updates("session_info_update") if one.get("title")]
             assert [one["title"] for one in titles] == ["kept"] * 2 * len(METAS)
-        assert viewer.updates("session_info_update")[0].get("_meta", {}) == {}
         kept = [
             frame["params"]["_meta"]
             for frame in later.frames
             if frame.get("params", {}).get("_meta")
         ]
         assert {"other": 1} in kept
-        if replay:
-            seqs = viewer.seqs()
-            assert seqs == sorted(seqs)
+        assert viewer.seqs() == sorted(viewer.seqs())
     until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
     assert counted(gateway, "meta") == 2 * len(METAS)
 
 
 def test_an_agents_own_request_below_lastword_is_answered_with_an_error(
-    serve: Serve, tmp_path: Path
+    gateway: Gateway, noted: Path
 ) -> None:
-    path = tmp_path / "noted"
-    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(path)]
-    gateway = serve("", command=command)
     asked = notification("_lastword/ping") | {"id": "mine"}
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         viewer.answer(viewer.prompt(session, f"say {json.dumps(asked)}"))
-        until("it is answered", lambda: "-32601" in path.read_text())
+        until("it is answered", lambda: "-32601" in noted.read_text())
         assert "_lastword/ping" not in json.dumps(viewer.frames)
 
 
 def test_an_answer_of_another_agent_does_not_lead_a_session_to_it(
-    serve: Serve, tmp_path: Path
+    gateway: Gateway,
 ) -> None:
-    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
-    gateway = serve("", command=command)
     with ViewerClient(gateway) as viewer:
         one, other = viewer.new(gateway.root), viewer.new(gateway.root)
         # It answers the next prompt itself, with the name of a session that is not its own.
@@ -116,9 +118,8 @@ def test_an_answer_of_another_agent_does_not_lead_a_session_to_it(
         assert viewer.answer(viewer.prompt(other))["result"] == {"stopReason": "end_turn"}
 
 
-def test_a_text_about_lastword_is_not_touched(serve: Serve, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(tmp_path / "noted")]
-    gateway = serve("", command=command)
+def test_a_text_about_lastword_is_not_touched(gateway: Gateway) -> None:
+    before = counted(gateway, "meta")
     raw = {"_meta": {"lastword": {"seq": 1}}, "n": 1.50}
     inner = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "lastword", "rawInput": raw}
     with ViewerClient(gateway) as viewer:
@@ -127,7 +128,7 @@ def test_a_text_about_lastword_is_not_touched(serve: Serve, tmp_path: Path) -> N
         viewer.answer(viewer.prompt(session, f"say {text}"))
         (call,) = viewer.updates("tool_call")
         assert call["rawInput"] == raw
-    assert counted(gateway, "meta") == 0
+    assert counted(gateway, "meta") == before
 
 
 def counted(gateway: Gateway, used: str) -> int:

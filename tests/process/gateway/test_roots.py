@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from tests.kit.gateway.viewing import ViewerClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -86,23 +86,16 @@ def test_no_member_of_a_request_names_a_folder_outside_of_the_root(noting: Gatew
     assert not noted(noting, "_x/open")
 
 
-def test_a_request_with_a_folder_twice_is_refused(noting: Gateway) -> None:
-    root = str(noting.root)
-    with ViewerClient(noting) as viewer:
-        text = json.dumps({"cwd": root, "mcpServers": []})
-        twice = f'{{"cwd":"/etc",{text[1:]}'
-        viewer._socket.send(f'{{"jsonrpc":"2.0","id":77,"method":"session/new","params":{twice}}}')
-        assert viewer.answer(77)["error"]["code"] == -32600
-    assert b"/etc" not in (noting.folder / "notes").read_bytes()
-
-
 @pytest.mark.processes
-def test_an_agent_is_sent_resolved_paths_and_a_link_switched_later_leads_nowhere(
+def test_paths_are_resolved_and_a_link_that_is_switched_or_made_later_leads_nowhere(
     noting: Gateway,
 ) -> None:
     for name in ("one", "more"):
         (noting.root / name).mkdir()
         (noting.root / f"link-{name}").symlink_to(noting.root / name)
+    (noting.root / "project").mkdir()
+    folders = {"cwd": str(noting.root), "mcpServers": []}
+    project = str(noting.root / "project")
     with ViewerClient(noting) as viewer:
         params = {
             "cwd": str(noting.root / "link-one"),
@@ -111,50 +104,39 @@ def test_an_agent_is_sent_resolved_paths_and_a_link_switched_later_leads_nowhere
         }
         session = viewer.result("session/new", params)["sessionId"]
         viewer.result("session/fork", {"sessionId": session} | params)
+        lost = [
+            viewer.result("session/new", folders | more)["sessionId"]
+            for more in ({"cwd": project}, {"additionalDirectories": [project]})
+        ]
     for method in ("session/new", "session/fork"):
-        (sent,) = noted(noting, method)
+        sent = noted(noting, method)[0]
         assert sent["cwd"] == str(noting.root / "one")
         assert sent["additionalDirectories"] == [str(noting.root / "more")]
     for name in ("one", "more"):
         (noting.root / f"link-{name}").unlink()
         (noting.root / f"link-{name}").symlink_to("/etc")
-    lose_holder(noting)
+    shutil.rmtree(project)
+    Path(project).symlink_to("/etc")
+    lose_holders(noting)
     with ViewerClient(noting) as viewer:
         viewer.load(session, noting.root)
         viewer.answer(viewer.prompt(session))
+        for each in lost:
+            viewer.load(each, noting.root)
+            answer = viewer.answer(viewer.prompt(each))
+            assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root"
     (sent,) = noted(noting, "session/resume")
     assert sent["cwd"] == str(noting.root / "one")
     assert sent["additionalDirectories"] == [str(noting.root / "more")]
+    assert not noted(noting, "session/load")
+    assert [each["sessionId"] for each in noted(noting, "session/prompt")] == [session]
 
 
-def lose_holder(gateway: Gateway) -> None:
-    """Kill a gateway's holder, and wait for its agent's end."""
+def lose_holders(gateway: Gateway) -> None:
+    """Kill a gateway's holders, and wait for their agents' ends."""
     for holder in gateway.holders():
         os.kill(holder["pid"], signal.SIGKILL)
         until("the agent has ended", lambda pid=holder["agent_pid"]: not is_running(pid))
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize("member", ["cwd", "additionalDirectories"])
-def test_a_session_whose_folder_has_become_a_link_outside_does_not_come_back(
-    noting: Gateway, member: str
-) -> None:
-    folder = noting.root / "project"
-    folder.mkdir()
-    params = {"cwd": str(noting.root), "mcpServers": []}
-    params |= {"cwd": str(folder)} if member == "cwd" else {member: [str(folder)]}
-    with ViewerClient(noting) as viewer:
-        session = viewer.result("session/new", params)["sessionId"]
-    shutil.rmtree(folder)
-    folder.symlink_to("/etc")
-    lose_holder(noting)
-    with ViewerClient(noting) as viewer:
-        viewer.load(session, noting.root)
-        answer = viewer.answer(viewer.prompt(session))
-    assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root"
-    assert not noted(noting, "session/resume")
-    assert not noted(noting, "session/load")
-    assert not noted(noting, "session/prompt")
 
 
 def test_the_root_is_not_named_to_who_may_not_open_sessions(noting: Gateway) -> None:

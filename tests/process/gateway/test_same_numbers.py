@@ -52,7 +52,10 @@ def turns_of_record(gateway: Gateway, session: str) -> list[tuple[str, int]]:
 
 
 @pytest.mark.processes
-def test_a_turn_has_the_number_that_the_record_gives_it(serve: Serve) -> None:
+def test_a_turn_has_the_records_number_and_both_of_its_pages_are_in_the_order_of_time(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """Two processes write the record behind a gateway, and a holder's successor is a third."""
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         session = viewer.new(gateway.root)
@@ -72,6 +75,24 @@ def test_a_turn_has_the_number_that_the_record_gives_it(serve: Serve) -> None:
     again = [*expected, ("prompt", 1), ("answer", 1)]
     until("the next run is recorded", lambda: turns_of_record(gateway, session) == again)
     assert turns_of_api(gateway, session) == again
+    page = tmp_path / "session.html"
+    lastword(gateway, "export", session, "--html", "-o", str(page))
+    text = page.read_text(encoding="utf-8")
+    [data] = re.findall(r'id="record">(.*?)</script>', text, re.DOTALL)
+    exported = [event["at_epoch_ms"] for event in json.loads(data)["events"]]
+    assert len(exported) > 10
+    assert exported == sorted(exported)
+    first = min(entries(gateway, session), key=lambda entry: entry["at_epoch_ms"])
+    assert f"<dt>From</dt><dd><bdi>{first['at']}</bdi>" in text
+
+    with LogWeb(gateway.state) as web:
+        web.follow()
+        listed = json.loads(web.ask("/record/sessions").body)["sessions"]
+        name = listed[0]["name"]  # the latest of its runs, which has those before it
+        told = json.loads(web.ask(f"/record/session?name={name}").body)["events"]
+    served = [event["at_epoch_ms"] for event in told]
+    assert served == sorted(served)
+    assert set(exported) <= set(served)  # the viewer's leaving may have been written since
 
 
 def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Serve) -> None:
@@ -95,41 +116,3 @@ def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Ser
     ended = {"cause": "tab_closed"}
     until("it is counted", lambda: Metrics(gateway)("connections_ended_total", **ended) == 1)
     assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0
-
-
-@pytest.mark.processes
-def test_both_pages_of_the_record_are_in_the_order_of_time(serve: Serve, tmp_path: Path) -> None:
-    """Two processes write the record behind a gateway, and a holder's successor is a third."""
-    gateway = serve(TURNS)
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
-        session = viewer.new(gateway.root)
-        for _ in range(2):
-            viewer.answer(viewer.prompt(session))
-        os.kill(holder_of(gateway, session)["pid"], signal.SIGKILL)
-        assert viewer.closed()[0] == 1012
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
-        viewer.load(session, gateway.root)
-        viewer.answer(viewer.prompt(session))
-        until(
-            "the first run's recorder has noted the loss",
-            lambda: any(entry["kind"] == "client_gone" for entry in entries(gateway, session)),
-        )
-
-    page = tmp_path / "session.html"
-    lastword(gateway, "export", session, "--html", "-o", str(page))
-    text = page.read_text(encoding="utf-8")
-    [data] = re.findall(r'id="record">(.*?)</script>', text, re.DOTALL)
-    exported = [event["at_epoch_ms"] for event in json.loads(data)["events"]]
-    assert len(exported) > 10
-    assert exported == sorted(exported)
-    first = min(entries(gateway, session), key=lambda entry: entry["at_epoch_ms"])
-    assert f"<dt>From</dt><dd><bdi>{first['at']}</bdi>" in text
-
-    with LogWeb(gateway.state) as web:
-        web.follow()
-        listed = json.loads(web.ask("/record/sessions").body)["sessions"]
-        name = listed[0]["name"]  # the latest of its runs, which has those before it
-        told = json.loads(web.ask(f"/record/session?name={name}").body)["events"]
-    served = [event["at_epoch_ms"] for event in told]
-    assert served == sorted(served)
-    assert set(exported) <= set(served)  # the viewer's leaving may have been written since

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.push_service import PushBrowser, PushService
 from tests.process.gateway.test_http import EVENTS, Caller, next_message
 
 if TYPE_CHECKING:
@@ -98,12 +100,15 @@ def test_a_fresh_token_of_the_same_role_keeps_a_connection_over_http(serve: Serv
 
 
 @pytest.mark.processes
-def test_a_new_key_ends_every_token_cookie_link_and_connection(serve: Serve) -> None:
+def test_a_new_key_ends_every_token_cookie_link_subscription_and_connection(serve: Serve) -> None:
     gateway = serve("healthy")
     token, cookie = gateway.token(), "=".join(gateway.cookie())
     link = gateway.link().partition(str(gateway.port))[2]
-    with ViewerClient(gateway, token=token) as viewer:
+    with ViewerClient(gateway, token=token) as viewer, PushService() as service:
         assert ApiClient(gateway, "").ask("/", Cookie=cookie).status == 200
+        asked = json.dumps(PushBrowser(service, "one").request).encode()
+        push = {"method": "POST", "body": asked, "content_type": "application/json"}
+        assert ApiClient(gateway).ask("/v1/push", **push).status == 201
         (gateway.state / "gateway" / "gateway.key").unlink()
         gateway.tell("reload")
         assert viewer.closed()[0] == 1012
@@ -113,5 +118,6 @@ def test_a_new_key_ends_every_token_cookie_link_and_connection(serve: Serve) -> 
     assert caught.value.response.status_code == 401
     assert ApiClient(gateway, "").ask("/", Cookie=cookie).status == 401
     assert ApiClient(gateway, "").ask(link).status == 401
+    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
     with ViewerClient(gateway) as viewer:  # by the new key
         assert viewer.new(gateway.root)

@@ -6,6 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+from lastword.gateway.api.client_errors import read_report
 from lastword.gateway.connecting import reporting
 from lastword.gateway.connecting.dial import TokenSource
 from lastword.gateway.connecting.reporting import MAX_WAITING, PER_MINUTE, ConnectReports
@@ -27,16 +28,20 @@ class Posted:
         self.urls: set[str] = set()
         self.proxied: set[bool] = set()
         self.bodies: list[dict[str, Any]] = []
-
+        self.headers: Mapping[str, str] = {}
         self.statuses: dict[str, int] = {}
+        self.answers: list[int] = []
+        """The statuses of the next answers, wherever they are asked for."""
 
     def __call__(
-        self, url: str, body: bytes, _: Mapping[str, str], __: float, *, proxied: bool
+        self, url: str, body: bytes, headers: Mapping[str, str], _: float, *, proxied: bool
     ) -> CollectorAnswer:
+        self.headers = headers
         self.urls.add(url)
         self.proxied.add(proxied)
         self.bodies.append(json.loads(body))
-        return CollectorAnswer(self.statuses.get(url, 202), b"", "", "", True)
+        status = self.answers.pop(0) if self.answers else self.statuses.get(url, 202)
+        return CollectorAnswer(status, b"", "", "", True)
 
 
 def sent(reports: ConnectReports) -> None:
@@ -52,6 +57,7 @@ def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.Mon
     reports = ConnectReports("wss://gateway.example/acp", TokenSource("t"))
     reports.lost(["s"], 4404, SECRET, 0.25)
     reports.lost([], 3999, SECRET, 1)
+    reports.lost([], 99, "", -1.0)
     sent(reports)
     assert posted.bodies == [
         {
@@ -62,7 +68,10 @@ def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.Mon
             "lasted_ms": 250,
         },
         {"source": "connect", "word": "closed_3999", "code": 3999, "lasted_ms": 1000},
+        {"source": "connect", "word": "closed_99", "lasted_ms": 0},
     ]
+    assert all(read_report(json.dumps(body).encode()) for body in posted.bodies)
+    assert "Bearer t" in posted.headers.values()
     assert posted.urls == {"https://gateway.example/v1/client-events"}
     assert posted.proxied == {True}
 
@@ -100,3 +109,47 @@ def test_below_a_path_the_place_that_takes_reports_is_found_once(
     reports.note("two")
     sent(reports)
     assert posted.urls == {below}
+
+
+def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    below, root = reporting.places_of("wss://gateway.example/team/acp")
+    posted.statuses = {below: 404, root: 404}
+    reports = ConnectReports("wss://gateway.example/team/acp", TokenSource("t"))
+    reports.note("one")
+    sent(reports)
+    assert posted.urls == {below, root}
+    posted.statuses.clear()
+    posted.urls.clear()
+    reports.note("two")
+    sent(reports)
+    assert posted.urls == {below}
+    assert posted.bodies[-1]["word"] == "two"
+
+
+def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("t"))
+    for word in ("one", "two"):
+        reports.note(word)
+    posted.answers = [503]
+    sent(reports)
+    posted.answers = [404]
+    sent(reports)
+    sent(reports)
+    assert [body["word"] for body in posted.bodies] == ["one", "one", "two"]
+
+
+def test_without_a_token_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("", "/nonexistent/token"))
+    reports.note("one")
+    sent(reports)
+    assert posted.bodies == []

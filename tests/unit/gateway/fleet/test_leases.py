@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +12,7 @@ from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
 from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
 from lastword.gateway.log.store import LogUnavailableError
 from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
-from tests.kit.patience import FUSE_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from tests.kit.patience import FUSE_SECONDS, fused_with
 
 
 class Play:
@@ -45,134 +41,116 @@ class Play:
         await self.leases.renew_due()
 
 
-def played(play: Callable[[Play], Awaitable[None]]) -> None:
-    async def run() -> None:
-        await play(Play())
-
-    asyncio.run(run())
+played = fused_with(Play)
 
 
-def test_a_lease_is_renewed_every_five_seconds_and_not_before() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        await of.after(RENEW_SECONDS - 0.1)
-        assert of.store.written == 1
-        await of.after(0.1)
-        assert of.store.written == 2
-        await of.after(RENEW_SECONDS)
-        assert (of.store.written, of.expiring) == (3, 0)
-
-    played(play)
+@played
+async def test_a_lease_is_renewed_every_five_seconds_and_not_before(of: Play) -> None:
+    await of.acquire()
+    await of.after(RENEW_SECONDS - 0.1)
+    assert of.store.written == 1
+    await of.after(0.1)
+    assert of.store.written == 2
+    await of.after(RENEW_SECONDS)
+    assert (of.store.written, of.expiring) == (3, 0)
 
 
-def test_what_a_lease_shows_is_published_soon_after_it_has_changed_and_once() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        of.record = owner("one", questions=1)
-        for _ in range(3):
-            of.leases.changed("s")
+@played
+async def test_what_a_lease_shows_is_published_soon_after_it_has_changed_and_once(of: Play) -> None:
+    await of.acquire()
+    of.record = owner("one", questions=1)
+    for _ in range(3):
+        of.leases.changed("s")
+    await of.after(CHANGED_SECONDS)
+    assert of.store.stored["s"].record.view.questions == 1
+    await of.after(CHANGED_SECONDS)
+    assert of.store.written == 2
+
+
+@played
+async def test_an_agent_that_writes_does_not_have_its_lease_published_each_time(of: Play) -> None:
+    await of.acquire()
+    for head in range(1, 20):
+        of.record = owner("one", head=head)
+        of.leases.changed("s")
         await of.after(CHANGED_SECONDS)
-        assert of.store.stored["s"].record.view.questions == 1
-        await of.after(CHANGED_SECONDS)
-        assert of.store.written == 2
-
-    played(play)
+    assert of.store.written == 1
+    await of.after(RENEW_SECONDS)
+    assert of.store.stored["s"].record.view.head == 19
 
 
-def test_an_agent_that_writes_does_not_have_its_lease_published_each_time() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        for head in range(1, 20):
-            of.record = owner("one", head=head)
-            of.leases.changed("s")
-            await of.after(CHANGED_SECONDS)
-        assert of.store.written == 1
-        await of.after(RENEW_SECONDS)
-        assert of.store.stored["s"].record.view.head == 19
+@played
+async def test_a_lease_is_renewed_although_what_it_shows_cannot_be_read(of: Play) -> None:
+    def unreadable() -> OwnerRecord:
+        raise LogUnavailableError("the disk is gone")
 
-    played(play)
+    await of.acquire()
+    of.leases.show("s", unreadable)
+    await of.after(RENEW_SECONDS)
+    assert of.store.stored["s"] == StoredRecord(owner("one"), 2)
 
 
-def test_a_lease_is_renewed_although_what_it_shows_cannot_be_read() -> None:
-    async def play(of: Play) -> None:
-        def unreadable() -> OwnerRecord:
-            raise LogUnavailableError("the disk is gone")
-
-        await of.acquire()
-        of.leases.show("s", unreadable)
-        await of.after(RENEW_SECONDS)
-        assert of.store.stored["s"] == StoredRecord(owner("one"), 2)
-
-    played(play)
+@played
+async def test_a_lease_that_ended_while_nobody_took_it_is_made_again(of: Play) -> None:
+    await of.acquire()
+    of.store.expire("s")
+    await of.after(LEASE_SECONDS + 1)
+    assert of.store.stored["s"].record.node == "one"
+    assert of.lost == []
 
 
-def test_a_lease_that_ended_while_nobody_took_it_is_made_again() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        of.store.expire("s")
-        await of.after(LEASE_SECONDS + 1)
-        assert of.store.stored["s"].record.node == "one"
-        assert of.lost == []
-
-    played(play)
-
-
-def test_a_lease_that_another_node_has_is_lost_and_never_renewed_again() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        of.store.expire("s")
-        await of.store.create("s", owner("two", term=2))
-        await of.after(LEASE_SECONDS + 1)
-        assert of.lost == [("s", 1)]
-        await of.after(RENEW_SECONDS)
-        assert of.store.stored["s"].record.node == "two"
-        assert (of.store.written, of.lost) == (2, [("s", 1)])
-
-    played(play)
+@played
+async def test_a_lease_that_another_node_has_is_lost_and_never_renewed_again(of: Play) -> None:
+    await of.acquire()
+    of.store.expire("s")
+    await of.store.create("s", owner("two", term=2))
+    await of.after(LEASE_SECONDS + 1)
+    assert of.lost == [("s", 1)]
+    await of.after(RENEW_SECONDS)
+    assert of.store.stored["s"].record.node == "two"
+    assert (of.store.written, of.lost) == (2, [("s", 1)])
 
 
-def test_a_lease_that_cannot_be_renewed_is_reported_before_another_node_may_have_it() -> None:
-    async def play(of: Play) -> None:
-        await of.acquire()
-        of.store.is_away = True
-        while of.expiring == 0:
-            await of.after(1.0)
-        assert of.now <= 100.0 + LEASE_SECONDS - SPARE_SECONDS
-        of.store.is_away = False
+@played
+async def test_a_lease_that_cannot_be_renewed_is_reported_before_another_node_may_have_it(
+    of: Play,
+) -> None:
+    await of.acquire()
+    of.store.is_away = True
+    while of.expiring == 0:
         await of.after(1.0)
-        before = of.expiring
-        await of.after(1.0)
-        assert of.expiring == before
-
-    played(play)
-
-
-def test_only_the_earlier_lease_of_the_same_node_is_replaced() -> None:
-    async def play(of: Play) -> None:
-        revision = await of.store.create("s", owner("one"))
-        with pytest.raises(FencedError):
-            await of.acquire()
-        with pytest.raises(FencedError):
-            await of.acquire(replaces=revision + 1)
-        of.record = owner("one", term=2)
-        await of.acquire(replaces=revision)
-        assert of.store.stored["s"].record.term == 2
-
-    played(play)
+    assert of.now <= 100.0 + LEASE_SECONDS - SPARE_SECONDS
+    of.store.is_away = False
+    await of.after(1.0)
+    before = of.expiring
+    await of.after(1.0)
+    assert of.expiring == before
 
 
-def test_a_lease_that_is_given_up_is_gone_at_once_unless_another_node_has_it() -> None:
-    async def play(of: Play) -> None:
+@played
+async def test_only_the_earlier_lease_of_the_same_node_is_replaced(of: Play) -> None:
+    revision = await of.store.create("s", owner("one"))
+    with pytest.raises(FencedError):
         await of.acquire()
-        await of.leases.release("s")
-        assert of.store.stored == {}
-        await of.acquire()
-        of.store.expire("s")
-        await of.store.create("s", owner("two", term=2))
-        await of.leases.release("s")
-        assert of.store.stored["s"].record.node == "two"
+    with pytest.raises(FencedError):
+        await of.acquire(replaces=revision + 1)
+    of.record = owner("one", term=2)
+    await of.acquire(replaces=revision)
+    assert of.store.stored["s"].record.term == 2
 
-    played(play)
+
+@played
+async def test_a_lease_that_is_given_up_is_gone_at_once_unless_another_node_has_it(
+    of: Play,
+) -> None:
+    await of.acquire()
+    await of.leases.release("s")
+    assert of.store.stored == {}
+    await of.acquire()
+    of.store.expire("s")
+    await of.store.create("s", owner("two", term=2))
+    await of.leases.release("s")
+    assert of.store.stored["s"].record.node == "two"
 
 
 def test_the_leases_are_renewed_while_they_run() -> None:

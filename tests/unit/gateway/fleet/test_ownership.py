@@ -12,23 +12,14 @@ from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.ownership import Takeover
 from lastword.gateway.log.owner import LogOwnedError
 from tests.kit.fleet.owning import MemoryFleet, OwningNode
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.kit.fleet.owning import OwnedHere
 
 NAME = wire.name_of("s")
-
-
-def played(play: Callable[[], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with asyncio.timeout(FUSE_SECONDS):
-            await play()
-
-    asyncio.run(run())
 
 
 async def begun(node: OwningNode) -> OwnedHere:
@@ -51,186 +42,164 @@ async def replicated(session: OwnedHere) -> None:
         grown.clear()
 
 
-def test_a_new_session_is_known_to_the_fleet_with_its_first_term(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        session = await begun(OwningNode(fleet, tmp_path, "one"))
-        lease, record = fleet.leases.stored[NAME].record, fleet.sessions.stored[NAME].record
-        assert (lease.node, lease.term, lease.cwd) == ("one", 1, "/work")
-        assert (record.node, record.term, record.ended) == ("one", 1, None)
-        assert session.said() == ["one", "two"]
-
-    played(play)
+@fused
+async def test_a_new_session_is_known_to_the_fleet_with_its_first_term(tmp_path: Path) -> None:
+    fleet = MemoryFleet()
+    session = await begun(OwningNode(fleet, tmp_path, "one"))
+    lease, record = fleet.leases.stored[NAME].record, fleet.sessions.stored[NAME].record
+    assert (lease.node, lease.term, lease.cwd) == ("one", 1, "/work")
+    assert (record.node, record.term, record.ended) == ("one", 1, None)
+    assert session.said() == ["one", "two"]
 
 
-def test_a_session_that_the_fleet_cannot_know_of_is_refused(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        node = OwningNode(fleet, tmp_path, "one")
-        await node.ownership.start("")
-        fleet.leases.is_away = True
-        with pytest.raises(FleetError):
-            await node.ownership.opened(node.open("s"))
-
-    played(play)
+@fused
+async def test_a_session_that_the_fleet_cannot_know_of_is_refused(tmp_path: Path) -> None:
+    fleet = MemoryFleet()
+    node = OwningNode(fleet, tmp_path, "one")
+    await node.ownership.start("")
+    fleet.leases.is_away = True
+    with pytest.raises(FleetError):
+        await node.ownership.opened(node.open("s"))
 
 
-def test_a_session_whose_owner_lives_is_not_taken_over(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        await begun(OwningNode(fleet, tmp_path, "one"))
-        two = OwningNode(fleet, tmp_path, "two")
-        with pytest.raises(LogOwnedError):
-            await two.ownership.start("s")
-        assert not two.has_file("s")
-
-    played(play)
+@fused
+async def test_a_session_whose_owner_lives_is_not_taken_over(tmp_path: Path) -> None:
+    fleet = MemoryFleet()
+    await begun(OwningNode(fleet, tmp_path, "one"))
+    two = OwningNode(fleet, tmp_path, "two")
+    with pytest.raises(LogOwnedError):
+        await two.ownership.start("s")
+    assert not two.has_file("s")
 
 
 @pytest.mark.parametrize("workspace", ["", "team"])
-def test_a_session_of_a_lost_node_is_read_from_the_fleet_by_the_next_one(
+@fused
+async def test_a_session_of_a_lost_node_is_read_from_the_fleet_by_the_next_one(
     tmp_path: Path, workspace: str
 ) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        one = OwningNode(fleet, tmp_path, "one", workspace)
-        session = await begun(one)
-        fleet.leases.expire(NAME)
-        two = OwningNode(fleet, tmp_path, "two", workspace)
-        assert await two.ownership.start("s") == Takeover(has_files=bool(workspace))
-        assert fleet.leases.stored[NAME].record.term == 2
-        after = two.open("s")
-        await two.ownership.opened(after)
-        assert after.said() == ["one", "two"]
-        home = "two" if workspace else "one"
-        assert fleet.sessions.stored[NAME].record.node == home
-        session.say("three")  # by the node that is not lost after all
-        await one.has_left.wait()
-        assert one.left == [("s", 1, 1)]
-        assert session.said() == ["one", "two"]
-        after.say("four")
-        await replicated(after)
-        assert after.said() == ["one", "two", "four"]
-
-    played(play)
+    fleet = MemoryFleet()
+    one = OwningNode(fleet, tmp_path, "one", workspace)
+    session = await begun(one)
+    fleet.leases.expire(NAME)
+    two = OwningNode(fleet, tmp_path, "two", workspace)
+    assert await two.ownership.start("s") == Takeover(has_files=bool(workspace))
+    assert fleet.leases.stored[NAME].record.term == 2
+    after = two.open("s")
+    await two.ownership.opened(after)
+    assert after.said() == ["one", "two"]
+    home = "two" if workspace else "one"
+    assert fleet.sessions.stored[NAME].record.node == home
+    session.say("three")  # by the node that is not lost after all
+    await one.has_left.wait()
+    assert one.left == [("s", 1, 1)]
+    assert session.said() == ["one", "two"]
+    after.say("four")
+    await replicated(after)
+    assert after.said() == ["one", "two", "four"]
 
 
-def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        before = OwningNode(fleet, tmp_path, "one")
-        session = await begun(before)
-        session.log.close()
-        after = OwningNode(fleet, tmp_path, "one")
-        assert await after.ownership.start("s") is None
-        lease = fleet.leases.stored[NAME].record
-        assert (lease.node, lease.term) == ("one", 2)
-        assert after.open("s").said() == ["one", "two"]
-
-    played(play)
-
-
-def test_a_node_that_is_back_goes_on_with_a_session_that_another_only_showed(
+@fused
+async def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(
     tmp_path: Path,
 ) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        session = await begun(OwningNode(fleet, tmp_path, "one"))
-        session.log.close()
-        fleet.leases.expire(NAME)
-        two = OwningNode(fleet, tmp_path, "two")
-        assert await two.ownership.start("s") == Takeover(has_files=False)
-        shown = two.open("s")
-        await two.ownership.opened(shown)
-        shown.say("three")
-        await replicated(shown)
-        await two.ownership.close()
-        assert NAME not in fleet.leases.stored
-        one = OwningNode(fleet, tmp_path, "one")
-        assert await one.ownership.start("s") == Takeover(has_files=True)
-        assert one.open("s").said() == ["one", "two", "three"]
-
-    played(play)
+    fleet = MemoryFleet()
+    before = OwningNode(fleet, tmp_path, "one")
+    session = await begun(before)
+    session.log.close()
+    after = OwningNode(fleet, tmp_path, "one")
+    assert await after.ownership.start("s") is None
+    lease = fleet.leases.stored[NAME].record
+    assert (lease.node, lease.term) == ("one", 2)
+    assert after.open("s").said() == ["one", "two"]
 
 
-def test_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        await begun(OwningNode(fleet, tmp_path, "one"))
-        fleet.leases.expire(NAME)
-        others = [OwningNode(fleet, tmp_path, f"other-{number}") for number in range(8)]
-        results = await asyncio.gather(
-            *(each.ownership.start("s") for each in others), return_exceptions=True
-        )
-        assert sum(isinstance(each, Takeover) for each in results) == 1
-        assert sum(isinstance(each, LogOwnedError) for each in results) == 7
-        assert fleet.leases.stored[NAME].record.term == 2
-
-    played(play)
-
-
-def test_a_session_that_ends_is_finished_once_the_fleet_has_it_all(tmp_path: Path) -> None:
-    async def play() -> None:
-        fleet = MemoryFleet()
-        node = OwningNode(fleet, tmp_path, "one")
-        session = await begun(node)
-        session.say("the end")
-        assert session.said() == ["one", "two"]
-        node.ownership.ended(session)
-        await node.ownership.close()
-        assert session.is_finished
-        assert session.said() == ["one", "two", "the end"]
-        assert NAME not in fleet.leases.stored
-        assert fleet.sessions.stored[NAME].record.ended is not None
-
-    played(play)
+@fused
+async def test_a_node_that_is_back_goes_on_with_a_session_that_another_only_showed(
+    tmp_path: Path,
+) -> None:
+    fleet = MemoryFleet()
+    session = await begun(OwningNode(fleet, tmp_path, "one"))
+    session.log.close()
+    fleet.leases.expire(NAME)
+    two = OwningNode(fleet, tmp_path, "two")
+    assert await two.ownership.start("s") == Takeover(has_files=False)
+    shown = two.open("s")
+    await two.ownership.opened(shown)
+    shown.say("three")
+    await replicated(shown)
+    await two.ownership.close()
+    assert NAME not in fleet.leases.stored
+    one = OwningNode(fleet, tmp_path, "one")
+    assert await one.ownership.start("s") == Takeover(has_files=True)
+    assert one.open("s").said() == ["one", "two", "three"]
 
 
-def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
+@fused
+async def test_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
+    fleet = MemoryFleet()
+    await begun(OwningNode(fleet, tmp_path, "one"))
+    fleet.leases.expire(NAME)
+    others = [OwningNode(fleet, tmp_path, f"other-{number}") for number in range(8)]
+    results = await asyncio.gather(
+        *(each.ownership.start("s") for each in others), return_exceptions=True
+    )
+    assert sum(isinstance(each, Takeover) for each in results) == 1
+    assert sum(isinstance(each, LogOwnedError) for each in results) == 7
+    assert fleet.leases.stored[NAME].record.term == 2
+
+
+@fused
+async def test_a_session_that_ends_is_finished_once_the_fleet_has_it_all(tmp_path: Path) -> None:
+    fleet = MemoryFleet()
+    node = OwningNode(fleet, tmp_path, "one")
+    session = await begun(node)
+    session.say("the end")
+    assert session.said() == ["one", "two"]
+    node.ownership.ended(session)
+    await node.ownership.close()
+    assert session.is_finished
+    assert session.said() == ["one", "two", "the end"]
+    assert NAME not in fleet.leases.stored
+    assert fleet.sessions.stored[NAME].record.ended is not None
+
+
+@fused
+async def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lastword.gateway.fleet.ownership.DRAIN_SECONDS", 0.01)
-
-    async def play() -> None:
-        fleet = MemoryFleet()
-        node = OwningNode(fleet, tmp_path, "one")
-        session = await begun(node)
-        fleet.leases.is_away = fleet.sessions.is_away = True
-        node.ownership.ended(session)
-        await node.ownership.close()
-        assert session.is_finished
-
-    played(play)
+    fleet = MemoryFleet()
+    node = OwningNode(fleet, tmp_path, "one")
+    session = await begun(node)
+    fleet.leases.is_away = fleet.sessions.is_away = True
+    node.ownership.ended(session)
+    await node.ownership.close()
+    assert session.is_finished
 
 
 @pytest.mark.parametrize("workspace", ["", "team"])
-def test_an_agent_ends_before_its_lease_only_where_others_have_its_files(
+@fused
+async def test_an_agent_ends_before_its_lease_only_where_others_have_its_files(
     tmp_path: Path, workspace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lastword.gateway.fleet.leases.SPARE_SECONDS", 15.0)
     monkeypatch.setattr("lastword.gateway.fleet.leases.AGAIN_SECONDS", 0.01)
     monkeypatch.setattr("lastword.gateway.fleet.leases.RENEW_SECONDS", 0.01)
-
-    async def play() -> None:
-        fleet = MemoryFleet()
-        node = OwningNode(fleet, tmp_path, "one", workspace)
-        await begun(node)
-        fleet.leases.is_away = True
-        for _ in range(3):
-            fleet.leases.changed.clear()
-            await fleet.leases.changed.wait()
-        assert node.has_left_all is bool(workspace)
-
-    played(play)
+    fleet = MemoryFleet()
+    node = OwningNode(fleet, tmp_path, "one", workspace)
+    await begun(node)
+    fleet.leases.is_away = True
+    for _ in range(3):
+        fleet.leases.changed.clear()
+        await fleet.leases.changed.wait()
+    assert node.has_left_all is bool(workspace)
 
 
-def test_whoever_looks_on_is_informed_that_nothing_is_replicated(tmp_path: Path) -> None:
-    async def play() -> None:
-        node = OwningNode(MemoryFleet(), tmp_path, "one")
-        session = await begun(node)
-        node.ownership.stalled("s", "")
-        node.ownership.stalled("another", "")
-        (notice,) = session.notices
-        assert notice.endswith(".")
-
-    played(play)
+@fused
+async def test_whoever_looks_on_is_informed_that_nothing_is_replicated(tmp_path: Path) -> None:
+    node = OwningNode(MemoryFleet(), tmp_path, "one")
+    session = await begun(node)
+    node.ownership.stalled("s", "")
+    node.ownership.stalled("another", "")
+    (notice,) = session.notices
+    assert notice.endswith(".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,10 +18,7 @@ from lastword.gateway.viewing.reader import CursorError
 from tests.kit.fleet.faulty_store import FaultyStore
 from tests.kit.fleet.replica_rules import batch
 from tests.kit.gateway.entries_made import ask, out, said, told
-from tests.kit.patience import FUSE_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from tests.kit.patience import FUSE_SECONDS, fused_with
 
 SESSION = "s1"
 
@@ -34,12 +31,7 @@ async def filled(store: FaultyStore, *sizes: int) -> None:
         first += size
 
 
-def played(story: Callable[[FaultyStore], Awaitable[None]]) -> None:
-    async def play() -> None:
-        async with asyncio.timeout(FUSE_SECONDS):
-            await story(FaultyStore())
-
-    asyncio.run(play())
+played = fused_with(FaultyStore)
 
 
 async def page_of(store: FaultyStore, query: EventQuery, wait_seconds: float = 0.0) -> Any:
@@ -48,112 +40,101 @@ async def page_of(store: FaultyStore, query: EventQuery, wait_seconds: float = 0
     return page
 
 
-def test_a_replica_is_paged_to_its_end() -> None:
-    async def story(store: FaultyStore) -> None:
-        assert await replica_page(store, SESSION, EventQuery()) is None
-        await filled(store, 100, 3, 200)
-        page = await page_of(store, EventQuery(limit=90))
-        assert (page["from"], page["head"], page["more"]) == (1, 303, True)
-        assert [event["seq"] for event in page["events"]] == list(range(1, 91))
-        page = await page_of(store, EventQuery(epoch="e1", seq=90))
-        assert [event["seq"] for event in page["events"]] == list(range(91, 304))
-        assert (page["next"], page["more"]) == ("e1:303", False)
-        with pytest.raises(CursorError):
-            await page_of(store, EventQuery(epoch="e1", seq=304))
-
-    played(story)
+@played
+async def test_a_replica_is_paged_to_its_end(store: FaultyStore) -> None:
+    assert await replica_page(store, SESSION, EventQuery()) is None
+    await filled(store, 100, 3, 200)
+    page = await page_of(store, EventQuery(limit=90))
+    assert (page["from"], page["head"], page["more"]) == (1, 303, True)
+    assert [event["seq"] for event in page["events"]] == list(range(1, 91))
+    page = await page_of(store, EventQuery(epoch="e1", seq=90))
+    assert [event["seq"] for event in page["events"]] == list(range(91, 304))
+    assert (page["next"], page["more"]) == ("e1:303", False)
+    with pytest.raises(CursorError):
+        await page_of(store, EventQuery(epoch="e1", seq=304))
 
 
-def test_a_page_waits_for_an_entry() -> None:
-    async def story(store: FaultyStore) -> None:
-        await filled(store, 1)
-        query = EventQuery(epoch="e1", seq=1)
-        assert (await page_of(store, query, 0.01))["events"] == []
-        waiting = asyncio.create_task(page_of(store, query, FUSE_SECONDS))
-        await asyncio.sleep(0)
-        await store.publish(SESSION, batch(2, 1), await store.last(SESSION))
-        assert [event["seq"] for event in (await waiting)["events"]] == [2]
-
-    played(story)
+@played
+async def test_a_page_waits_for_an_entry(store: FaultyStore) -> None:
+    await filled(store, 1)
+    query = EventQuery(epoch="e1", seq=1)
+    assert (await page_of(store, query, 0.01))["events"] == []
+    waiting = asyncio.create_task(page_of(store, query, FUSE_SECONDS))
+    await asyncio.sleep(0)
+    await store.publish(SESSION, batch(2, 1), await store.last(SESSION))
+    assert [event["seq"] for event in (await waiting)["events"]] == [2]
 
 
-def test_a_replica_without_its_oldest_entries_begins_behind_them() -> None:
-    async def story(store: FaultyStore) -> None:
-        await filled(store, BUCKET_ENTRIES, 10)
-        await store.trim(SESSION, BUCKET_ENTRIES + 1)
-        page = await page_of(store, EventQuery())
-        assert page["events"][0]["seq"] == BUCKET_ENTRIES + 1
-        page = await page_of(store, EventQuery(epoch="e1", seq=7))
-        assert page["gap"]["to"] == BUCKET_ENTRIES
-
-    played(story)
+@played
+async def test_a_replica_without_its_oldest_entries_begins_behind_them(store: FaultyStore) -> None:
+    await filled(store, BUCKET_ENTRIES, 10)
+    await store.trim(SESSION, BUCKET_ENTRIES + 1)
+    page = await page_of(store, EventQuery())
+    assert page["events"][0]["seq"] == BUCKET_ENTRIES + 1
+    page = await page_of(store, EventQuery(epoch="e1", seq=7))
+    assert page["gap"]["to"] == BUCKET_ENTRIES
 
 
-def test_what_a_reader_has_of_a_log_it_has_of_a_replica() -> None:
-    async def story(store: FaultyStore) -> None:
-        claimed = await store.claim(SESSION, EMPTY, "a")
-        state = LogState("e1", 0, {}, [("ask:9", Numbered(0, ask(9)))])
-        entries = [ask(1), ask(2), said(3), told(1), *[out(text="x" * 1000)] * 5]
-        end = await store.publish(SESSION, ReplicaBatch("e1", 1, entries, state), claimed)
-        log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+@played
+async def test_what_a_reader_has_of_a_log_it_has_of_a_replica(store: FaultyStore) -> None:
+    claimed = await store.claim(SESSION, EMPTY, "a")
+    state = LogState("e1", 0, {}, [("ask:9", Numbered(0, ask(9)))])
+    entries = [ask(1), ask(2), said(3), told(1), *[out(text="x" * 1000)] * 5]
+    end = await store.publish(SESSION, ReplicaBatch("e1", 1, entries, state), claimed)
+    log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
 
-        def read() -> None:
-            assert (log.epoch, log.head, log.first) == ("e1", 9, 1)
-            assert [seq for seq, _ in log.pins_of("ask:")] == [0, 2]
-            assert [seq for seq, _ in log.read(0, max_entries=2)] == [1, 2]
-            assert [seq for seq, _ in log.read(4, max_bytes=2500)] == [5, 6]
-            assert [seq for seq, _ in log.read(8, max_bytes=1)] == [9]
-            assert log.read(9) == []
+    def read() -> None:
+        assert (log.epoch, log.head, log.first) == ("e1", 9, 1)
+        assert [seq for seq, _ in log.pins_of("ask:")] == [0, 2]
+        assert [seq for seq, _ in log.read(0, max_entries=2)] == [1, 2]
+        assert [seq for seq, _ in log.read(4, max_bytes=2500)] == [5, 6]
+        assert [seq for seq, _ in log.read(8, max_bytes=1)] == [9]
+        assert log.read(9) == []
 
-        await asyncio.to_thread(read)
-
-    played(story)
+    await asyncio.to_thread(read)
 
 
-def test_a_batch_that_replaces_others_is_read_in_their_place() -> None:
-    async def story(store: FaultyStore) -> None:
-        await filled(store, 3)
-        end = await store.last(SESSION)
-        replacing = ReplicaBatch("e2", 2, [said(2)])
-        end = await store.publish(SESSION, replacing, end)
-        log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
-        entries = await asyncio.to_thread(log.read, 0)
-        assert entries == [Numbered(1, out()), Numbered(2, said(2))]
-
-    played(story)
+@played
+async def test_a_batch_that_replaces_others_is_read_in_their_place(store: FaultyStore) -> None:
+    await filled(store, 3)
+    end = await store.last(SESSION)
+    replacing = ReplicaBatch("e2", 2, [said(2)])
+    end = await store.publish(SESSION, replacing, end)
+    log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+    entries = await asyncio.to_thread(log.read, 0)
+    assert entries == [Numbered(1, out()), Numbered(2, said(2))]
 
 
-def test_a_server_that_is_behind_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+@played
+async def test_a_server_that_is_behind_is_no_gap(
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(replica_pages, "LOOK_SECONDS", 0.001)
-
-    async def story(store: FaultyStore) -> None:
-        await filled(store, 2)
-        end = await store.last(SESSION)
-        messages = store.replicas.of(SESSION).messages
-        late = messages.pop()
-        asyncio.get_running_loop().call_later(0.02, messages.append, late)
-        log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
-        assert len(await asyncio.to_thread(log.read, 0)) == 2
-        log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
-        messages.clear()
-        monkeypatch.setattr(replica_pages, "LATE_SECONDS", 0.01)
-        with pytest.raises(LogUnavailableError, match="cannot be read"):
-            await asyncio.to_thread(log.read, 0)
-
-    played(story)
+    await filled(store, 2)
+    end = await store.last(SESSION)
+    messages = store.replicas.of(SESSION).messages
+    late = messages.pop()
+    asyncio.get_running_loop().call_later(0.02, messages.append, late)
+    log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+    assert len(await asyncio.to_thread(log.read, 0)) == 2
+    log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+    messages.clear()
+    monkeypatch.setattr(replica_pages, "LATE_SECONDS", 0.01)
+    with pytest.raises(LogUnavailableError, match="cannot be read"):
+        await asyncio.to_thread(log.read, 0)
 
 
-def test_a_broker_that_is_away_raises_what_logs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(store: FaultyStore) -> None:
-        await filled(store, 2)
-        end = await store.last(SESSION)
-        log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+@played
+async def test_a_broker_that_is_away_raises_what_logs_raise(
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(store, 2)
+    end = await store.last(SESSION)
+    log = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
 
-        async def away(*_: object, **__: object) -> list[Any]:
-            raise FleetError("the NATS server does not answer")
+    async def away(*_: object, **__: object) -> list[Any]:
+        raise FleetError("the NATS server does not answer")
 
-        monkeypatch.setattr(store, "read", away)
-        with pytest.raises(LogUnavailableError, match="does not answer"):
-            await asyncio.to_thread(log.read, 0)
-
-    played(story)
+    monkeypatch.setattr(store, "read", away)
+    with pytest.raises(LogUnavailableError, match="does not answer"):
+        await asyncio.to_thread(log.read, 0)

@@ -27,7 +27,7 @@ from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
 from tests.kit.fleet.replica_rules import batch, entries_of
 from tests.kit.gateway.entries_made import ask, out, said, told
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, fused_with
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,7 +75,7 @@ class Node:
             await self.replicas.of(SESSION).settled()
 
 
-def played(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) -> FaultyStore:
+def store_of(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) -> FaultyStore:
     store = FaultyStore()
 
     async def play() -> None:
@@ -86,6 +86,9 @@ def played(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) 
     return store
 
 
+played = fused_with(FaultyStore)
+
+
 async def replica_of(store: FaultyStore) -> list[LogEntry]:
     """Return all entries of the replica, whose numbers are dense."""
     found = await entries_of(store, SESSION)
@@ -93,22 +96,22 @@ async def replica_of(store: FaultyStore) -> list[LogEntry]:
     return [entry for _, entry in found]
 
 
-def test_a_new_session_is_claimed_and_replicated_in_batches(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        log.remember("id", SESSION)
-        for _ in range(100):
-            log.append([out(), out()])
-        await node.settle()
-        assert (log.head, node.replicas.of(SESSION).term) == (200, 1)
-        assert await replica_of(store) == [out()] * 200
-        state = await store.state(SESSION)
-        assert state is not None
-        assert state.facts == {"id": SESSION}
-        assert len(store.batches) <= 3
-
-    played(story, tmp_path)
+@played
+async def test_a_new_session_is_claimed_and_replicated_in_batches(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    node = Node(store, tmp_path)
+    log = node.begin()
+    log.remember("id", SESSION)
+    for _ in range(100):
+        log.append([out(), out()])
+    await node.settle()
+    assert (log.head, node.replicas.of(SESSION).term) == (200, 1)
+    assert await replica_of(store) == [out()] * 200
+    state = await store.state(SESSION)
+    assert state is not None
+    assert state.facts == {"id": SESSION}
+    assert len(store.batches) <= 3
 
 
 @pytest.mark.parametrize(
@@ -121,134 +124,129 @@ def test_a_new_session_is_claimed_and_replicated_in_batches(tmp_path: Path) -> N
     ],
     ids=["no answer", "refused", "another under way", "unforeseen"],
 )
-def test_each_entry_is_replicated_once_whatever_fails(tmp_path: Path, fault: Exception) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        store.faults += [fault, None, fault, fault, None, None, fault]
-        log = node.begin()
-        for count in range(1, 20):
-            log.append([out(text=str(count))])
-            store.loses_answers += count % 3 == 0
-            store.unreadable += count % 5 == 0
-            await node.settle()
-            assert log.head == count
-        assert await replica_of(store) == [out(text=str(count)) for count in range(1, 20)]
-        assert not node.listening.fences
-
-    played(story, tmp_path)
-
-
-def test_an_observer_that_fails_keeps_no_entry_back(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        log = node.begin()
+@played
+async def test_each_entry_is_replicated_once_whatever_fails(
+    store: FaultyStore, tmp_path: Path, fault: Exception
+) -> None:
+    node = Node(store, tmp_path)
+    store.faults += [fault, None, fault, fault, None, None, fault]
+    log = node.begin()
+    for count in range(1, 20):
+        log.append([out(text=str(count))])
+        store.loses_answers += count % 3 == 0
+        store.unreadable += count % 5 == 0
         await node.settle()
-        log.observers.append(lambda _: 1 // 0)
-        for _ in range(3):
-            assert await store.wait(SESSION, log.append([out()]) - 1, FUSE_SECONDS)
-        log.observers.clear()
-        log.append([out()])
-        await node.settle()
-        assert log.head == 4
-
-    played(story, tmp_path)
+        assert log.head == count
+    assert await replica_of(store) == [out(text=str(count)) for count in range(1, 20)]
+    assert not node.listening.fences
 
 
-def test_a_stall_is_reported_with_its_reason_and_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_an_observer_that_fails_keeps_no_entry_back(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    node = Node(store, tmp_path)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    log = node.begin()
+    await node.settle()
+    log.observers.append(lambda _: 1 // 0)
+    for _ in range(3):
+        assert await store.wait(SESSION, log.append([out()]) - 1, FUSE_SECONDS)
+    log.observers.clear()
+    log.append([out()])
+    await node.settle()
+    assert log.head == 4
+
+
+@played
+async def test_a_stall_is_reported_with_its_reason_and_its_end(
+    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STALL_SECONDS", 0.5)
-
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        await node.settle()
-        store.faults += [RefusedError(10077, "maximum bytes exceeded")] * 100_000
-        log.append([out()])
-        while not node.listening.stalls:  # noqa: ASYNC110 - it is a list
-            await asyncio.sleep(0.001)
-        store.faults.clear()
-        await node.settle()
-        assert node.listening.stalls == ["maximum bytes exceeded"]
-        assert len(node.listening.resumptions) == 1
-
-    played(story, tmp_path)
+    node = Node(store, tmp_path)
+    log = node.begin()
+    await node.settle()
+    store.faults += [RefusedError(10077, "maximum bytes exceeded")] * 100_000
+    log.append([out()])
+    while not node.listening.stalls:  # noqa: ASYNC110 - it is a list
+        await asyncio.sleep(0.001)
+    store.faults.clear()
+    await node.settle()
+    assert node.listening.stalls == ["maximum bytes exceeded"]
+    assert len(node.listening.resumptions) == 1
 
 
-def test_an_owner_that_another_node_follows_stops_and_its_tail_is_nowhere(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        old, new = Node(store, folder / "a"), Node(store, folder / "b", "b")
-        log = old.begin()
-        log.remember("id", SESSION)
-        log.append([ask(1), out(text="shown")])
-        await old.settle()
-        taken_over, aside = await new.take_over()
-        assert (aside, taken_over.reason, taken_over.epoch) == ("", "", log.epoch)
-        assert (taken_over.head, taken_over.remembered("id")) == (2, SESSION)
-        assert [seq for seq, _ in taken_over.pins_of("ask:")] == [1]
-        log.append([out(text="late")])
-        await old.listening.is_fenced.wait()
-        assert (log.head, old.listening.fences[0].end.node) == (2, "b")
-        taken_over.append([told(1)])
-        await new.settle()
-        assert await replica_of(store) == [ask(1), out(text="shown"), told(1)]
-        log.close()
-        back, aside = await Node(store, folder / "a").take_over()
-        assert aside.endswith("fenced-1")
-        assert (back.head, back.pins_of("ask:"), back.epoch) == (3, [], log.epoch)
-
-    played(story, tmp_path)
-
-
-def test_a_session_that_another_node_has_is_not_begun(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        Node(store, folder / "a").begin()
-        await asyncio.sleep(0)
-        second = Node(store, folder / "b", "b")
-        second.begin()
-        await second.listening.is_fenced.wait()
-        assert second.listening.fences[0].end.node == "a"
-
-    played(story, tmp_path)
-
-
-def test_a_process_that_follows_on_the_same_node_publishes_what_the_first_had_not(
-    tmp_path: Path,
+@played
+async def test_an_owner_that_another_node_follows_stops_and_its_tail_is_nowhere(
+    store: FaultyStore, tmp_path: Path
 ) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        first = Node(store, folder)
-        log = first.begin()
-        log.append([ask(1), out()])
-        await first.settle()
-        store.faults += [OutcomeUnknownError("away")] * 1000
-        log.append([told(1), out()])
-        log.close()
-        store.faults.clear()
-        second = Node(store, folder)
-        after, aside = await second.take_over()
-        assert (aside, after.reason, after.epoch) == ("", "", log.epoch)
-        assert (after.head, after.pins_of("ask:")) == (4, [])
-        assert len(await replica_of(store)) == 4
-        assert second.replicas.of(SESSION).term == 2
+    old, new = Node(store, tmp_path / "a"), Node(store, tmp_path / "b", "b")
+    log = old.begin()
+    log.remember("id", SESSION)
+    log.append([ask(1), out(text="shown")])
+    await old.settle()
+    taken_over, aside = await new.take_over()
+    assert (aside, taken_over.reason, taken_over.epoch) == ("", "", log.epoch)
+    assert (taken_over.head, taken_over.remembered("id")) == (2, SESSION)
+    assert [seq for seq, _ in taken_over.pins_of("ask:")] == [1]
+    log.append([out(text="late")])
+    await old.listening.is_fenced.wait()
+    assert (log.head, old.listening.fences[0].end.node) == (2, "b")
+    taken_over.append([told(1)])
+    await new.settle()
+    assert await replica_of(store) == [ask(1), out(text="shown"), told(1)]
+    log.close()
+    back, aside = await Node(store, tmp_path / "a").take_over()
+    assert aside.endswith("fenced-1")
+    assert (back.head, back.pins_of("ask:"), back.epoch) == (3, [], log.epoch)
 
-    played(story, tmp_path)
+
+@played
+async def test_a_session_that_another_node_has_is_not_begun(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    Node(store, tmp_path / "a").begin()
+    await asyncio.sleep(0)
+    second = Node(store, tmp_path / "b", "b")
+    second.begin()
+    await second.listening.is_fenced.wait()
+    assert second.listening.fences[0].end.node == "a"
 
 
-def test_a_local_file_that_lacks_the_end_is_made_from_the_stream(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        log.append([out(text="1")])
-        await node.settle()
-        log.close()
-        end = await store.last(SESSION)
-        await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), end)
-        after, aside = await node.take_over()
-        assert aside == ""
-        assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
+@played
+async def test_a_process_that_follows_on_the_same_node_publishes_what_the_first_had_not(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    first = Node(store, tmp_path)
+    log = first.begin()
+    log.append([ask(1), out()])
+    await first.settle()
+    store.faults += [OutcomeUnknownError("away")] * 1000
+    log.append([told(1), out()])
+    log.close()
+    store.faults.clear()
+    second = Node(store, tmp_path)
+    after, aside = await second.take_over()
+    assert (aside, after.reason, after.epoch) == ("", "", log.epoch)
+    assert (after.head, after.pins_of("ask:")) == (4, [])
+    assert len(await replica_of(store)) == 4
+    assert second.replicas.of(SESSION).term == 2
 
-    played(story, tmp_path)
+
+@played
+async def test_a_local_file_that_lacks_the_end_is_made_from_the_stream(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    node = Node(store, tmp_path)
+    log = node.begin()
+    log.append([out(text="1")])
+    await node.settle()
+    log.close()
+    end = await store.last(SESSION)
+    await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), end)
+    after, aside = await node.take_over()
+    assert aside == ""
+    assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
 
 
 def change(path: str, tail: list[LogEntry] | None) -> None:
@@ -262,178 +260,165 @@ def change(path: str, tail: list[LogEntry] | None) -> None:
 
 
 @pytest.mark.parametrize("tail", [[out(text="other")], [out(text="2"), out(text="3")], None])
-def test_a_local_file_is_set_aside_if_the_stream_has_not_all_of_it(
-    tmp_path: Path, tail: list[LogEntry] | None
+@played
+async def test_a_local_file_is_set_aside_if_the_stream_has_not_all_of_it(
+    store: FaultyStore, tmp_path: Path, tail: list[LogEntry] | None
 ) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        log.append([out(text="1")])
-        await node.settle()
-        log.close()
-        change(node.path, tail)
-        claimed = await claim(store, SESSION, await store.last(SESSION), "b")
-        await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), claimed)
-        after, aside = await node.take_over()
-        assert ("fenced-1" in aside) == (tail is not None)
-        assert ("broken" in aside) == (tail is None)
-        assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
-
-    played(story, tmp_path)
+    node = Node(store, tmp_path)
+    log = node.begin()
+    log.append([out(text="1")])
+    await node.settle()
+    log.close()
+    change(node.path, tail)
+    claimed = await claim(store, SESSION, await store.last(SESSION), "b")
+    await store.publish(SESSION, ReplicaBatch(log.epoch, 2, [out(text="2")]), claimed)
+    after, aside = await node.take_over()
+    assert ("fenced-1" in aside) == (tail is not None)
+    assert ("broken" in aside) == (tail is None)
+    assert [entry for _, entry in after.read(0)] == [out(text="1"), out(text="2")]
 
 
-def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_the_rest(
-    tmp_path: Path,
+@played
+async def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_the_rest(
+    store: FaultyStore, tmp_path: Path
 ) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder / "a")
-        log = node.begin()
-        log.append([ask(1), ask(2)])
-        for _ in range(3 * BUCKET_ENTRIES // 512):
-            log.append([out()] * 512)
-            await node.settle()
-        log.append([told(2)])
+    node = Node(store, tmp_path / "a")
+    log = node.begin()
+    log.append([ask(1), ask(2)])
+    for _ in range(3 * BUCKET_ENTRIES // 512):
+        log.append([out()] * 512)
         await node.settle()
-        assert log.trim(limit_bytes=2 * BUCKET_ENTRIES * out().size) > BUCKET_ENTRIES - 1024
-        first = log.first
-        await asyncio.sleep(0)
-        after, _ = await Node(store, folder / "b", "b").take_over()
-        assert BUCKET_ENTRIES <= after.first <= first
-        assert [seq for seq, _ in after.pins_of("ask:")] == [1]
-        assert after.head == log.head
-        after.append([out()])
+    log.append([told(2)])
+    await node.settle()
+    assert log.trim(limit_bytes=2 * BUCKET_ENTRIES * out().size) > BUCKET_ENTRIES - 1024
+    first = log.first
+    await asyncio.sleep(0)
+    after, _ = await Node(store, tmp_path / "b", "b").take_over()
+    assert BUCKET_ENTRIES <= after.first <= first
+    assert [seq for seq, _ in after.pins_of("ask:")] == [1]
+    assert after.head == log.head
+    after.append([out()])
 
-    played(story, tmp_path)
 
-
-def test_a_replica_keeps_the_entries_that_its_state_does_not_stand_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_replica_keeps_the_entries_that_its_state_does_not_stand_for(
+    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STATE_ENTRIES", 10**9)
-
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
+    node = Node(store, tmp_path)
+    log = node.begin()
+    await node.settle()
+    log.append([ask(1)])
+    for _ in range(2 * BUCKET_ENTRIES // 512):
+        log.append([out()] * 512)
         await node.settle()
-        log.append([ask(1)])
-        for _ in range(2 * BUCKET_ENTRIES // 512):
-            log.append([out()] * 512)
-            await node.settle()
-        assert log.trim(limit_bytes=1) > BUCKET_ENTRIES
-        await asyncio.sleep(0)
-        assert len(await replica_of(store)) == log.head
-
-    played(story, tmp_path)
+    assert log.trim(limit_bytes=1) > BUCKET_ENTRIES
+    await asyncio.sleep(0)
+    assert len(await replica_of(store)) == log.head
 
 
-def test_a_session_whose_disk_was_full_is_followed_by_what_its_stream_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_session_whose_disk_was_full_is_followed_by_what_its_stream_has(
+    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
-
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        log.append([out(text="1")])
-        await node.settle()
-        first = log.epoch
-        with sqlite3.connect(node.path) as disk:  # as a disk that takes no more: it is locked
-            disk.execute("BEGIN IMMEDIATE")
-            log.append([out(text="2"), ask(1)])
-            disk.rollback()
-        await node.settle()
-        second = log.epoch
-        assert (log.head, second == first) == (3, False)
-        log.close()
-        after, aside = await node.take_over()
-        assert (aside, after.epoch, after.head) == ("", second, 3)
-        assert [seq for seq, _ in after.pins_of("ask:")] == [3]
-        after.append([told(1)])
-        await node.settle()
-        assert len(await replica_of(store)) == 4
-
-    played(story, tmp_path)
+    node = Node(store, tmp_path)
+    log = node.begin()
+    log.append([out(text="1")])
+    await node.settle()
+    first = log.epoch
+    with sqlite3.connect(node.path) as disk:  # as a disk that takes no more: it is locked
+        disk.execute("BEGIN IMMEDIATE")
+        log.append([out(text="2"), ask(1)])
+        disk.rollback()
+    await node.settle()
+    second = log.epoch
+    assert (log.head, second == first) == (3, False)
+    log.close()
+    after, aside = await node.take_over()
+    assert (aside, after.epoch, after.head) == ("", second, 3)
+    assert [seq for seq, _ in after.pins_of("ask:")] == [3]
+    after.append([told(1)])
+    await node.settle()
+    assert len(await replica_of(store)) == 4
 
 
-def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        for _ in range(10):
-            log.append([out()])
-            await node.settle()
-        await store.forget(SESSION)
+@played
+async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    node = Node(store, tmp_path)
+    log = node.begin()
+    for _ in range(10):
         log.append([out()])
         await node.settle()
-        assert await replica_of(store) == [out()] * 11
-        assert (log.head, (await store.last(SESSION)).term) == (11, 2)
-        store.replicas.lose(SESSION, 1)
-        log.close()
-        await store.forget(SESSION)
-        after, aside = await node.take_over()
-        assert (aside, after.head, len(await replica_of(store))) == ("", 11, 11)
-
-    played(story, tmp_path)
-
-
-def test_a_batch_that_begins_before_the_end_replaces_what_was_there(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        end = await store.claim(SESSION, EMPTY, "a")
-        for first, count in ((1, 3), (4, 2), (3, 1), (4, 1)):
-            end = await store.publish(SESSION, batch(first, count), end)
-        log, _ = await Node(store, folder, "b").take_over()
-        assert (log.first, log.head) == (1, 4)
-        assert [seq for seq, _ in log.read(0)] == [1, 2, 3, 4]
-        log.close()
-
-    played(story, tmp_path)
+    await store.forget(SESSION)
+    log.append([out()])
+    await node.settle()
+    assert await replica_of(store) == [out()] * 11
+    assert (log.head, (await store.last(SESSION)).term) == (11, 2)
+    store.replicas.lose(SESSION, 1)
+    log.close()
+    await store.forget(SESSION)
+    after, aside = await node.take_over()
+    assert (aside, after.head, len(await replica_of(store))) == ("", 11, 11)
 
 
-def test_a_batch_of_an_earlier_term_than_one_before_it_does_not_count(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        old = await store.claim(SESSION, EMPTY, "a")
-        old = await store.publish(SESSION, batch(1, 1), old)
-        new = await store.claim(SESSION, old, "b")
-        stale = ReplicaBatch("e1", 2, [said(2)])
-        refused = structs.replace(new, term=old.term, node=old.node)
-        end = await store.publish(SESSION, stale, refused)  # as if the fence had failed
-        end = await store.publish(SESSION, batch(2, 1), structs.replace(end, term=2, node="b"))
-        refused = structs.replace(end, term=old.term, node=old.node)
-        end = await store.publish(SESSION, stale, refused)
-        end = await store.publish(SESSION, batch(3, 1), structs.replace(end, term=2, node="b"))
-        log, _ = await Node(store, folder, "c").take_over()
-        assert [entry for _, entry in log.read(0)] == [out()] * 3
-        replica = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
-        assert await asyncio.to_thread(replica.read, 0) == log.read(0)
-
-    played(story, tmp_path)
+@played
+async def test_a_batch_that_begins_before_the_end_replaces_what_was_there(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    end = await store.claim(SESSION, EMPTY, "a")
+    for first, count in ((1, 3), (4, 2), (3, 1), (4, 1)):
+        end = await store.publish(SESSION, batch(first, count), end)
+    log, _ = await Node(store, tmp_path, "b").take_over()
+    assert (log.first, log.head) == (1, 4)
+    assert [seq for seq, _ in log.read(0)] == [1, 2, 3, 4]
+    log.close()
 
 
-def test_a_log_begins_behind_the_last_gap_of_its_stream(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        end = await store.claim(SESSION, EMPTY, "a")
-        for first in (1, 7, 9):
-            end = await store.publish(SESSION, batch(first, 2), end)
-        log, _ = await Node(store, folder, "b").take_over()
-        assert (log.first, log.head) == (7, 10)
+@played
+async def test_a_batch_of_an_earlier_term_than_one_before_it_does_not_count(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    old = await store.claim(SESSION, EMPTY, "a")
+    old = await store.publish(SESSION, batch(1, 1), old)
+    new = await store.claim(SESSION, old, "b")
+    stale = ReplicaBatch("e1", 2, [said(2)])
+    refused = structs.replace(new, term=old.term, node=old.node)
+    end = await store.publish(SESSION, stale, refused)  # as if the fence had failed
+    end = await store.publish(SESSION, batch(2, 1), structs.replace(end, term=2, node="b"))
+    refused = structs.replace(end, term=old.term, node=old.node)
+    end = await store.publish(SESSION, stale, refused)
+    end = await store.publish(SESSION, batch(3, 1), structs.replace(end, term=2, node="b"))
+    log, _ = await Node(store, tmp_path, "c").take_over()
+    assert [entry for _, entry in log.read(0)] == [out()] * 3
+    replica = ReplicaLog(store, SESSION, end, asyncio.get_running_loop())
+    assert await asyncio.to_thread(replica.read, 0) == log.read(0)
 
-    played(story, tmp_path)
+
+@played
+async def test_a_log_begins_behind_the_last_gap_of_its_stream(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    end = await store.claim(SESSION, EMPTY, "a")
+    for first in (1, 7, 9):
+        end = await store.publish(SESSION, batch(first, 2), end)
+    log, _ = await Node(store, tmp_path, "b").take_over()
+    assert (log.first, log.head) == (7, 10)
 
 
-def test_a_stream_without_its_end_is_not_taken_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@played
+async def test_a_stream_without_its_end_is_not_taken_over(
+    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_copy, "READ_SECONDS", 0.01)
-
-    async def story(store: FaultyStore, folder: Path) -> None:
-        end = await store.claim(SESSION, EMPTY, "a")
-        await store.publish(SESSION, batch(1, 2), end)
-        node = Node(store, folder, "b")
-        far = StreamEnd(sequence=9, term=1, node="a", epoch="e1", last=5)
-        with pytest.raises(FleetError, match="ends with 2 and not with 5"):
-            await node.replicas.open_claimed(SESSION, node.path, far, far)
-
-    played(story, tmp_path)
+    end = await store.claim(SESSION, EMPTY, "a")
+    await store.publish(SESSION, batch(1, 2), end)
+    node = Node(store, tmp_path, "b")
+    far = StreamEnd(sequence=9, term=1, node="a", epoch="e1", last=5)
+    with pytest.raises(FleetError, match="ends with 2 and not with 5"):
+        await node.replicas.open_claimed(SESSION, node.path, far, far)
 
 
 def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path: Path) -> None:
@@ -446,66 +431,62 @@ def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path
         with pytest.raises(FencedError):
             await claim(store, SESSION, EMPTY, "b")
 
-    played(story, tmp_path)
+    store_of(story, tmp_path)
 
 
-def test_a_connection_that_comes_back_is_looked_over(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        node.replicas.connected()
-        log = node.begin()
-        log.append([out()])
-        await node.settle()
-        node.replicas.disconnected()
-        await store.forget(SESSION)
-        node.replicas.connected()
-        assert await store.wait(SESSION, 0, FUSE_SECONDS)
-        log.close()
-
-    played(story, tmp_path)
-
-
-def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its_trimmed_entries(
-    tmp_path: Path,
+@played
+async def test_a_connection_that_comes_back_is_looked_over(
+    store: FaultyStore, tmp_path: Path
 ) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        local = session_log(str(folder / "log.db"))
-        local.append([ask(1)])
-        for _ in range(5):
-            local.append([out(text="x" * 1000)])
-        local.trim(limit_bytes=3000)
-        local.close()
-        log, aside = await Node(store, folder).take_over()
-        assert (aside, log.head, log.epoch) == ("", 6, local.epoch)
-        assert [seq for seq, _ in log.pins_of("ask:")] == [1]
-        log.close()
-        other, _ = await Node(store, folder / "b", "b").take_over()
-        assert (other.first, other.head) == (local.first, 6)
-        assert [seq for seq, _ in other.pins_of("ask:")] == [1]
-
-    played(story, tmp_path)
+    node = Node(store, tmp_path)
+    node.replicas.connected()
+    log = node.begin()
+    log.append([out()])
+    await node.settle()
+    node.replicas.disconnected()
+    await store.forget(SESSION)
+    node.replicas.connected()
+    assert await store.wait(SESSION, 0, FUSE_SECONDS)
+    log.close()
 
 
-def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        claimed = await claim(store, SESSION, EMPTY, "a")
-        await claim(store, SESSION, claimed, "b")
-        with pytest.raises(FencedError, match="another node"):
-            await node.replicas.open_claimed(SESSION, node.path, EMPTY, claimed)
-        assert len(node.listening.fences) == 1
+@played
+async def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its_trimmed_entries(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    local = session_log(str(tmp_path / "log.db"))
+    local.append([ask(1)])
+    for _ in range(5):
+        local.append([out(text="x" * 1000)])
+    local.trim(limit_bytes=3000)
+    local.close()
+    log, aside = await Node(store, tmp_path).take_over()
+    assert (aside, log.head, log.epoch) == ("", 6, local.epoch)
+    assert [seq for seq, _ in log.pins_of("ask:")] == [1]
+    log.close()
+    other, _ = await Node(store, tmp_path / "b", "b").take_over()
+    assert (other.first, other.head) == (local.first, 6)
+    assert [seq for seq, _ in other.pins_of("ask:")] == [1]
 
-    played(story, tmp_path)
+
+@played
+async def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(
+    store: FaultyStore, tmp_path: Path
+) -> None:
+    node = Node(store, tmp_path)
+    claimed = await claim(store, SESSION, EMPTY, "a")
+    await claim(store, SESSION, claimed, "b")
+    with pytest.raises(FencedError, match="another node"):
+        await node.replicas.open_claimed(SESSION, node.path, EMPTY, claimed)
+    assert len(node.listening.fences) == 1
 
 
-def test_a_log_that_is_closed_waits_for_nothing(tmp_path: Path) -> None:
-    async def story(store: FaultyStore, folder: Path) -> None:
-        node = Node(store, folder)
-        log = node.begin()
-        await node.settle()
-        store.faults += [OutcomeUnknownError("away")] * 1000
-        log.append([out()])
-        log.close()
-        assert not await node.replicas.of(SESSION).settled()
-
-    played(story, tmp_path)
+@played
+async def test_a_log_that_is_closed_waits_for_nothing(store: FaultyStore, tmp_path: Path) -> None:
+    node = Node(store, tmp_path)
+    log = node.begin()
+    await node.settle()
+    store.faults += [OutcomeUnknownError("away")] * 1000
+    log.append([out()])
+    log.close()
+    assert not await node.replicas.of(SESSION).settled()
