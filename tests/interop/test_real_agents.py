@@ -73,12 +73,6 @@ def test_the_error_names_what_really_happened(played: Played, cell: Cell) -> Non
         assert payload["retryable"] is case.retryable, (kind, payload)
 
 
-@each([Cell("opencode", "rate_limited")])
-def test_the_wait_that_the_provider_asked_for_reaches_the_client(played: Played) -> None:
-    for kind, run in clients(played):
-        assert payload_of(run)["retry_after_seconds"] == 1, kind
-
-
 @each(TOLD)
 def test_the_typed_update_comes_before_the_answer_and_only_to_who_asked(
     played: Played, cell: Cell

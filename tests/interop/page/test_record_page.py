@@ -78,18 +78,6 @@ def test_a_session_in_one_file_is_read_filtered_opened_and_copied(
     tab.do("close")
 
 
-def test_the_keyboard_alone_opens_a_row_of_the_file(browser: Browser, page: str) -> None:
-    tab = browser.tab(still=True)
-    with tab.without_errors():
-        tab.do("goto", page)
-        tab.see("Turn 1")
-        while tab.do("evaluate", "() => document.activeElement.tagName") != "SUMMARY":
-            tab.do("press", "Tab")
-        tab.do("press", "Enter")
-        tab.see("Entry")
-    tab.do("close")
-
-
 def test_without_scripts_the_file_has_the_summary_and_every_entry(
     browser: Browser, page: str
 ) -> None:
@@ -153,14 +141,4 @@ def test_messages_show_what_lastword_made_of_them(browser: Browser, tmp_path: Pa
             editor.play("crash_after_text")
             editor.leave()
             tab.see("lastword → client", "added")
-        tab.do("close")
-
-
-def test_a_session_that_is_named_is_opened_at_its_incident(browser: Browser, state: Path) -> None:
-    with LogWeb(state, INCIDENT) as served:
-        tab = browser.tab()
-        with tab.without_errors():
-            tab.do("goto", served.link)
-            tab.see("Copy the details", "Turn 2")
-            assert tab.do("count", "main img, main b") == 0
         tab.do("close")
