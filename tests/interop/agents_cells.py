@@ -28,7 +28,7 @@ from lastword.kit.provider.dialects import TEXT
 from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import API_KEY, Target
-from tests.interop.agents_further import EVERY
+from tests.interop.agents_registry import AGENTS
 from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ DEFAULT = How()
 
 def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
     """Run one turn, the agent's home in a folder, and return what its client was told."""
-    failure, program = FAILURES[cell.failure], EVERY[cell.agent]
+    failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
     place = folder / str(cell)
     home, cwd, state = place / "home", place / "work", place / "state"
     for each in (home, cwd, state):
@@ -389,7 +389,7 @@ _INFO = {"name": "lastword-table", "version": "1"}
 def _lastword(cell: Cell) -> list[str]:
     if cell.mode is Mode.BEHIND:
         return [sys.executable, "-m", "lastword"]
-    words = ",".join(EVERY[cell.agent].words)
+    words = ",".join(AGENTS[cell.agent].words)
     return [sys.executable, "-m", "tests.interop.agents_unknown", words]
 
 
