@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop import toolchain
+from tests.interop import selection, toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import (
@@ -22,7 +22,6 @@ from tests.interop.agents_table import (
     put_into,
     section_of_unknown,
 )
-from tests.interop.selection import in_ci, selected_cells
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -59,23 +58,20 @@ IN_CI = {
 }
 
 
-@pytest.fixture(scope="module")
-def lived(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Cell], Seen]]:
-    """What came of a cell; the selected ones are played a few at a time, each once."""
-    wanted = selected_cells(request, "lived")
+def needs(wanted: list[Cell]) -> None:
+    """Have what these cells need."""
     toolchain.require_node()
     if not IN_CI.issuperset(wanted):
         toolchain.require_kimi()
-    folder = tmp_path_factory.mktemp("agents")
-    with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {cell: pool.submit(play, cell, folder, SOON) for cell in wanted}
-        yield lambda cell: jobs[cell].result()
-        pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.parametrize("cell", in_ci(CELLS, IN_CI.__contains__), ids=str)
+@pytest.fixture(scope="module")
+def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
+    """What came of a cell."""
+    yield from selection.lived(request, partial(play, how=SOON), WORKERS, needs)
+
+
+@pytest.mark.parametrize("cell", selection.in_ci(CELLS, IN_CI.__contains__), ids=str)
 def test_a_failing_provider_is_told_of_by_the_right_type(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:

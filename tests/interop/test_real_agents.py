@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.matrix import CASES, CELLS, IN_CI, Cell, Played
+from tests.interop import selection, toolchain
+from tests.interop.matrix import CASES, CELLS, IN_CI, Cell, Played, play
 from tests.interop.real_agents import API_KEY
 from tests.interop.runs import CLIENTS, Run
-from tests.interop.selection import in_ci
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+WORKERS = 3
 
 SPECIAL_CODES = {-32002, -32602, -32700, -32800}
 """Codes with a meaning of their own in some client, never used for a failing turn."""
@@ -31,8 +34,24 @@ HIDDEN = Cell("kimi", "cut")
 TOLD = [cell for cell in CELLS if cell != HIDDEN]
 
 
+@pytest.fixture(scope="module")
+def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Played]]:
+    """What came of a cell: one of the two clients needs Node in every one."""
+    yield from selection.lived(request, play_in, WORKERS, lambda _: toolchain.require_node())
+
+
+def play_in(cell: Cell, folder: Path) -> Played:
+    return play(cell, folder / str(cell))
+
+
+@pytest.fixture
+def played(lived: Callable[[Cell], Played], cell: Cell) -> Played:
+    """The cell that the test is about."""
+    return lived(cell)
+
+
 def each(cells: list[Cell]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("cell", in_ci(cells, IN_CI.__contains__), ids=str)
+    return pytest.mark.parametrize("cell", selection.in_ci(cells, IN_CI.__contains__), ids=str)
 
 
 def payload_of(run: Run) -> dict[str, Any]:
