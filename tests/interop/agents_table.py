@@ -368,7 +368,6 @@ def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[S
         waits=arguments.seconds,
         options=tuple(arguments.options.split()),
         until_told=arguments.until_told,
-        keep=arguments.keep and Path(arguments.keep),
     )
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -402,7 +401,6 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--options", help="further options of lastword run, one text")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the JSON of what was seen")
-    parser.add_argument("--keep", help="a folder for what passed, and the agents' own files")
     parser.add_argument("--again", action="store_true", help="play nothing, tell what was seen")
     parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}")
     parser.add_argument(

@@ -62,7 +62,7 @@ def prepare(name: str, provider: Provider, folder: Path, mark: str) -> Agent:
 
 
 AGENTS: dict[str, Callable[[Path], list[str]]] = {
-    name: AGENTS_OF_TABLE[name].command for name in ("opencode", "claude", "kimi")
+    name: AGENTS_OF_TABLE[name].command for name in ("opencode", "claude")
 }
 
 

@@ -318,23 +318,6 @@ def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_sa
                 assert counted(other.frames, 1) == [*range(400)]
 
 
-def test_a_turn_goes_on_where_all_servers_are_started_again(fleet: Fleet, cluster: Cluster) -> None:
-    one, _ = fleet.start("o1"), fleet.start("o2")
-    with ViewerClient(one) as viewer:
-        session = viewer.new(one.root)
-        prompt = viewer.prompt(session, "700 20")
-        viewer.find(is_word("1.5"))
-        holder = holder_of(one, session)
-        for server in cluster.servers:
-            server.kill()
-        for server in cluster.servers:
-            cluster.start(server)
-        cluster.wait_until_ready()
-        assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
-        assert counted(viewer.frames, 1) == [*range(700)]
-        assert holder_of(one, session)["pid"] == holder["pid"]
-
-
 def stream_of(session: str) -> str:
     """The stream that a session's log is replicated to."""
     return f"LW{int(wire.name_of(session), 16) % 16}"
