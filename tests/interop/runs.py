@@ -102,7 +102,7 @@ class Client:
     """Which client, and what it says about itself.
 
     Attributes:
-        kind: `py`, `ts` or `raw`.
+        kind: `py` or `ts`.
         options: Further options of the client program.
         prompts: The turns' texts.
         timeout_seconds: Its fuse, for all turns together.
@@ -118,7 +118,6 @@ class Client:
         program = {
             "py": [sys.executable, str(HERE / "client_py.py")],
             "ts": [shutil.which("node") or "node", str(HERE / "client_ts.mjs")],
-            "raw": [sys.executable, str(HERE / "client_raw.py")],
         }[self.kind]
         prompts = [part for text in self.prompts for part in ("--prompt", text)]
         fuse = ["--timeout", str(self.timeout_seconds)]
