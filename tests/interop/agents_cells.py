@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import sqlite3
 import sys
@@ -28,7 +27,7 @@ from lastword.kit.provider.dialects import TEXT
 from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import API_KEY, Target
-from tests.interop.agents_further import EVERY
+from tests.interop.agents_registry import AGENTS
 from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ AUTH_REQUIRED = -32000
 FIRST_FRAMES, LAST_FRAMES, FRAME_CHARS = 8, 6, 700
 """What is kept of a turn's messages for a report: enough to see how it began and how it ended."""
 
-KEPT_BYTES = 4 * 1024 * 1024
+STDERR_BYTES = 64 * 1024
 _OWN_RETRY = re.compile(
     rb'"willRetry": ?true|_session/retrying|Retrying \(attempt|"opencode/retry"|api_retry'
 )
@@ -292,13 +291,11 @@ class How(msgspec.Struct, frozen=True, kw_only=True):
         waits: how long the client waits for an answer, in seconds.
         until_told: does the first retry that is told rightly end the wait, too?
         options: further options of `lastword run`.
-        keep: where the frames, stderr and the files of the agent's home are left.
     """
 
     waits: float = GIVES_UP_SECONDS
     until_told: bool = False
     options: tuple[str, ...] = ()
-    keep: Path | None = None
 
 
 DEFAULT = How()
@@ -306,7 +303,7 @@ DEFAULT = How()
 
 def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
     """Run one turn, the agent's home in a folder, and return what its client was told."""
-    failure, program = FAILURES[cell.failure], EVERY[cell.agent]
+    failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
     place = folder / str(cell)
     home, cwd, state = place / "home", place / "work", place / "state"
     for each in (home, cwd, state):
@@ -336,10 +333,7 @@ def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
         seen = _seen(cell, talk, zero, how.waits, provider)
         seen = _with_frames(seen, talk, zero, place)
     # The record is whole once the process has ended.
-    seen = msgspec.structs.replace(seen, version=program.version(), sources=record_sources(state))
-    if how.keep is not None:
-        _keep(how.keep / str(cell), talk, zero, home, seen)
-    return seen
+    return msgspec.structs.replace(seen, version=program.version(), sources=record_sources(state))
 
 
 class Talk(StrictClient):
@@ -352,7 +346,7 @@ class Talk(StrictClient):
         ready: was there a session?
     """
 
-    stderr_tail_bytes = KEPT_BYTES
+    stderr_tail_bytes = STDERR_BYTES
     prompted_at = 0.0
     first = 0
     answer: PeerEvent | None = None
@@ -389,7 +383,7 @@ _INFO = {"name": "lastword-table", "version": "1"}
 def _lastword(cell: Cell) -> list[str]:
     if cell.mode is Mode.BEHIND:
         return [sys.executable, "-m", "lastword"]
-    words = ",".join(EVERY[cell.agent].words)
+    words = ",".join(AGENTS[cell.agent].words)
     return [sys.executable, "-m", "tests.interop.agents_unknown", words]
 
 
@@ -500,15 +494,10 @@ def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:
 
 
 def record_sources(state: Path) -> tuple[str, ...]:
-    """Return what the record in a folder names as the sources of retries and errors."""
-    return tuple(_sources(state))
-
-
-def _sources(state: Path) -> Iterator[str]:
-    """Whence the retries and the error were known, in the record's words, each once."""
+    """Whence the retries and the error were known, in the words of a folder's record, each once."""
     store = state / "record.db"
     if not store.exists():
-        return
+        return ()
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
         asked = "SELECT kind, facts FROM entries WHERE kind IN ('retry', 'error') ORDER BY rowid"
         rows = connection.execute(asked).fetchall()
@@ -517,32 +506,4 @@ def _sources(state: Path) -> Iterator[str]:
         facts = json.loads(text)
         where = facts.get("rule") if kind == "error" else facts.get("source")
         known[f"{kind} {where or '-'}"] = None
-    yield from known
-
-
-def _keep(folder: Path, talk: Talk, zero: float, home: Path, seen: Seen) -> None:
-    """Leave what passed where somebody can look at it, without the key."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    key = API_KEY.encode()
-    # The time of day at the first failure: a journal's own times can be held against it.
-    at = time.time() - (time.monotonic() - talk.started_at - zero)
-    lines = [f"first failure at {at:.3f} (epoch), {time.strftime('%FT%TZ', time.gmtime(at))}\n"]
-    for event in talk.events[talk.first :]:
-        said = event.raw.decode("utf-8", "replace")
-        lines.append(f"{event.at - zero:8.2f} {'>' if event.sent else '<'} {said}\n")
-    _write(folder / "frames", "".join(lines).encode(), key)
-    arrivals = [f"{moment - zero:8.2f} {count}\n" for moment, count in talk.stderr_times]
-    _write(folder / "stderr", bytes(talk.stderr.data), key)
-    _write(folder / "stderr-times", "".join(arrivals).encode(), key)
-    _write(folder / "seen.json", msgspec.json.format(msgspec.json.encode(seen)), key)
-    for path in home.rglob("*"):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size < KEPT_BYTES:
-            data = path.read_bytes()
-            if path.suffix in {".log", ".jsonl", ".txt"}:
-                _write(folder / "home" / path.relative_to(home), data, key)
-
-
-def _write(path: Path, data: bytes, key: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data.replace(key, b"[KEY]"))
+    return tuple(known)

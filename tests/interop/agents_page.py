@@ -10,6 +10,8 @@ import base64
 import hashlib
 import html
 from collections import Counter
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
 from tests.interop.agents_cells import (
@@ -22,7 +24,7 @@ from tests.interop.agents_cells import (
     Seen,
     outcome,
 )
-from tests.interop.agents_further import EVERY
+from tests.interop.agents_registry import AGENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,86 +40,8 @@ VERDICTS = {
 }
 """What became of a turn, and its words."""
 
+TEMPLATE = Path(__file__).with_name("agents_page.html").read_text(encoding="utf-8")
 _COLUMNS = ("Agent", "The provider", "Bare", "Behind lastword", "Named after", "Date")
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #b3261e; --mid: #9a6700 }
-@media (prefers-color-scheme: dark) { :root { --good: #57c878; --bad: #ff8a80; --mid: #e3b341 } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 90rem; padding: 1.5rem }
-form { display: flex; flex-wrap: wrap; gap: .75rem 1.5rem; margin: 1rem 0 }
-form[hidden] { display: none }
-input, select, button { font: inherit; padding: .2rem .4rem }
-table { border-collapse: collapse; width: 100% }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left;
-  vertical-align: top }
-th, td:last-child { white-space: nowrap }
-thead th { position: sticky; top: 0; background: Canvas }
-thead button { background: none; border: 0; color: inherit; font-weight: 600; padding: 0 }
-th[aria-sort=ascending] button::after { content: " \\2191" }
-th[aria-sort=descending] button::after { content: " \\2193" }
-.right, .retrying { color: var(--good) }
-.untyped, .wrong, .silent, .gone { color: var(--bad) }
-.waiting { color: var(--mid) }
-.both { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)) }
-ol { list-style: none; margin: .3rem 0; padding: 0 }
-li { display: flex; gap: .6rem; margin: .15rem 0 }
-li code { overflow-wrap: anywhere; min-width: 0; font-size: 12px }
-li time { flex: 0 0 4.2rem; text-align: right; font-variant-numeric: tabular-nums }
-summary { cursor: pointer }
-"""
-
-_SCRIPT = """
-"use strict";
-const form = document.querySelector("form"), table = document.getElementById("turns");
-const bodies = [...table.tBodies], heads = [...table.tHead.rows[0].cells];
-const count = document.querySelector("output");
-const state = new URLSearchParams(location.hash.slice(1));
-form.hidden = false;
-for (const field of form.elements) if (state.has(field.name)) field.value = state.get(field.name);
-function show() {
-  const words = form.q.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  let shown = 0;
-  for (const body of bodies) {
-    const text = body.textContent.toLowerCase();
-    const fits = words.every(word => text.includes(word))
-      && ["bare", "behind"].every(name => ["", body.dataset[name]].includes(form[name].value));
-    body.hidden = !fits;
-    shown += fits;
-  }
-  count.value = `${shown} of ${bodies.length}`;
-}
-function sort() {
-  const [column, order] = (state.get("sort") || "").split("-");
-  heads.forEach((head, index) => {
-    if (String(index) === column) head.setAttribute("aria-sort", order);
-    else head.removeAttribute("aria-sort");
-  });
-  if (!column) return;
-  const key = body => body.rows[0].cells[column].dataset.key
-    ?? body.rows[0].cells[column].textContent.trim();
-  const sign = order === "descending" ? -1 : 1;
-  const sorted = [...bodies].sort(
-    (a, b) => sign * key(a).localeCompare(key(b), "en", {numeric: true}));
-  table.append(...sorted);
-}
-function keep() {
-  for (const field of form.elements) {
-    if (field.name && field.value) state.set(field.name, field.value);
-    else state.delete(field.name);
-  }
-  history.replaceState(null, "", `#${state}`);
-}
-form.addEventListener("input", () => { keep(); show(); });
-form.addEventListener("submit", event => event.preventDefault());
-heads.forEach((head, index) => head.querySelector("button").addEventListener("click", () => {
-  const before = head.getAttribute("aria-sort");
-  state.set("sort", `${index}-${before === "ascending" ? "descending" : "ascending"}`);
-  keep();
-  sort();
-}));
-sort();
-show();
-"""
 
 
 def page(seen: Mapping[Cell, Seen]) -> str:
@@ -125,42 +49,24 @@ def page(seen: Mapping[Cell, Seen]) -> str:
     pairs = list(_pairs(seen))
     dates = sorted({one.date for one in seen.values() if one.date})
     played = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "an unknown date"
-    policy = f"default-src 'none'; style-src {_hash(_STYLE)}; script-src {_hash(_SCRIPT)}"
+    style, script = (_between(TEMPLATE, tag) for tag in ("style", "script"))
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
     heads = "".join(
         f'<th scope="col"><button type="button">{head}</button></th>' for head in _COLUMNS
     )
-    rows = "\n".join(_rows(failure, bare, behind) for failure, bare, behind in pairs)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>What agents say of a failing provider</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>What agents say of a failing provider</h1>
-<p>Agents as their registries have them, in front of a provider on loopback that fails in one way:
-bare, and behind <code>lastword run</code> with its defaults. Played {html.escape(played)}. Each row
-opens to the first and the last messages of both turns; seconds are from the provider's first
-failure. A turn whose client had the right name before the turn had ended was not played to its
-end.</p>
-{_summary(pairs)}
-<form hidden>
-<label>Search <input type="search" name="q" autocomplete="off"></label>
-<label>Bare {_choice("bare")}</label>
-<label>Behind lastword {_choice("behind")}</label>
-<span>Shown: <output></output></span>
-</form>
-<table id="turns">
-<thead><tr>{heads}</tr></thead>
-{rows}
-</table>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
+    return Template(TEMPLATE).substitute(
+        policy=policy,
+        heads=heads,
+        played=html.escape(played),
+        summary=_summary(pairs),
+        bare=_choice("bare"),
+        behind=_choice("behind"),
+        rows="\n".join(_rows(failure, bare, behind) for failure, bare, behind in pairs),
+    )
+
+
+def _between(text: str, tag: str) -> str:
+    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].replace("$$", "$")
 
 
 def verdict(one: Seen | None) -> str:
@@ -182,7 +88,7 @@ def verdict(one: Seen | None) -> str:
 
 
 def _pairs(seen: Mapping[Cell, Seen]) -> Iterable[tuple[Failure, Seen | None, Seen | None]]:
-    for agent in EVERY:
+    for agent in AGENTS:
         for failure in FAILURES.values():
             bare = seen.get(Cell(agent, failure.key, Mode.BARE))
             behind = seen.get(Cell(agent, failure.key, Mode.BEHIND))

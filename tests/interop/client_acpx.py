@@ -107,15 +107,12 @@ def opened(acpx: Acpx, session: str, stage: str) -> bool:
 
 
 def converse(acpx: Acpx, arguments: argparse.Namespace) -> None:
-    """Open a session, prompt in sequence; and once more in a new session, where that is asked."""
+    """Open a session, prompt in sequence."""
     if not opened(acpx, SESSION, "session/new"):
         return
     report("session", id=SESSION)
     for number, text in enumerate(arguments.prompt):
         turn(acpx, SESSION, number, text)
-    if arguments.probe and opened(acpx, "probe", "probe"):
-        turn(acpx, "probe", len(arguments.prompt), "hello")
-        acpx.run("sessions", "close", "probe")
     report("ended", returncode=acpx.run("sessions", "close", SESSION).returncode)
 
 
@@ -127,7 +124,6 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--cwd", default=".")
     parser.add_argument("--prompt", action="append", default=[])
     parser.add_argument("--turn-timeout", type=float, default=FOR_EVER_SECONDS)
-    parser.add_argument("--probe", action="store_true")
     at = argv.index("--")
     arguments = parser.parse_args(argv[:at])
     arguments.command = argv[at + 1 :]

@@ -97,10 +97,6 @@ async def converse(agent: Any, arguments: argparse.Namespace) -> None:
             report("session", id=session.session_id)
         for number, text in enumerate(arguments.prompt):
             await turn(agent, session.session_id, number, text, limit)
-        if arguments.probe:
-            stage = "probe"
-            session = await agent.new_session(cwd=arguments.cwd, mcp_servers=[])
-            await turn(agent, session.session_id, len(arguments.prompt), "hello", limit)
     except Exception as error:  # noqa: BLE001 - whatever is raised is to be reported
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
     await asyncio.sleep(LINGER_SECONDS)
@@ -125,7 +121,6 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--cwd", default=".")
     parser.add_argument("--prompt", action="append", default=[])
     parser.add_argument("--turn-timeout", type=float)
-    parser.add_argument("--probe", action="store_true")
     at = argv.index("--")
     arguments = parser.parse_args(argv[:at])
     arguments.command = argv[at + 1 :]

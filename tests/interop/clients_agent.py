@@ -2,36 +2,36 @@
 
 Owns how a plain agent tells a failure: as SDKs do, in an error of its own and untyped, for it has
 never heard of lastword. What befalls a turn is asked for by `/scenario NAME` in a prompt: one of
-the errors of `clients_failures`, of what befalls a process, or a minute in which it tries its model
-again and again and shows nothing. It brings a session back. `--hurry N` makes N minutes of one.
+the errors of `clients_failures.json`, or of what befalls a process. It brings a session back.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
 import uuid
+from pathlib import Path
 from typing import Any, NoReturn
 
 from lastword.kit.agent.plain import STDERR, STDOUT, Output, PlainAgent, text_of, write_all
-from tests.interop.clients_failures import ERRORS
 
 COMMAND = "/scenario"
 HEALTHY = "healthy"
 CRASH_BETWEEN = "crash_between"
 POLL_SECONDS = 0.005
 INTERNAL_ERROR = -32603
-RETRIES = 12
-RETRY_SECONDS = 5.0
-RETRIED = "rate_limit"
-THEN, WELL, FAILED = "_then_", "answer", "error"
-FRAMES, LINES = "frames", "stderr"
 FLOOD = b"DEBUG provider.stream: chunk without data, trying again\n" * 4096
 
 Json = dict[str, Any]
+
+ERRORS: dict[str, tuple[str, int | None, str]] = json.loads(
+    Path(__file__).with_name("clients_failures.json").read_text(encoding="utf-8")
+)
+"""What providers' packages raise: the class, the status of the provider's answer, and the text."""
 
 
 def scenario_of(params: Json) -> str:
@@ -47,18 +47,6 @@ def plain_error(kind: str) -> Json:
     if status is not None:
         data["statusCode"] = status
     return {"code": INTERNAL_ERROR, "message": "Internal error", "data": data}
-
-
-def retry_meta(attempt: int) -> Json:
-    """What codex says in an update before it tries again."""
-    told = {"message": f"Reconnecting... {attempt}/{RETRIES}", "willRetry": True}
-    return {"codex": {"error": {**told, "codexErrorInfo": "rateLimitExceeded"}}}
-
-
-def retry_line() -> bytes:
-    """What an agent that tries again may leave on stderr."""
-    name, _, details = ERRORS[RETRIED]
-    return f"ERROR provider: {name}: {details}\n".encode()
 
 
 def die_within(line: bytes) -> NoReturn:
@@ -94,9 +82,8 @@ class Agent(PlainAgent):
 
     reply = "The parser reads past the end of its input."
 
-    def __init__(self, hurry: float = 1.0) -> None:
+    def __init__(self) -> None:
         self.out = DyingOutput()
-        self.retry_seconds = RETRY_SECONDS / hurry
         super().__init__(sys.stdin.buffer, self.out)
         self.version = 1
         self.requests["session/load"] = self.requests["session/resume"] = self.bring_back
@@ -126,10 +113,6 @@ class Agent(PlainAgent):
         if self.version > 1:
             self.wire.frame(id=request_id, result={"messageId": f"prompt-{request_id}"})
             self.update("state_update", state="running")
-        source, _, end = kind.partition(THEN)
-        if end:
-            self.retry(source)
-            kind = RETRIED if end == FAILED else HEALTHY
         if kind in ERRORS:
             self.answer(request_id, error=plain_error(kind))
             return
@@ -144,15 +127,6 @@ class Agent(PlainAgent):
         elif kind != "agent_stalled":
             self.out.last = kind == CRASH_BETWEEN
             self.end_turn(request_id)
-
-    def retry(self, source: str) -> None:
-        """Try the model again and again, and show nothing of it in the conversation."""
-        for attempt in range(1, RETRIES + 1):
-            if source == FRAMES:
-                self.update("session_info_update", _meta=retry_meta(attempt))
-            else:
-                write_all(STDERR, retry_line())
-            time.sleep(self.retry_seconds)
 
     def flood(self) -> None:
         """Write to stderr until the turn is cancelled."""
@@ -177,4 +151,4 @@ class Agent(PlainAgent):
 
 
 if __name__ == "__main__":
-    Agent(*map(float, sys.argv[2:])).run()
+    Agent().run()

@@ -24,7 +24,6 @@ HERE = Path(__file__).resolve().parent
 OLD_PYTHON_SDK = HERE / "old_python_sdk"
 ALL_RUNGS = None
 TYPED_RUNGS = ("typed", "typed_stop_reason")
-RETRY_RUNG = "typed_retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ CLIENTS = [
         "TypeScript SDK, with a stream of the client's own in front",
         npm(TS),
         node(TS_2, "--own-stream"),
-        rungs=(*TYPED_RUNGS, RETRY_RUNG),
+        rungs=TYPED_RUNGS,
     ),
     Program("ts-014", "TypeScript SDK", npm("sdk-0-14"), node(TS_014)),
     Program(
@@ -147,7 +146,7 @@ CLIENTS = [
         "TypeScript SDK, with a stream of the client's own in front",
         npm("sdk-0-14"),
         node(TS_014, "--own-stream"),
-        rungs=(*TYPED_RUNGS, RETRY_RUNG),
+        rungs=TYPED_RUNGS,
     ),
     Program("ts-v2", "TypeScript SDK, `experimental/v2`", npm(TS), node("client_ts_v2.mjs"), (2,)),
     Program("acpx", "acpx", npm("acpx"), acpx, negotiates=False),

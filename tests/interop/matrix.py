@@ -94,7 +94,7 @@ IN_CI = {
     *(Cell("opencode", case) for case in ("rate_limited", "context_overflow", "hang", "killed")),
     *(Cell("claude", case) for case in ("cut", "unauthorized", "bad_gateway")),
 }
-"""Each failure once; kimi, which wants an environment of its own, is played by the matrix."""
+"""Each failure once; kimi is in the agents' table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,8 @@ IN_CI: tuple[Callable[[], object], ...] = (
 )
 BY_THE_MATRIX: tuple[Callable[[], object], ...] = (
     *(toolchain_native.require_kotlin_client, toolchain_native.require_go_client),
-    *(toolchain.require_more_agents, toolchain.require_further_agents, toolchain.require_kimi),
-    *(toolchain.require_vibe, toolchain.require_hermes, toolchain.require_fast),
-    *map(python, ("exceptions", "old_python_sdk", "remote", "openapi", "deployment", "installers")),
+    toolchain.require_kimi,
+    *map(python, ("exceptions", "old_python_sdk", "remote", "openapi", "deployment")),
 )
 
 

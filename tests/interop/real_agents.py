@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lastword.kit.provider.target import API_KEY, Target, isolated, point
 from lastword.quirks.recipes import PRESETS
-from tests.interop import toolchain
+from tests.interop.agents_registry import AGENTS as AGENTS_OF_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,22 +61,8 @@ def prepare(name: str, provider: Provider, folder: Path, mark: str) -> Agent:
     return Agent(name, tuple(argv), _offline(home, mark) | extra, home, cwd)
 
 
-def _opencode(cwd: Path) -> list[str]:
-    return [str(toolchain.require_opencode()), "acp", "--cwd", str(cwd)]
-
-
-def _claude(_cwd: Path) -> list[str]:
-    return [str(toolchain.require_node() / ".bin" / "claude-agent-acp")]
-
-
-def _kimi(_cwd: Path) -> list[str]:
-    return [str(toolchain.require_kimi() / "bin" / "kimi"), "acp"]
-
-
 AGENTS: dict[str, Callable[[Path], list[str]]] = {
-    "opencode": _opencode,
-    "claude": _claude,
-    "kimi": _kimi,
+    name: AGENTS_OF_TABLE[name].command for name in ("opencode", "claude")
 }
 
 

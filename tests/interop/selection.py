@@ -6,12 +6,14 @@ and no other. Playing them is each table's own.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 
 def in_ci(cells: Iterable[Any], is_played: Callable[[Any], bool]) -> list[Any]:
@@ -21,18 +23,30 @@ def in_ci(cells: Iterable[Any], is_played: Callable[[Any], bool]) -> list[Any]:
     ]
 
 
-def selected_cells(request: pytest.FixtureRequest, fixture: str) -> list[Any]:
-    """Return the module's selected cells, each once, in the order of the tests.
+def lived(
+    request: pytest.FixtureRequest,
+    play: Callable[[Any, Path], Any],
+    workers: int,
+    needs: Callable[[list[Any]], object] = lambda _: None,
+) -> Iterator[Callable[[Any], Any]]:
+    """Play the selected cells of a module a few at a time, each once; yield what came of one.
 
     Args:
-        request: Of a fixture of the module's.
-        fixture: By which its tests look at what came of their `cell`.
+        request: Of the module's fixture, by which its tests look at their `cell`.
+        play: Plays a cell in a folder.
+        workers: How many at a time.
+        needs: Installs what the wanted cells need, or skips.
     """
     wanted = {
         item.callspec.params["cell"]: None
         for item in request.session.items
         if isinstance(item, pytest.Function)
         and item.module is request.module
-        and fixture in item.fixturenames
+        and request.fixturename in item.fixturenames
     }
-    return list(wanted)
+    needs(list(wanted))
+    folder = request.getfixturevalue("tmp_path_factory").mktemp("cells")
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = {cell: pool.submit(play, cell, folder) for cell in wanted}
+        yield lambda cell: jobs[cell].result()
+        pool.shutdown(cancel_futures=True)

@@ -59,19 +59,12 @@ def test_a_turn_has_the_verdict_that_its_user_would_give(
     assert not verdict(None)
 
 
-def test_every_row_can_be_read_without_a_script() -> None:
+def test_the_page_loads_nothing_and_has_every_row_without_a_script() -> None:
     text = page(SOME)
     assert text.count("<tbody data-bare=") == 3
     assert "auth, while it retries" in text
-    assert "3 messages" in text
-    assert "&lt;b&gt;" not in text.partition("codex")[0]
     assert "{&quot;n&quot;: 13}" in text
     assert "<b>" not in text
-    assert "Played 2026-11-27." in text
-
-
-def test_the_page_loads_nothing() -> None:
-    text = page(SOME)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
@@ -97,12 +90,8 @@ def shown(tmp_path: Path, view: str) -> list[str]:
 @pytest.mark.parametrize(
     ("view", "agents"),
     [
-        ("", ["claude", "codex", "opencode"]),
-        ("sort=0-descending", ["opencode", "codex", "claude"]),
         ("sort=4-ascending", ["codex", "claude", "opencode"]),
-        ("q=quota+budget", ["codex"]),
-        ("bare=silent", ["codex"]),
-        ("behind=right&q=claude", []),
+        ("bare=silent&q=quota+budget", ["codex"]),
     ],
 )
 def test_a_browser_sorts_and_filters_as_its_address_says(

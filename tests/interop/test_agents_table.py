@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
-from tests.interop import toolchain
+from tests.interop import selection, toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import (
     BEGINS,
     DOCUMENT,
     ENDS,
-    OF_FURTHER,
-    OF_STARTED,
     OF_UNKNOWN,
     Counts,
     counts,
     put_into,
-    section_of_others,
     section_of_unknown,
 )
-from tests.interop.selection import in_ci, selected_cells
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -35,32 +30,23 @@ if TYPE_CHECKING:
 WORKERS = 2
 SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
 IN_SECONDS = {
-    "claude": ("unauthorized", "rate_limited_untimed", "bad_gateway", "context_overflow"),
-    "opencode": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow", "empty"),
-    "kimi": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow"),
+    "claude": ("unauthorized", "bad_gateway"),
+    "opencode": ("quota", "empty"),
+    "kimi": ("unauthorized", "quota"),
 }
 """Agents that are installed for other tests, and failures that are told of within seconds."""
 
 AS_UNKNOWN = {
-    "claude": ("rate_limited_untimed", "quota"),
-    "kimi": ("unauthorized", "bad_gateway"),
+    "claude": ("quota",),
+    "kimi": ("bad_gateway",),
 }
 """Of these nothing tells but files of their own, read by form alone."""
-
-STARTED = {
-    "claude-npx": ("rate_limited_untimed",),
-    "claude-node": ("unauthorized",),
-    "opencode-npx": ("cut",),
-    "opencode-node": ("rate_limited_untimed",),
-}
-"""By `npx` and `node` they tell the same as by their names."""
 
 CELLS = [
     Cell(agent, failure, mode)
     for mode, agents in (
         (Mode.BEHIND, IN_SECONDS),
         (Mode.UNKNOWN, AS_UNKNOWN),
-        (Mode.BEHIND, STARTED),
     )
     for agent, failures in agents.items()
     for failure in failures
@@ -72,24 +58,20 @@ IN_CI = {
 }
 
 
-@pytest.fixture(scope="module")
-def lived(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Cell], Seen]]:
-    """What came of a cell; the selected ones are played a few at a time, each once."""
-    wanted = selected_cells(request, "lived")
+def needs(wanted: list[Cell]) -> None:
+    """Have what these cells need."""
     toolchain.require_node()
     if not IN_CI.issuperset(wanted):
-        toolchain.require_more_agents()  # the newer Node of `node SCRIPT`
         toolchain.require_kimi()
-    folder = tmp_path_factory.mktemp("agents")
-    with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {cell: pool.submit(play, cell, folder, SOON) for cell in wanted}
-        yield lambda cell: jobs[cell].result()
-        pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.parametrize("cell", in_ci(CELLS, IN_CI.__contains__), ids=str)
+@pytest.fixture(scope="module")
+def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
+    """What came of a cell."""
+    yield from selection.lived(request, partial(play, how=SOON), WORKERS, needs)
+
+
+@pytest.mark.parametrize("cell", selection.in_ci(CELLS, IN_CI.__contains__), ids=str)
 def test_a_failing_provider_is_told_of_by_the_right_type(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:
@@ -144,32 +126,6 @@ def test_what_is_counted_over_failing_turns() -> None:
     )
 
 
-_ASKS = """
-from lastword.quirks import agents, prose, wire
-print(agents.agent_key("OpenCode"), agents.agent_key("qwen-code"), len(wire.META_ERRORS),
-      "api error: " in prose.ALL_OPENINGS, sep="|")
-"""
-
-
-@pytest.mark.parametrize(
-    ("words", "left"),
-    [
-        ("opencode", "None|qwen|1|True"),
-        ("claude", "opencode|qwen|2|False"),
-        ("qwen", "opencode|None"),
-    ],
-)
-def test_an_agent_can_be_made_unknown_and_others_stay_known(words: str, left: str) -> None:
-    program = (
-        "import sys; from tests.interop import agents_unknown as u;"
-        f"u.Loader.words = {words.split(',')!r}; sys.meta_path.insert(0, u.Finder);" + _ASKS
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith(left)
-
-
 def test_the_unknown_have_a_section_of_their_own() -> None:
     whole = put_into("before\n", section_of_unknown({}, "--an-option"), OF_UNKNOWN)
     assert whole.count("--an-option") == 1
@@ -179,14 +135,20 @@ def test_the_unknown_have_a_section_of_their_own() -> None:
     assert OF_UNKNOWN[0] in DOCUMENT.read_text(encoding="utf-8")
 
 
-def test_agents_without_a_row_and_other_starts_have_sections_of_their_own() -> None:
-    one = msgspec.structs.replace(seen("hang", End.NONE), agent="droid", version="9.9")
-    text = section_of_others({one.cell: one}, further=True, until_told=True)
-    assert "`droid` 9.9" in text
-    assert "| hang |" in text
-    assert "--started" in section_of_others({one.cell: one}, further=False, until_told=False)
-    document = DOCUMENT.read_text(encoding="utf-8")
-    assert [marks for marks in (OF_FURTHER, OF_STARTED) if marks[0] not in document] == []
+_ASKS = """
+import sys
+from tests.interop import agents_unknown
+agents_unknown.Loader.words = ["opencode"]
+sys.meta_path.insert(0, agents_unknown.Finder)
+from lastword.quirks import agents
+print(agents.agent_key("OpenCode"), agents.agent_key("qwen-code"))
+"""
+
+
+def test_an_agent_can_be_made_unknown_and_others_stay_known() -> None:
+    asked = [sys.executable, "-c", _ASKS]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout == "None qwen\n"
 
 
 def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:

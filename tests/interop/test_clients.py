@@ -6,18 +6,16 @@ configuration brings; `clients_table --write` plays the rest as well.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from lastword.quirks import clients as known_clients
-from tests.interop import clients_cells
+from tests.interop import clients_cells, selection
 from tests.interop.clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, groups, play
 from tests.interop.clients_registry import CLIENTS
 from tests.interop.clients_table import DOCUMENT, WORKERS, rows, without_versions
 from tests.interop.clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
-from tests.interop.selection import in_ci, selected_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +29,7 @@ CONFIGURED = ("py", "raw")
 IN_CI = {"py", "lastword", "ts", "ts-v2", "acpx", "raw", "rust"}
 """One version of each SDK; Go's and Kotlin's take nothing that Rust's does not take."""
 
-PLAYED = in_ci(
+PLAYED = selection.in_ci(
     (cell for cell in cells() if cell.rung.option is None or cell.client.key in CONFIGURED),
     lambda cell: (
         cell.client.key in IN_CI
@@ -49,20 +47,14 @@ PLAIN = ("acpx",)
 """What a person sees of it has no types."""
 
 
+def play_all(cell: Cell, folder: Path) -> list[Turns]:
+    return [play(cell, kinds, folder) for kinds in groups(cell.rung)]
+
+
 @pytest.fixture(scope="module")
-def lived(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Lived]:
-    """What a cell's processes left; the selected cells are played a few at a time, each once."""
-    folder = tmp_path_factory.mktemp("clients")
-    wanted = selected_cells(request, "lived")
-    with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {
-            cell: [pool.submit(play, cell, kinds, folder) for kinds in groups(cell.rung)]
-            for cell in wanted
-        }
-        yield lambda cell: [job.result() for job in jobs[cell]]
-        pool.shutdown(cancel_futures=True)
+def lived(request: pytest.FixtureRequest) -> Iterator[Lived]:
+    """What a cell's processes left."""
+    yield from selection.lived(request, play_all, WORKERS)
 
 
 def seen_in(played: list[Turns]) -> dict[str, Seen]:

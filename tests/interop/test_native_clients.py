@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
 from tests.interop import toolchain_native
-from tests.interop.selection import in_ci
 from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.reader_samples import (
@@ -40,11 +38,6 @@ CLIENTS: dict[str, Callable[[], list[str]]] = {
 }
 
 
-@pytest.fixture(params=in_ci(CLIENTS, lambda language: language == "rust"))
-def client(request: pytest.FixtureRequest) -> list[str]:
-    return CLIENTS[request.param]()
-
-
 def run(command: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, input=text, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
@@ -62,73 +55,6 @@ def played(
 
 def named(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [event for event in events if event["event"] in names]
-
-
-def test_a_failing_turn_reaches_user_code_typed_and_the_next_one_is_well(
-    client: list[str], tmp_path: Path
-) -> None:
-    turns = ("--prompt", "/scenario rate_limit", "--prompt", "hello", "--probe")
-    events = played(client, tmp_path, *turns)
-    failed, well, probe = named(events, "answer", "error", "exception", "hang")
-    assert (failed["event"], failed["n"], failed["code"]) == ("error", 0, -32603)
-    assert failed["data"]["agent_error"]["type"] == "rate_limit"
-    assert failed["data"]["agent_error"]["retry_after_seconds"] == 20
-    assert failed["message"] == failed["data"]["details"]
-    assert (well["n"], well["stop_reason"]) == (1, "end_turn")
-    assert (probe["n"], probe["stop_reason"]) == (2, "end_turn")
-    texts = [event["update"]["content"]["text"] for event in events if is_text(event)]
-    assert len(texts) == 4
-    assert len(named(events, "session")) == 2
-    assert events[-1]["event"] == "ended"
-
-
-def is_text(event: dict[str, Any]) -> bool:
-    return event["event"] == "update" and event["kind"] == "agent_message_chunk"
-
-
-def test_what_a_client_puts_into_its_capabilities_arrives(
-    client: list[str], tmp_path: Path
-) -> None:
-    """A result with the stop reason `error` goes to nobody who has not asked for it."""
-    meta = {"agent_error": {"version": 1, "stop_reason": True}}
-    turn = ("--meta", json.dumps(meta), "--prompt", "/scenario rate_limit")
-    events = played(client, tmp_path, *turn)
-    [ended] = named(events, "answer", "error", "exception", "hang")
-    if ended["event"] == "answer":
-        assert ended["stop_reason"] == "error"
-    else:  # the SDK has no word for it
-        assert "error" in ended.get("text", ended.get("data", {}).get("error"))
-        assert ended.get("code") != -32603
-
-
-def test_in_version_2_the_rust_sdk_delivers_the_typed_update_and_the_failed_state(
-    tmp_path: Path,
-) -> None:
-    asked = json.dumps({"agent_error": {"version": 1}})
-    options = ("--protocol", "2", "--read", "--meta", asked)
-    agent = [*LASTWORD, "agent", "agent_crash"]
-    events = played(toolchain_native.require_rust_client(), tmp_path, *options, agent=agent)
-    assert {event["type"] for event in named(events, "read")} == {"agent_crash"}
-    updates = [event["update"] for event in named(events, "update")]
-    assert [update["sessionUpdate"] for update in updates][-2:] == ["_agent_error", "state_update"]
-    [answer] = named(events, "answer", "error", "exception", "hang")
-    assert (answer["event"], answer["stop_reason"]) == ("answer", "error")
-    assert answer["result"]["error"]["data"]["agent_error"]["type"] == "agent_crash"
-
-
-@pytest.mark.parametrize("options", [["--unknown"], ["--protocol", "3"], ["--meta", "[]"], []])
-def test_arguments_that_cannot_be_used_are_refused(client: list[str], options: list[str]) -> None:
-    command = ["--", "true"] if options else []
-    done = run([*client, *options, *command])
-    assert done.returncode == 2
-    assert not done.stdout
-    assert done.stderr
-
-
-def test_an_agent_that_cannot_be_started_is_told(client: list[str], tmp_path: Path) -> None:
-    done = run([*client, "--", str(tmp_path / "missing")])
-    first = json.loads(done.stdout.splitlines()[0])
-    assert (first["event"], first["stage"]) == ("failed", "initialize")
 
 
 @pytest.mark.parametrize("stop_reason", [False, True])
@@ -202,18 +128,6 @@ def test_the_rust_reader_knows_every_word_of_the_closed_sets() -> None:
 
 
 # --- the locks -----------------------------------------------------------------------------------
-
-
-@pytest.mark.matrix
-def test_a_jar_of_another_content_than_the_locks_is_not_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    toolchain_native.require_kotlin_client()
-    first, *rest = toolchain_native.locked_jars()
-    changed = replace(first, sha256="0" * 64)
-    monkeypatch.setattr(toolchain_native, "locked_jars", lambda: [changed, *rest])
-    with pytest.raises(MissingError, match=first.name):
-        toolchain_native.build_kotlin()
 
 
 def test_a_crate_of_another_content_than_the_locks_is_refused(

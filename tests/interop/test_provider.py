@@ -46,6 +46,13 @@ TIMED = {"rate_limited", "bad_gateway"}
 KEY = "sk-provider-test-0123456789"
 
 
+@pytest.fixture(params=ProviderDialect)
+def dialect(request: pytest.FixtureRequest) -> ProviderDialect:
+    """Each provider's."""
+    found: ProviderDialect = request.param
+    return found
+
+
 def call(
     provider: Provider, dialect: ProviderDialect, *, stream: bool, **more: object
 ) -> tuple[int, bytes, str | None]:
@@ -65,7 +72,6 @@ def call(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_healthy_answer_holds_the_text(dialect: ProviderDialect, stream: bool) -> None:
     with Provider() as provider:
         status, body, _ = call(provider, dialect, stream=stream)
@@ -75,7 +81,6 @@ def test_a_healthy_answer_holds_the_text(dialect: ProviderDialect, stream: bool)
 
 
 @pytest.mark.parametrize("scenario", STATUS)
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_refusal_has_the_status_and_shape_of_its_provider(
     dialect: ProviderDialect, scenario: str
 ) -> None:
@@ -94,13 +99,11 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_cut_answer_ends_in_a_reset(dialect: ProviderDialect, stream: bool) -> None:
     with Provider(ProviderScenario.CUT) as provider, pytest.raises(ConnectionResetError):
         call(provider, dialect, stream=stream)
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_an_overload_has_the_status_that_its_provider_gives_it(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.OVERLOADED) as provider:
         status, body, _ = call(provider, dialect, stream=True)
@@ -108,7 +111,6 @@ def test_an_overload_has_the_status_that_its_provider_gives_it(dialect: Provider
     assert b"overloaded" in body.lower()
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_stream_can_be_cut_before_its_first_event(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.CUT_BEFORE_TEXT) as provider:
         with pytest.raises(ConnectionResetError):
@@ -118,7 +120,6 @@ def test_a_stream_can_be_cut_before_its_first_event(dialect: ProviderDialect) ->
             call(provider, dialect, stream=True)
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_it_asks_for_a_tool_and_fails_at_the_tools_result(dialect: ProviderDialect) -> None:
     tools = [SHELL[dialect]]
     with Provider(ProviderScenario.FAILS_AFTER_TOOL) as provider:
@@ -129,7 +130,6 @@ def test_it_asks_for_a_tool_and_fails_at_the_tools_result(dialect: ProviderDiale
         assert provider.failed_at is not None
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: ProviderDialect) -> None:
     tools = [SHELL[dialect]]
     with Provider(ProviderScenario.RECOVERS) as provider:
@@ -138,7 +138,6 @@ def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: Provi
     assert statuses == [429, 429, 200]
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_call_with_a_mark_in_its_request_gets_what_the_mark_stands_for(
     dialect: ProviderDialect,
 ) -> None:
@@ -165,14 +164,12 @@ def test_the_first_failure_is_that_of_a_call_with_tools_where_one_has_failed() -
         assert began <= of_a_title <= of_a_turn == provider.failed_at
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_an_empty_answer_is_one_without_a_word(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.EMPTY) as provider:
         assert call(provider, dialect, stream=True)[:2] == (200, b"")
         assert call(provider, dialect, stream=False)[:2] == (200, b"")
 
 
-@pytest.mark.parametrize("dialect", ProviderDialect)
 def test_a_tool_call_is_whole_or_cut_in_its_middle(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
         _, body, _ = call(provider, dialect, stream=True, tools=[SHELL[dialect]])

@@ -1,9 +1,8 @@
 """The real agents, as registries have them.
 
 Owns: `node_modules` (from the lock file, by npm), virtual environments from hashed requirements
-(`.kimi`, `.vibe`, `.hermes`, `.fast`), and two more `node_modules`, in `agents` and
-`further_agents`, which only the agents' table needs. Does not own: how the agents are configured
-(`real_agents`).
+(`.kimi`, `.vibe`), and one more `node_modules`, in `agents`, which only the agents' table needs.
+Does not own: how the agents are configured (`real_agents`).
 """
 
 from __future__ import annotations
@@ -31,20 +30,11 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 NODE_MODULES = HERE / "node_modules"
 MORE_AGENTS = HERE / "agents"
-FURTHER_AGENTS = HERE / "further_agents"
 KIMI = HERE / ".kimi"
 VIBE = HERE / ".vibe"
-HERMES = HERE / ".hermes"
-FAST = HERE / ".fast"
-GROK = "@xai-official/grok-linux-x64"
 OPENCODE = "opencode-linux-x64-baseline"
 NODE_MINIMUM = 20
 AGENTS_PYTHON_MINIMUM = (3, 12)
-_UNPACK = """\
-const fs = require("fs"), [from, to] = process.argv.slice(1), data = fs.readFileSync(from);
-fs.writeFileSync(to + ".new", require("zlib").brotliDecompressSync(data), { mode: 0o755 });
-fs.renameSync(to + ".new", to);
-"""
 PYTHON_NAMES = ("python3.13", "python3.12", "python3.14", "python3", "python")
 
 
@@ -73,34 +63,6 @@ def require_opencode() -> Path:
 def require_more_agents() -> Path:
     """Return the `node_modules` of the table's further agents, or skip (fail in CI)."""
     return require_node_packages(MORE_AGENTS)
-
-
-def require_further_agents() -> Path:
-    """Return the `node_modules` of the table's agents without a row, or skip (fail in CI)."""
-    return require_node_packages(FURTHER_AGENTS)
-
-
-def require_grok() -> Path:
-    """Return grok's program, which its package has compressed."""
-    program = require_further_agents() / GROK / "bin" / "grok"
-
-    def unpack() -> Path:
-        if not program.exists():
-            arguments = [f"{program}.br", str(program)]
-            run([str(_find_node()), "-e", _UNPACK, *arguments], "Unpacking grok")
-        return program
-
-    return or_skip(unpack)
-
-
-def require_hermes() -> Path:
-    """Return hermes' virtual environment, made first where needed, or skip (fail in CI)."""
-    return _require_venv(HERMES)
-
-
-def require_fast() -> Path:
-    """Return fast-agent's virtual environment, made first where needed, or skip (fail in CI)."""
-    return _require_venv(FAST)
 
 
 def require_kimi() -> Path:

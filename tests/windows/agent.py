@@ -31,9 +31,6 @@ def prompt(number: object, session: str, text: str) -> None:
     if MODE == "orphan":
         subprocess.Popen([sys.executable, "-c", SLEEPER])
         os._exit(3)
-    if MODE == "flood":
-        while True:
-            sys.stderr.write("x" * 4000 + "\n")
     prompted.set()
     if MODE == "journal":
         write_journal(session)
@@ -41,9 +38,6 @@ def prompt(number: object, session: str, text: str) -> None:
         pass
     if MODE in {"hang", "acp"}:
         time.sleep(120)
-    if MODE in {"confirm", "late"} and text != "again":
-        waiting.append((number, session))
-        return
     if MODE != "silent":
         content = {"type": "text", "text": f"für {session}"}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
@@ -84,7 +78,6 @@ if MODE == "acp":
     threading.Thread(target=serve_events, daemon=True).start()
 print("argument:", "|".join(sys.argv[2:]), file=sys.stderr, flush=True)
 sessions = 0
-waiting: list[tuple[object, str]] = []
 for line in sys.stdin.buffer:
     frame = json.loads(line)
     method, params = frame.get("method"), frame.get("params") or {}
@@ -97,14 +90,5 @@ for line in sys.stdin.buffer:
     elif method == "session/new":
         sessions += 1
         say(id=frame["id"], result={"sessionId": f"s{sessions}"})
-    elif method == "session/cancel" and MODE == "confirm":
-        say(id=waiting.pop()[0], result={"stopReason": "cancelled"})
-    elif method == "_agent/answer":
-        late, session = waiting.pop()
-        content = {"type": "text", "text": "after all"}
-        update = {"sessionUpdate": "agent_message_chunk", "content": content}
-        say(method="session/update", params={"sessionId": session, "update": update})
-        say(id=late, result={"stopReason": "end_turn"})
-        say(id=frame["id"], result={})
     elif method == "session/prompt":
         prompt(frame["id"], params["sessionId"], params["prompt"][0]["text"])

@@ -33,11 +33,6 @@ def test_an_access_violation_ends_the_turn_as_a_crash() -> None:
         assert "0xC0000005 (access violation)" in b"".join(editor.errors).decode()
 
 
-def test_a_turn_without_a_word_is_a_silent_success() -> None:
-    with Editor(*agent("silent")) as editor:
-        assert failure(editor.prompt(editor.session()))["reason"] == "silent_success"
-
-
 def test_the_agent_is_started_again_after_a_crash() -> None:
     with Editor(*agent("crash once")) as editor:
         assert failure(editor.prompt(editor.session(), "crash"))["type"] == "agent_crash"
@@ -62,29 +57,6 @@ def test_a_cancel_that_the_agent_does_not_hear_ends_the_turn() -> None:
         assert editor.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
-def test_a_cancel_that_the_agent_confirms_is_passed_on() -> None:
-    with Editor(*agent("confirm")) as editor:
-        session = editor.session()
-        prompt = editor.ask(session)
-        editor.notify("session/cancel", sessionId=session)
-        assert editor.answer(prompt)["result"]["stopReason"] == "cancelled"
-
-
-def test_an_answer_after_the_end_of_its_turn_stays_out_of_the_next() -> None:
-    with Editor(*agent("late"), options=QUICK) as editor:
-        session = editor.session()
-        assert failure(editor.prompt(session))["type"] == "agent_stalled"
-        editor.answer(editor.send("_agent/answer"))
-        assert editor.prompt(session, "again")["result"]["stopReason"] == "end_turn"
-        assert "".join(editor.updates) == "für s1"
-
-
-def test_a_flood_of_stderr_ends_the_turn() -> None:
-    options = ("--no-record", "--stderr-limit", "1MiB")
-    with Editor(*agent("flood"), options=options) as editor:
-        assert failure(editor.prompt(editor.session()))["type"] == "stderr_overflow"
-
-
 def test_a_process_that_the_agent_leaves_is_ended_with_lastword() -> None:
     with Editor(*agent("orphan")) as editor:
         failure(editor.prompt(editor.session()))
@@ -100,12 +72,6 @@ def test_nothing_outlives_a_lastword_that_is_killed() -> None:
         assert len(below) >= 2
         editor.process.kill()
         assert all_gone(below)
-
-
-def test_an_unknown_agent_is_named() -> None:
-    status, errors = run_once("no-such-agent")
-    assert status != 0
-    assert "no-such-agent" in errors
 
 
 @pytest.fixture

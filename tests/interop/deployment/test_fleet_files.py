@@ -222,60 +222,6 @@ def test_a_pods_command_is_one_that_the_gateway_takes(
         assert f"http://{read_.listen[0]}:{read_.listen[1]}/{path}" in command[-1]
 
 
-def test_every_object_that_a_pod_names_is_made_by_the_page_or_the_file() -> None:
-    made: dict[tuple[str, str], set[str]] = {}
-    for line in re.findall(r"^kubectl -n lastword create (.*)$", README, re.MULTILINE):
-        kind, *words = (
-            line.removeprefix("secret generic").split() if "secret " in line else (line.split())
-        )
-        name = kind if "secret " in line else words.pop(0)
-        files = [word.removeprefix("--from-file=") for word in words]
-        assert all(file.startswith("secrets/") or (FOLDER / file).exists() for file in files)
-        made["secret" if "secret " in line else "configMap", name] = {
-            file.rpartition("/")[2] for file in files
-        }
-    named = set()
-    for stateful in ("nats", "gateway"):
-        spec, pod = OBJECTS["StatefulSet", stateful]["spec"], pod_of(stateful)
-        volumes = {each["name"] for each in pod["volumes"]}
-        for each in pod["volumes"]:
-            if "secret" in each:
-                named.add(("secret", each["secret"]["secretName"]))
-            if "configMap" in each:
-                named.add(("configMap", each["configMap"]["name"]))
-        volumes |= {each["metadata"]["name"] for each in spec["volumeClaimTemplates"]}
-        mounts = [mount for each in containers_of(stateful) for mount in each["volumeMounts"]]
-        assert {mount["name"] for mount in mounts} == volumes
-        files = {file for each in made.values() for file in each}
-        assert {mount["subPath"] for mount in mounts if "subPath" in mount} <= files
-    assert made.keys() == named
-    assert made["secret", "gateway"] == set(SERVICES["gateway-1"]["secrets"])
-    assert made["secret", "nats"] == {each["source"] for each in SERVICES["nats-0"]["secrets"]}
-    assert made["secret", "tls"] == set(SERVICES["proxy"]["secrets"])
-
-
-def test_labels_ports_and_budgets_of_the_cluster_fit_each_other() -> None:
-    for name in ("nats", "gateway"):
-        spec = OBJECTS["StatefulSet", name]["spec"]
-        labels = spec["template"]["metadata"]["labels"]
-        assert spec["selector"]["matchLabels"] == labels
-        assert ("Service", spec["serviceName"]) in OBJECTS
-        budget = OBJECTS["PodDisruptionBudget", name]["spec"]
-        assert budget == {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
-        assert OBJECTS["NetworkPolicy", name]["spec"]["podSelector"]["matchLabels"] == labels
-        (spread,) = spec["template"]["spec"]["topologySpreadConstraints"]
-        assert spread["labelSelector"]["matchLabels"] == labels
-        numbers = {
-            p["name"]: p["containerPort"] for c in containers_of(name) for p in c.get("ports", [])
-        }
-        for (kind, _), each in OBJECTS.items():
-            if kind == "Service" and each["spec"]["selector"] == labels:
-                for port in each["spec"]["ports"]:
-                    target = port.get("targetPort", port["port"])
-                    assert numbers.get(target, target) in numbers.values()
-    assert all(each["metadata"]["namespace"] == "lastword" for each in OBJECTS.values())
-
-
 def test_the_proxy_waits_longer_than_anything_is_silent_and_holds_nothing_back() -> None:
     def seconds(name: str) -> int:
         (found,) = re.findall(rf"^ +{name} (\d+)s;", NGINX, re.MULTILINE)

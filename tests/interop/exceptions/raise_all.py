@@ -181,25 +181,6 @@ def pydantic_ai_cases(url: str) -> Iterator[Case]:
     yield "pydantic-ai overflow", lambda: ask("overflow")
 
 
-def langchain_cases(url: str) -> Iterator[Case]:
-    """langchain-core, which makes no requests: its own exceptions as its parsers raise them."""
-    from langchain_core.output_parsers import JsonOutputParser
-
-    yield "langchain parser", lambda: JsonOutputParser().parse("no json")
-
-
-def groq_cases(url: str) -> Iterator[Case]:
-    """The Groq SDK."""
-    import groq
-
-    def ask(name: str) -> object:
-        client = groq.Groq(api_key="k", base_url=f"{url}/{name}", max_retries=0)
-        return client.chat.completions.create(model="x", messages=MESSAGES)
-
-    yield "groq limit", lambda: ask("limit")
-    yield "groq key", lambda: ask("key")
-
-
 def ollama_cases(url: str) -> Iterator[Case]:
     """The Ollama client."""
     import ollama
@@ -213,8 +194,8 @@ def ollama_cases(url: str) -> Iterator[Case]:
 
 PROVIDERS = (
     *(openai_cases, anthropic_cases, google_cases, mistral_cases, botocore_cases, httpx_cases),
-    *(requests_cases, aiohttp_cases, litellm_cases, pydantic_ai_cases, langchain_cases),
-    *(groq_cases, ollama_cases),
+    *(requests_cases, aiohttp_cases, litellm_cases, pydantic_ai_cases),
+    ollama_cases,
 )
 
 

@@ -9,99 +9,13 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-RETRY_DETAIL = [
-    {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17.2s"},
-]
-_OVERFLOW = (
-    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 "
-    "tokens. Please reduce the length of the messages."
+SCENARIOS: dict[str, tuple[int, dict[str, str], Any]] = json.loads(
+    Path(__file__).with_name("scenarios.json").read_text(encoding="utf-8")
 )
-
-
-def _openai(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def _anthropic(kind: str, message: str) -> dict[str, Any]:
-    return {"type": "error", "error": {"type": kind, "message": message}}
-
-
-SCENARIOS: dict[str, tuple[int, dict[str, str], Any]] = {
-    "limit": (
-        429,
-        {"retry-after": "20"},
-        _openai("Rate limit reached for gpt on tokens per min", "tokens", "rate_limit_exceeded"),
-    ),
-    "quota": (
-        429,
-        {},
-        _openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"),
-    ),
-    "key": (
-        401,
-        {},
-        _openai("Incorrect API key provided", "invalid_request_error", "invalid_api_key"),
-    ),
-    "overflow": (
-        400,
-        {},
-        _openai(_OVERFLOW, "invalid_request_error", "context_length_exceeded"),
-    ),
-    "down": (503, {"retry-after": "5"}, _openai("The server is overloaded", "server_error")),
-    "model": (404, {}, _openai("The model `x` does not exist", "not_found", "model_not_found")),
-    "claude-limit": (429, {"retry-after": "31"}, _anthropic("rate_limit_error", "Slow down")),
-    "claude-overloaded": (529, {}, _anthropic("overloaded_error", "Overloaded")),
-    "claude-credit": (
-        400,
-        {},
-        _anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
-    ),
-    "gemini-limit": (
-        429,
-        {},
-        {
-            "error": {
-                "code": 429,
-                "message": "Resource exhausted",
-                "status": "RESOURCE_EXHAUSTED",
-                "details": RETRY_DETAIL,
-            }
-        },
-    ),
-    "gemini-key": (
-        400,
-        {},
-        {
-            "error": {
-                "code": 400,
-                "message": "API key not valid. Please pass a valid API key.",
-                "status": "INVALID_ARGUMENT",
-                "details": [{"reason": "API_KEY_INVALID"}],
-            }
-        },
-    ),
-    "mistral-limit": (429, {"retry-after": "9"}, {"message": "Requests rate limit exceeded"}),
-    "mistral-key": (401, {}, {"detail": "Unauthorized"}),
-    "aws-throttled": (
-        429,
-        {"x-amzn-errortype": "ThrottlingException"},
-        {"message": "Too many tokens, please wait before trying again."},
-    ),
-    "aws-overflow": (
-        400,
-        {"x-amzn-errortype": "ValidationException"},
-        {"message": "Input is too long for requested model."},
-    ),
-    "aws-expired": (
-        403,
-        {"x-amzn-errortype": "ExpiredTokenException"},
-        {"message": "The security token included in the request is expired"},
-    ),
-    "ollama-model": (404, {}, {"error": "model 'x' not found"}),
-    "html": (502, {"content-type": "text/html"}, "<html><title>502 Bad Gateway</title></html>"),
-}
+"""By the path's first part: the status, the headers, and the body, which is JSON unless a text."""
 
 _EVENTS = (
     'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message",'

@@ -58,9 +58,6 @@ EXPECTED: dict[str, Expected] = {
     "litellm timeout": ("timeout", True, None),
     "pydantic-ai limit": ("rate_limit", True, 20),
     "pydantic-ai overflow": ("context_overflow", False, None),
-    "langchain parser": ("protocol_error", False, None),
-    "groq limit": ("rate_limit", True, 20),
-    "groq key": ("auth", False, None),
     "ollama model": ("model_not_found", False, None),
     "ollama refused": ("network", True, None),
 }
@@ -85,12 +82,6 @@ def test_a_real_exception_gets_its_type_retryability_and_wait(
     line = raised[case]
     got = (line["type"], line["retryable"], line.get("retry_after_seconds"))
     assert got == EXPECTED[case], line
-
-
-@pytest.mark.parametrize("case", EXPECTED)
-def test_with_nothing_back_yet_a_retry_that_helps_is_also_safe(
-    case: str, raised: dict[str, dict[str, Any]]
-) -> None:
-    line = raised[case]
+    # With nothing back yet a retry that helps is also safe.
     assert line["retry_safety"] == ("auto" if line["retryable"] else "never")
     assert line["phase"] == "before_output"

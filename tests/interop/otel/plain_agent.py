@@ -1,8 +1,8 @@
 """An agent that has never heard of lastword or OpenTelemetry, for behind the sidecar.
 
 A turn `work` calls two tools, one of which fails, and says which `traceparent` it was given;
-`limit` is refused by the provider; `die` ends the process; `leak` says the environment's
-`LEAKED_TOKEN` wherever an agent can.
+`limit` is refused by the provider; `leak` says the environment's `LEAKED_TOKEN` wherever an agent
+can.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ class Agent(PlainAgent):
         """Take the turn that the prompt names."""
         self.begin_turn(request_id, params)
         text = text_of(params)
-        if text == "die":
-            os._exit(3)
-        elif text == "leak":
+        if text == "leak":
             self.leak(request_id, os.environ["LEAKED_TOKEN"])
         elif text == "limit":
             self.answer(request_id, error={"code": -32603, "message": "429 Too Many Requests"})

@@ -86,25 +86,6 @@ def test_a_turn_that_failed_is_a_span_with_our_type(
     assert receiver.expect_point("lastword.turn.time_to_first_output")["value"] == 1
 
 
-def test_a_restart_is_counted_and_the_turn_of_the_dead_agent_is_told_of(
-    take_turns: Callable[..., Any], receiver: Receiver, request: pytest.FixtureRequest
-) -> None:
-    python = str(request.getfixturevalue("packages_python"))
-    agent = str(request.path.parent / "plain_agent.py")
-    take_turns("die", "work", command=["-m", "lastword", "run", "--", python, agent])
-    turns = [s for s in receiver.expect_spans(4) if s["span"] == "invoke_agent plain"]
-    assert turns[0]["attributes"]["error.type"] == "agent_crash"
-    assert receiver.expect_point("lastword.agent.restarts")["value"] == 1
-
-
-def test_without_a_record_there_are_spans_still(
-    take_turns: Callable[..., Any], receiver: Receiver, command: list[str], tmp_path: Path
-) -> None:
-    take_turns("work", command=command, LASTWORD_NO_RECORD="1")
-    assert len(receiver.expect_spans(4)) == 4
-    assert not (tmp_path / "state").exists()
-
-
 def test_with_the_sdk_switched_off_there_are_no_spans_and_there_is_a_record(
     take_turns: Callable[..., Any], receiver: Receiver, command: list[str], tmp_path: Path
 ) -> None:

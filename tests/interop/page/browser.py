@@ -17,9 +17,12 @@ from tests.interop.reconnect.chromium import require_chromium
 from tests.kit.installs import require_node_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from tests.kit.gateway.serving import Gateway
+
+    Serve: TypeAlias = Callable[..., Gateway]
 
 HERE = Path(__file__).resolve().parent
 SCREENSHOTS = HERE.parent / ".screenshots"
@@ -39,6 +42,7 @@ class Browser:
         command = require_chromium()
         require_node_packages(HERE)
         SCREENSHOTS.mkdir(exist_ok=True)
+        self._tabs: list[Tab] = []
         self._process = subprocess.Popen(
             ["node", str(HERE / "drive.mjs"), command],
             stdin=subprocess.PIPE,
@@ -72,7 +76,14 @@ class Browser:
 
     def tab(self, **how: Any) -> Tab:
         """A tab, in a browser of its own unless it is `like` another."""
-        return Tab(self, self.do(0, "tab", how))
+        self._tabs.append(Tab(self, self.do(0, "tab", how)))
+        return self._tabs[-1]
+
+    def close_tabs(self) -> None:
+        """Close every tab."""
+        for tab in self._tabs:
+            tab.do("close")
+        self._tabs.clear()
 
 
 class Tab:

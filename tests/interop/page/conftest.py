@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,12 +15,27 @@ from tests.kit.gateway.serving import Gateway, agent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.interop.page.browser import Serve
+
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The browser, which every test has tabs of its own in."""
+def _browser() -> Iterator[Browser]:
     with Browser() as browser:
         yield browser
+
+
+@pytest.fixture
+def browser(_browser: Browser) -> Iterator[Browser]:
+    """The browser, which every test has tabs of its own in; they close with the test."""
+    yield _browser
+    _browser.close_tabs()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start a gateway that ends with the test."""
+    with ExitStack() as stack:
+        yield lambda *words, **more: stack.enter_context(closing(Gateway(*words, **more)))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.kit.gateway.viewing import TYPED, ViewerClient
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.interop.page.browser import Browser, Tab
+    from tests.interop.page.browser import Browser, Serve, Tab
 
 COUNTING = [sys.executable, "-m", "tests.kit.gateway.counting_agent"]
 TALKATIVE = [sys.executable, "-m", "tests.kit.gateway.talkative_agent"]
@@ -99,7 +99,6 @@ def test_a_failing_turn_is_seen_understood_and_tried_again(
         tab.see("1 of 2 turns failed (50 %)", "Model provider unavailable", "Closed connections")
         tab.see("The gateway answers in")
         holds_for_all(tab, "health")
-    tab.do("close")
 
 
 def test_the_keyboard_alone_does(browser: Browser, gateway: Gateway, session: str) -> None:
@@ -125,7 +124,6 @@ def test_the_keyboard_alone_does(browser: Browser, gateway: Gateway, session: st
         tab.do("gone", ".card.ask")
         assert tab.do("evaluate", "() => document.activeElement.id") == "prompt"
         tab.see("The turn failed: Model provider unavailable.")
-    tab.do("close")
 
 
 def test_of_two_windows_one_answers_and_the_others_question_goes(
@@ -151,56 +149,50 @@ def test_of_two_windows_one_answers_and_the_others_question_goes(
         assert tab.do("count", ".card.failure") == 1
     two.do("reload")  # what was there is there again, the failure and what to do about it included
     two.see("Mend the parser", "The model provider is overloaded.", "Try again…")
-    for tab in (one, two, watcher):
-        tab.do("close")
 
 
 def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    gateway = Gateway(tmp_path, [*COUNTING, str(tmp_path / "told")], "--allow-host", "gateway.test")
+    gateway = serve(tmp_path, [*COUNTING, str(tmp_path / "told")], "--allow-host", "gateway.test")
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        with CutLink(gateway.port) as link, tab.without_errors():
-            tab.do("clock")
-            url = f"http://gateway.test:{link.port}"
-            tab.do("goto", gateway.link(url) + f"#/session/{session}")
-            tab.say("400 20")
-            tab.see("1.3 ")
-            link.cut()
-            tab.see("1.30 ")
-            pings = "() => { const send = WebSocket.prototype.send; window.probes = 0;"
-            pings += " WebSocket.prototype.send = function (text) {"
-            pings += " if (text.includes('_lastword/ping')) window.probes += 1;"
-            pings += " return send.call(this, text); }; }"
-            tab.do("evaluate", pings)
-            for state, minutes in (("hidden", 1), ("visible", 0)):
-                look = "(state) => { Object.defineProperty(document, 'visibilityState', {value:"
-                look += " state, configurable: true});"
-                look += " document.dispatchEvent(new Event('visibilitychange')); }"
-                tab.do("evaluate", look, state)
-                tab.do("forward", 25_000 * minutes)
-                tab.do("forward", 20_000 * minutes)
-            tab.do("until", "() => window.probes >= 2")
-            tab.do("offline", True)
-            link.cut()
-            said = "Offline. Waits for the network."
-            # The cut comes by the machine's clock, and what is said of it by the page's.
-            until(said, lambda: tab.do("forward", 500) or said in tab.do("text", "body"))
-            tab.shot("offline")
-            tab.do("offline", False)
-            tab.do("forward", 2500)
-            tab.see("1.399 ")
-            told = tab.do("text", ".item.agent .text")
-            assert told.split() == [f"1.{number}" for number in range(400)]
-        events = gateway_events(gateway, session)
-        assert {"closed_1006"} <= {event["facts"].get("word") for event in events}
-        trips = ApiClient(gateway).json("/v1/stats")["gateway"]["round_trips"]
-        assert trips["viewer"]["count"] >= 1
-    finally:
-        tab.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    with CutLink(gateway.port) as link, tab.without_errors():
+        tab.do("clock")
+        url = f"http://gateway.test:{link.port}"
+        tab.do("goto", gateway.link(url) + f"#/session/{session}")
+        tab.say("400 20")
+        tab.see("1.3 ")
+        link.cut()
+        tab.see("1.30 ")
+        pings = "() => { const send = WebSocket.prototype.send; window.probes = 0;"
+        pings += " WebSocket.prototype.send = function (text) {"
+        pings += " if (text.includes('_lastword/ping')) window.probes += 1;"
+        pings += " return send.call(this, text); }; }"
+        tab.do("evaluate", pings)
+        for state, minutes in (("hidden", 1), ("visible", 0)):
+            look = "(state) => { Object.defineProperty(document, 'visibilityState', {value:"
+            look += " state, configurable: true});"
+            look += " document.dispatchEvent(new Event('visibilitychange')); }"
+            tab.do("evaluate", look, state)
+            tab.do("forward", 25_000 * minutes)
+            tab.do("forward", 20_000 * minutes)
+        tab.do("until", "() => window.probes >= 2")
+        tab.do("offline", True)
+        link.cut()
+        said = "Offline. Waits for the network."
+        # The cut comes by the machine's clock, and what is said of it by the page's.
+        until(said, lambda: tab.do("forward", 500) or said in tab.do("text", "body"))
+        tab.shot("offline")
+        tab.do("offline", False)
+        tab.do("forward", 2500)
+        tab.see("1.399 ")
+        told = tab.do("text", ".item.agent .text")
+        assert told.split() == [f"1.{number}" for number in range(400)]
+    events = gateway_events(gateway, session)
+    assert {"closed_1006"} <= {event["facts"].get("word") for event in events}
+    trips = ApiClient(gateway).json("/v1/stats")["gateway"]["round_trips"]
+    assert trips["viewer"]["count"] >= 1
 
 
 def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
@@ -209,50 +201,44 @@ def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
 
 
 def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     (tmp_path / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
-    gateway = Gateway(tmp_path, agent(str(tmp_path / "script.json")))
+    gateway = serve(tmp_path, agent(str(tmp_path / "script.json")))
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        tab.do("clock")
-        tab.session(gateway, session)
-        tab.say("Mend the parser")
-        tab.see("The agent asks for permission")
-        gateway.kill_front()
-        for _ in range(3):
-            tab.do("forward", 1300)
-        tab.see("Connection lost.")
-        tab.shot("front-killed")
-        for _ in range(12):
-            tab.do("forward", 20_000)
-            if "Gave up" in tab.do("text", ".link-status"):
-                break
-        tab.see("Gave up after 6 tries. Check that the gateway is running.")
-        assert tab.do("axe") == []
-        tab.shot("gave-up")
-        gateway.start()
-        tab.do("click", "Retry")
-        tab.see("The agent is waiting for your answer.")
-        gateway.kill_front()
-        name, value = gateway.cookie(expires=1)
-        expired = {"name": name, "value": value, "path": "/"}
-        tab.do("cookie", expired | {"domain": "127.0.0.1", "httpOnly": True, "sameSite": "Strict"})
-        gateway.start()
-        for _ in range(6):
-            tab.do("forward", 12_000)
-        tab.see(
-            "The gateway refused the token twice. Log in again.", "lastword gateway token --link"
-        )
-        tab.shot("token-expired")
-        assert tab.do("reload") == 401
-        tab.see("This gateway does not let you in")
-        assert tab.do("axe") == []
-        tab.shot("not-logged-in")
-    finally:
-        tab.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    tab.do("clock")
+    tab.session(gateway, session)
+    tab.say("Mend the parser")
+    tab.see("The agent asks for permission")
+    gateway.kill_front()
+    for _ in range(3):
+        tab.do("forward", 1300)
+    tab.see("Connection lost.")
+    tab.shot("front-killed")
+    for _ in range(12):
+        tab.do("forward", 20_000)
+        if "Gave up" in tab.do("text", ".link-status"):
+            break
+    tab.see("Gave up after 6 tries. Check that the gateway is running.")
+    assert tab.do("axe") == []
+    tab.shot("gave-up")
+    gateway.start()
+    tab.do("click", "Retry")
+    tab.see("The agent is waiting for your answer.")
+    gateway.kill_front()
+    name, value = gateway.cookie(expires=1)
+    expired = {"name": name, "value": value, "path": "/"}
+    tab.do("cookie", expired | {"domain": "127.0.0.1", "httpOnly": True, "sameSite": "Strict"})
+    gateway.start()
+    for _ in range(6):
+        tab.do("forward", 12_000)
+    tab.see("The gateway refused the token twice. Log in again.", "lastword gateway token --link")
+    tab.shot("token-expired")
+    assert tab.do("reload") == 401
+    tab.see("This gateway does not let you in")
+    assert tab.do("axe") == []
+    tab.shot("not-logged-in")
 
 
 def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gateway) -> None:
@@ -265,7 +251,6 @@ def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gate
     tab.do("click", "Start")
     tab.see("There are no messages yet.")
     assert tab.do("errors") == []
-    tab.do("close")
 
 
 def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
@@ -291,51 +276,44 @@ def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
         tab.do("click", "Use it here")
         tab.do("wait", "button[type=submit]:enabled")
         assert other.closed()[0] == 4409
-    tab.do("close")
 
 
-def test_what_is_no_longer_kept_is_told_as_a_gap(browser: Browser, tmp_path: Path) -> None:
+def test_what_is_no_longer_kept_is_told_as_a_gap(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
     command = [*COUNTING, str(tmp_path / "told")]
-    gateway = Gateway(tmp_path, command, "--log-limit", "64KiB")
+    gateway = serve(tmp_path, command, "--log-limit", "64KiB")
     tab = browser.tab()
-    try:
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            session = viewer.new(gateway.root)
-            viewer.answer(viewer.prompt(session, "3000 0"))
-        tab.session(gateway, session)
-        tab.see("Part of this session is no longer kept.", "1.2999 ")
-        tab.shot("gap")
-        tab.do("click", "Log", "link")
-        tab.see("are no longer kept.")
-        assert tab.do("errors") == []
-    finally:
-        tab.do("close")
-        until("the gateway is gone", lambda: gateway.close() or True)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session, "3000 0"))
+    tab.session(gateway, session)
+    tab.see("Part of this session is no longer kept.", "1.2999 ")
+    tab.shot("gap")
+    tab.do("click", "Log", "link")
+    tab.see("are no longer kept.")
+    assert tab.do("errors") == []
 
 
 def test_what_an_agent_says_is_text_and_however_much_it_is_it_is_bounded(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    gateway = Gateway(tmp_path, TALKATIVE)
+    gateway = serve(tmp_path, TALKATIVE)
     tab = browser.tab()
-    try:
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            session = viewer.new(gateway.root)
-            viewer.answer(viewer.prompt(session, "10000 1000000 10000000"))
-        with tab.without_errors():
-            tab.session(gateway, session)
-            tab.see("That was all.", "Show more (")
-            nodes = "() => document.querySelectorAll('*').length"
-            assert tab.do("evaluate", nodes) < 10_000
-            assert tab.do("evaluate", "() => document.body.innerText.length") < 500_000
-            assert tab.do("count", "main img, main script, main a[href^=javascript]") == 0
-            assert "hacked" not in tab.do("evaluate", "() => document.title.slice(0, 20)")
-            assert "<script>" in tab.do("text", "h1")
-            tab.do("click", "Show more")
-            tab.do("click", "Show earlier")
-            tab.see("<script>")
-            assert tab.do("evaluate", NO_SCROLL)
-            tab.shot("hostile")
-    finally:
-        tab.do("close")
-        gateway.close()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session, "10000 1000000 10000000"))
+    with tab.without_errors():
+        tab.session(gateway, session)
+        tab.see("That was all.", "Show more (")
+        nodes = "() => document.querySelectorAll('*').length"
+        assert tab.do("evaluate", nodes) < 10_000
+        assert tab.do("evaluate", "() => document.body.innerText.length") < 500_000
+        assert tab.do("count", "main img, main script, main a[href^=javascript]") == 0
+        assert "hacked" not in tab.do("evaluate", "() => document.title.slice(0, 20)")
+        assert "<script>" in tab.do("text", "h1")
+        tab.do("click", "Show more")
+        tab.do("click", "Show earlier")
+        tab.see("<script>")
+        assert tab.do("evaluate", NO_SCROLL)
+        tab.shot("hostile")

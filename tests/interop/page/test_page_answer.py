@@ -13,7 +13,7 @@ from tests.kit.gateway.viewing import ViewerClient
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.interop.page.browser import Browser, Tab
+    from tests.interop.page.browser import Browser, Serve, Tab
 
 ASKS = {"turns": [[{"ask_permission": "Run the tests"}, {"result": "end_turn"}]]}
 QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
@@ -37,7 +37,7 @@ def holds_on_a_phone(tab: Tab, name: str) -> None:
 
 
 def test_a_link_says_what_it_answers_sends_it_on_a_click_and_a_second_answer_is_refused(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(ASKS), encoding="utf-8")
@@ -45,33 +45,28 @@ def test_a_link_says_what_it_answers_sends_it_on_a_click_and_a_second_answer_is_
     with Collector() as collector:
         options = ("--notify", f"{collector.url}/x", "--notify-question-after", "0")
         command = agent(str(script))
-        gateway = Gateway(
+        gateway = serve(
             tmp_path, command, *options, "--public-url", "https://gw.example", variables=QUIET
         )
-        try:
-            with ViewerClient(gateway) as viewer:
-                prompt = viewer.prompt(viewer.new(gateway.root))
-                actions = json.loads(collector.expect(1)[0].body)["actions"]
-                codes = {each["label"]: each["url"].partition("#")[2] for each in actions}
-                opened(first, gateway, codes["Reject"])
-                opened(second, gateway, codes["Allow once"])
-                for tab, label in ((first, "Reject"), (second, "Allow once")):
-                    assert tab.do("text", "#answer") == f"Send the answer: {label}"
-                    assert "#" not in tab.do("evaluate", "() => location.href")
-                holds_on_a_phone(first, "answer")
-                first.do("click", "Send the answer")
-                first.see("The agent has your answer.")
-                assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
-                second.do("click", "Send the answer")
-                second.see("This question has already been answered or withdrawn.")
-                for tab, name in ((first, "answered"), (second, "answer-refused")):
-                    tab.do("wait", "#answer:disabled")
-                    holds_on_a_phone(tab, name)
-                assert first.do("errors") == []
-            opened(empty, gateway, "")
-            empty.see("The code is missing. Open the link in the notification again.")
-            empty.do("wait", "#answer:disabled")
-        finally:
-            for tab in (first, second, empty):
-                tab.do("close")
-            gateway.close()
+        with ViewerClient(gateway) as viewer:
+            prompt = viewer.prompt(viewer.new(gateway.root))
+            actions = json.loads(collector.expect(1)[0].body)["actions"]
+            codes = {each["label"]: each["url"].partition("#")[2] for each in actions}
+            opened(first, gateway, codes["Reject"])
+            opened(second, gateway, codes["Allow once"])
+            for tab, label in ((first, "Reject"), (second, "Allow once")):
+                assert tab.do("text", "#answer") == f"Send the answer: {label}"
+                assert "#" not in tab.do("evaluate", "() => location.href")
+            holds_on_a_phone(first, "answer")
+            first.do("click", "Send the answer")
+            first.see("The agent has your answer.")
+            assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+            second.do("click", "Send the answer")
+            second.see("This question has already been answered or withdrawn.")
+            for tab, name in ((first, "answered"), (second, "answer-refused")):
+                tab.do("wait", "#answer:disabled")
+                holds_on_a_phone(tab, name)
+            assert first.do("errors") == []
+        opened(empty, gateway, "")
+        empty.see("The code is missing. Open the link in the notification again.")
+        empty.do("wait", "#answer:disabled")

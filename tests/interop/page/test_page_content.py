@@ -17,9 +17,7 @@ from tests.kit.gateway.viewing import TYPED, ViewerClient
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
-    from tests.interop.page.browser import Browser
+    from tests.interop.page.browser import Browser, Serve
 
 LOADED = "() => performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
 LIBRARY = "/page/markdown-it.js"
@@ -106,14 +104,14 @@ def words(text: str) -> dict[str, Any]:
     return {"say": text}
 
 
-def serving(folder: Path, *turns: list[dict[str, Any]]) -> Gateway:
+def serving(serve: Serve, folder: Path, *turns: list[dict[str, Any]]) -> Gateway:
     file = folder / "script.json"
     file.write_text(json.dumps({"turns": list(turns)}), encoding="utf-8")
-    return Gateway(folder, agent(str(file)))
+    return serve(folder, agent(str(file)))
 
 
 def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     steps = [
         *chunks(TEXT),
@@ -126,67 +124,63 @@ def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
         {"say": "Done."},
         {"result": "end_turn"},
     ]
-    gateway = serving(tmp_path, [{"say": "Plain words."}, {"result": "end_turn"}], steps)
+    gateway = serving(serve, tmp_path, [{"say": "Plain words."}, {"result": "end_turn"}], steps)
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        with tab.without_errors():
-            tab.session(gateway, session)
-            tab.say("Say something plain")
-            tab.see("Plain words.")
-            assert LIBRARY not in tab.do("evaluate", LOADED)
-            tab.say("Mend the parser")
-            tab.see("Done.")
-            assert tab.do("evaluate", LOADED).count(LIBRARY) == 1
-            for selector, count in {
-                ".rich strong": 1, ".rich em": 1, ".rich table": 1, ".rich blockquote": 1,
-                ".rich ol > li": 2, ".rich ul > li": 2, ".rich p.heading": 1, ".rich hr": 1,
-                ".rich .code": 1, ".picture img": 1, ".plan li": 3,
-            }.items():  # fmt: skip
-                tab.do("until", f"() => document.querySelectorAll({selector!r}).length === {count}")
-            link = "() => { const a = document.querySelector('.rich a');"
-            link += " return [a.getAttribute('href'), a.rel, a.target]; }"
-            assert tab.do("evaluate", link) == [
-                *("https://example.com/notes", "noopener noreferrer", "_blank"),
-            ]
-            assert 'return self.rest or b""' in tab.do("text", ".rich .code .text")
-            assert "python" in tab.do("text", ".rich .code .label")
-            shown = tab.do("text", ".transcript")
-            assert shown.count("A picture that is not shown") == 3
-            assert {"Mend it under way, of high priority", "Read the parser done"} <= {
-                line.removeprefix("✓").removeprefix("…").strip() for line in shown.splitlines()
-            }
-            tab.do("evaluate", "() => document.querySelector('.tool summary').click()")
-            tab.see("2 lines added, 1 removed")
-            assert tab.do("count", ".diff ins") == 2
-            assert tab.do("count", ".diff del") == 1
-            assert tab.do("text", ".diff del") == "line 20"
-            assert tab.do("count", ".diff .line") == 2 + 1 + 6 + 2  # with three lines around
-            sources = "() => [...document.images].map((one) => one.src.split(':', 1)[0])"
-            tab.do("until", "() => document.images.length === 2")
-            assert set(tab.do("evaluate", sources)) == {"blob"}
-            holds_for_all(tab, "content")
-            tab.do("size", 390, 844)
-            assert tab.do("evaluate", NO_SCROLL)
-            tab.shot("content-390px-end")
-            for place, name in (("article.agent:has(.rich table)", "words"), (".plan", "plan")):
-                go = f"() => document.querySelector({place!r}).scrollIntoView()"
-                tab.do("evaluate", go)
-                tab.shot(f"content-390px-{name}")
-            tab.do("media", True)
-            tab.shot("content-390px-dark")
-            tab.do("size", 1000, 760)
-            tab.do(
-                "evaluate",
-                "() => document.querySelector('article.agent:has(table)').scrollIntoView()",
-            )
-            tab.shot("content-wide-dark")
-            tab.do("reload")
-            tab.see("Done.")
-            tab.do("until", "() => document.querySelectorAll('.rich table').length === 1")
-    finally:
-        tab.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    with tab.without_errors():
+        tab.session(gateway, session)
+        tab.say("Say something plain")
+        tab.see("Plain words.")
+        assert LIBRARY not in tab.do("evaluate", LOADED)
+        tab.say("Mend the parser")
+        tab.see("Done.")
+        assert tab.do("evaluate", LOADED).count(LIBRARY) == 1
+        for selector, count in {
+            ".rich strong": 1, ".rich em": 1, ".rich table": 1, ".rich blockquote": 1,
+            ".rich ol > li": 2, ".rich ul > li": 2, ".rich p.heading": 1, ".rich hr": 1,
+            ".rich .code": 1, ".picture img": 1, ".plan li": 3,
+        }.items():  # fmt: skip
+            tab.do("until", f"() => document.querySelectorAll({selector!r}).length === {count}")
+        link = "() => { const a = document.querySelector('.rich a');"
+        link += " return [a.getAttribute('href'), a.rel, a.target]; }"
+        assert tab.do("evaluate", link) == [
+            *("https://example.com/notes", "noopener noreferrer", "_blank"),
+        ]
+        assert 'return self.rest or b""' in tab.do("text", ".rich .code .text")
+        assert "python" in tab.do("text", ".rich .code .label")
+        shown = tab.do("text", ".transcript")
+        assert shown.count("A picture that is not shown") == 3
+        assert {"Mend it under way, of high priority", "Read the parser done"} <= {
+            line.removeprefix("✓").removeprefix("…").strip() for line in shown.splitlines()
+        }
+        tab.do("evaluate", "() => document.querySelector('.tool summary').click()")
+        tab.see("2 lines added, 1 removed")
+        assert tab.do("count", ".diff ins") == 2
+        assert tab.do("count", ".diff del") == 1
+        assert tab.do("text", ".diff del") == "line 20"
+        assert tab.do("count", ".diff .line") == 2 + 1 + 6 + 2  # with three lines around
+        sources = "() => [...document.images].map((one) => one.src.split(':', 1)[0])"
+        tab.do("until", "() => document.images.length === 2")
+        assert set(tab.do("evaluate", sources)) == {"blob"}
+        holds_for_all(tab, "content")
+        tab.do("size", 390, 844)
+        assert tab.do("evaluate", NO_SCROLL)
+        tab.shot("content-390px-end")
+        for place, name in (("article.agent:has(.rich table)", "words"), (".plan", "plan")):
+            go = f"() => document.querySelector({place!r}).scrollIntoView()"
+            tab.do("evaluate", go)
+            tab.shot(f"content-390px-{name}")
+        tab.do("media", True)
+        tab.shot("content-390px-dark")
+        tab.do("size", 1000, 760)
+        tab.do(
+            "evaluate",
+            "() => document.querySelector('article.agent:has(table)').scrollIntoView()",
+        )
+        tab.shot("content-wide-dark")
+        tab.do("reload")
+        tab.see("Done.")
+        tab.do("until", "() => document.querySelectorAll('.rich table').length === 1")
 
 
 def _picture() -> dict[str, Any]:
@@ -225,43 +219,43 @@ HEAVY: dict[str, str | list[dict[str, Any]]] = {
 
 
 def test_no_word_of_an_agents_becomes_a_script_markup_or_a_request(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    gateway = serving(tmp_path, [*map(words, HOSTILE), {"say": "The end."}, {"result": "end_turn"}])
+    gateway = serving(
+        serve, tmp_path, [*map(words, HOSTILE), {"say": "The end."}, {"result": "end_turn"}]
+    )
     tab = browser.tab()
-    try:
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            session = viewer.new(gateway.root)
-            viewer.answer(viewer.prompt(session))
-        with tab.without_errors():
-            tab.session(gateway, session)
-            tab.see("The end.")
-            tab.do("wait", ".rich .code")
-            assert tab.do("evaluate", "() => window.hacked ?? null") is None
-            inside = ".transcript :is(script, style, iframe, object, embed, svg, img, form, base)"
-            assert tab.do("count", inside) == 0
-            handlers = "() => [...document.querySelectorAll('.transcript *')].flatMap((one) =>"
-            handlers += " [...one.attributes].map((each) => each.name)).filter((name) =>"
-            handlers += " name.startsWith('on') || name === 'style' || name === 'src')"
-            assert tab.do("evaluate", handlers) == []
-            links = "() => [...document.querySelectorAll('.rich a')].map((one) => one.protocol)"
-            assert set(tab.do("evaluate", links)) == {"https:"}
-            assert not [name for name in tab.do("evaluate", LOADED) if "pixel" in name]
-            shown = tab.do("text", ".transcript")
-            assert "<script>window.hacked = 1</script>" in shown
-            assert "Picture: pixel" in shown
-            over = "() => { for (const one of document.querySelectorAll('.rich *'))"
-            over += " one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })); }"
-            tab.do("evaluate", over)
-            assert tab.do("evaluate", "() => window.hacked ?? null") is None
-            assert tab.do("axe") == []
-            tab.shot("hostile-markdown")
-    finally:
-        tab.do("close")
-        gateway.close()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session))
+    with tab.without_errors():
+        tab.session(gateway, session)
+        tab.see("The end.")
+        tab.do("wait", ".rich .code")
+        assert tab.do("evaluate", "() => window.hacked ?? null") is None
+        inside = ".transcript :is(script, style, iframe, object, embed, svg, img, form, base)"
+        assert tab.do("count", inside) == 0
+        handlers = "() => [...document.querySelectorAll('.transcript *')].flatMap((one) =>"
+        handlers += " [...one.attributes].map((each) => each.name)).filter((name) =>"
+        handlers += " name.startsWith('on') || name === 'style' || name === 'src')"
+        assert tab.do("evaluate", handlers) == []
+        links = "() => [...document.querySelectorAll('.rich a')].map((one) => one.protocol)"
+        assert set(tab.do("evaluate", links)) == {"https:"}
+        assert not [name for name in tab.do("evaluate", LOADED) if "pixel" in name]
+        shown = tab.do("text", ".transcript")
+        assert "<script>window.hacked = 1</script>" in shown
+        assert "Picture: pixel" in shown
+        over = "() => { for (const one of document.querySelectorAll('.rich *'))"
+        over += " one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })); }"
+        tab.do("evaluate", over)
+        assert tab.do("evaluate", "() => window.hacked ?? null") is None
+        assert tab.do("axe") == []
+        tab.shot("hostile-markdown")
 
 
-def test_however_heavy_markdown_is_the_page_goes_on(browser: Browser, tmp_path: Path) -> None:
+def test_however_heavy_markdown_is_the_page_goes_on(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
     turns = [
         [
             *([{"say": said}] if isinstance(said, str) else said),
@@ -270,143 +264,93 @@ def test_however_heavy_markdown_is_the_page_goes_on(browser: Browser, tmp_path: 
         ]
         for name, said in HEAVY.items()
     ]
-    gateway = serving(tmp_path, *turns)
+    gateway = serving(serve, tmp_path, *turns)
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        tab.session(gateway, session)
-        watch = "() => { window.longest = 0; new PerformanceObserver((list) => { for (const one of"
-        watch += " list.getEntries()) window.longest = Math.max(window.longest, one.duration); })"
-        watch += ".observe({ type: 'longtask' }); }"
+    session = new_session(gateway)
+    tab.session(gateway, session)
+    watch = "() => { window.longest = 0; new PerformanceObserver((list) => { for (const one of"
+    watch += " list.getEntries()) window.longest = Math.max(window.longest, one.duration); })"
+    watch += ".observe({ type: 'longtask' }); }"
+    tab.do("wait", "button[type=submit]:enabled")
+    tab.do("evaluate", watch)
+    took = {}
+    for name in HEAVY:
+        tab.do("evaluate", "() => { window.longest = 0; }")
+        tab.say(name)
+        tab.see(f"After {name}")
         tab.do("wait", "button[type=submit]:enabled")
-        tab.do("evaluate", watch)
-        took = {}
-        for name in HEAVY:
-            tab.do("evaluate", "() => { window.longest = 0; }")
-            tab.say(name)
-            tab.see(f"After {name}")
-            tab.do("wait", "button[type=submit]:enabled")
-            tab.do("evaluate", "() => new Promise((go) => setTimeout(go, 400))")
-            took[name] = round(tab.do("evaluate", "() => window.longest"))
-        print("longest task, ms:", took)
-        assert max(took.values()) < 5000, took
-        assert tab.do("evaluate", "() => document.querySelectorAll('*').length") < 60_000
-        text = tab.do("evaluate", "() => document.querySelector('.transcript').textContent")
-        for mark in ("deep", "a line of code", "word"):
-            assert mark in text
-        assert tab.do("errors") == []
-        tab.shot("heavy-markdown")
-    finally:
-        tab.do("close")
-        gateway.close()
+        tab.do("evaluate", "() => new Promise((go) => setTimeout(go, 400))")
+        took[name] = round(tab.do("evaluate", "() => window.longest"))
+    print("longest task, ms:", took)
+    assert max(took.values()) < 5000, took
+    assert tab.do("evaluate", "() => document.querySelectorAll('*').length") < 60_000
+    text = tab.do("evaluate", "() => document.querySelector('.transcript').textContent")
+    for mark in ("deep", "a line of code", "word"):
+        assert mark in text
+    assert tab.do("errors") == []
+    tab.shot("heavy-markdown")
 
 
-def test_ten_thousand_pieces_of_a_text_cost_as_much_as_they_are(
-    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_library_is_served_as_it_is_in_the_package(
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    """Of one paragraph, which no piece ends; and of a list, each piece of which is an item."""
-    kinds = {"paragraph": "and **so** on ", "list": "- an *item*\n"}
-    turns = [
-        [
-            {"say": "# Begin\n\n"},
-            {"repeat": {"times": 10_000, "steps": [{"say": piece}]}},
-            {"tool": {"title": f"After the {name}"}},
-            {"result": "end_turn"},
-        ]
-        for name, piece in kinds.items()
-    ]
-    gateway = serving(tmp_path, *turns)
+    gateway = serving(serve, tmp_path, [{"result": "end_turn"}])
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        tab.session(gateway, session)
-        tab.do("wait", "button[type=submit]:enabled")
-        watch = "() => { window.busy = 0; new PerformanceObserver((list) => { for (const one of"
-        watch += (
-            " list.getEntries()) window.busy += one.duration; }).observe({ type: 'longtask' }); }"
-        )
-        tab.do("evaluate", watch)
-        for name in kinds:
-            tab.do("evaluate", "() => { window.busy = 0; window.began = performance.now(); }")
-            tab.say(name)
-            tab.see(f"After the {name}")
-            busy, took = tab.do("evaluate", "() => [window.busy, performance.now() - window.began]")
-            with capsys.disabled():
-                print(f"\n{name}: {busy:.0f} ms in long tasks of {took:.0f} ms")
-            assert busy < 6000
-    finally:
-        tab.do("close")
-        gateway.close()
+    tab.log_in(gateway)
+    length = f"() => fetch({LIBRARY!r}).then((one) => one.text()).then((text) => text.length)"
+    body = gateway_files()["markdown-it.js"].body.decode()
+    assert tab.do("evaluate", length) == len(body)
+    tab.do("click", "New session")
+    folder = tab.do("evaluate", "() => document.querySelector('#folder').value")
+    assert folder == str(gateway.root)
+    tab.do("click", "Start")
+    tab.see("There are no messages yet.")
 
 
-def test_the_library_is_served_as_it_is_in_the_package(browser: Browser, tmp_path: Path) -> None:
-    gateway = serving(tmp_path, [{"result": "end_turn"}])
-    tab = browser.tab()
-    try:
-        tab.log_in(gateway)
-        length = f"() => fetch({LIBRARY!r}).then((one) => one.text()).then((text) => text.length)"
-        body = gateway_files()["markdown-it.js"].body.decode()
-        assert tab.do("evaluate", length) == len(body)
-        tab.do("click", "New session")
-        folder = tab.do("evaluate", "() => document.querySelector('#folder').value")
-        assert folder == str(gateway.root)
-        tab.do("click", "Start")
-        tab.see("There are no messages yet.")
-    finally:
-        tab.do("close")
-        gateway.close()
-
-
-def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path) -> None:
+def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path, serve: Serve) -> None:
     limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "600"}}
-    gateway = serving(tmp_path, [{"fail": limit}])
+    gateway = serving(serve, tmp_path, [{"fail": limit}])
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        tab.do("clock")
-        tab.session(gateway, session)
-        tab.say("Go")
-        tab.see("Rate limited")
-        seen = []
-        for _ in range(3):
-            card = tab.do("text", ".card.failure")
-            waits = re.findall(r"\d+ (?:s|min|minutes?|seconds?)\b", card)
-            assert len(waits) == 1, card
-            seen.append(waits[0])
-            tab.do("forward", 240_000)
-        assert seen == ["10 min", "6 min", "2 min"]
-        tab.do("until", "() => !/\\d+ min/.test(document.querySelector('.card.failure').innerText)")
-        assert "Try again." in tab.do("text", ".card.failure .sentence")
-        tab.see("Try again")
-    finally:
-        tab.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    tab.do("clock")
+    tab.session(gateway, session)
+    tab.say("Go")
+    tab.see("Rate limited")
+    seen = []
+    for _ in range(3):
+        card = tab.do("text", ".card.failure")
+        waits = re.findall(r"\d+ (?:s|min|minutes?|seconds?)\b", card)
+        assert len(waits) == 1, card
+        seen.append(waits[0])
+        tab.do("forward", 240_000)
+    assert seen == ["10 min", "6 min", "2 min"]
+    tab.do("until", "() => !/\\d+ min/.test(document.querySelector('.card.failure').innerText)")
+    assert "Try again." in tab.do("text", ".card.failure .sentence")
+    tab.see("Try again")
 
 
 def test_the_list_says_when_a_session_failed_and_whether_it_is_over(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     limit = {"http": 429, "message": "slow down"}
-    gateway = serving(tmp_path, [{"fail": limit}], [{"say": "Well."}, {"result": "end_turn"}])
+    gateway = serving(
+        serve, tmp_path, [{"fail": limit}], [{"say": "Well."}, {"result": "end_turn"}]
+    )
     tab = browser.tab()
-    try:
-        with ViewerClient(gateway, capabilities=TYPED) as viewer:
-            failed, mended, ended = (viewer.new(gateway.root) for _ in range(3))
-            for session in (failed, mended, mended, ended):
-                viewer.answer(viewer.prompt(session))
-            viewer.request("session/close", {"sessionId": ended})
-            with tab.without_errors():
-                tab.log_in(gateway)
-                tab.do("wait", "li[data-state=ended]")
-                rows = {
-                    session: tab.do("text", f"li.card:has(a[href='#/session/{session}/log'])")
-                    for session in (failed, mended, ended)
-                }
-        time = r"\d\d:\d\d:\d\d"
-        assert re.search(rf"Last turn failed\s+Rate limited\. .*{time} What happened", rows[failed])
-        assert re.search(rf"Ready\s+Recovered from: Rate limited, {time}\.", rows[mended])
-        assert re.search(rf"Ended\s+Its last turn failed: Rate limited, {time}\.", rows[ended])
-        holds_for_all(tab, "sessions-failed")
-    finally:
-        tab.do("close")
-        gateway.close()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        failed, mended, ended = (viewer.new(gateway.root) for _ in range(3))
+        for session in (failed, mended, mended, ended):
+            viewer.answer(viewer.prompt(session))
+        viewer.request("session/close", {"sessionId": ended})
+        with tab.without_errors():
+            tab.log_in(gateway)
+            tab.do("wait", "li[data-state=ended]")
+            rows = {
+                session: tab.do("text", f"li.card:has(a[href='#/session/{session}/log'])")
+                for session in (failed, mended, ended)
+            }
+    time = r"\d\d:\d\d:\d\d"
+    assert re.search(rf"Last turn failed\s+Rate limited\. .*{time} What happened", rows[failed])
+    assert re.search(rf"Ready\s+Recovered from: Rate limited, {time}\.", rows[mended])
+    assert re.search(rf"Ended\s+Its last turn failed: Rate limited, {time}\.", rows[ended])
+    holds_for_all(tab, "sessions-failed")

@@ -11,14 +11,14 @@ import pytest
 
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import Gateway, agent, two_with_one_key
+from tests.kit.gateway.serving import agent, two_with_one_key
 from tests.process.gateway.test_doors import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.interop.page.browser import Browser
+    from tests.interop.page.browser import Browser, Serve
 
 GUESSES = 12
 ROLE = "async () => (await (await fetch('/page/settings.json')).json()).role"
@@ -51,42 +51,32 @@ def hostile_page(port: int) -> Iterator[int]:
 
 @pytest.mark.parametrize("host", ["gateway.test", "127.0.0.1"])
 def test_a_page_of_another_site_does_not_lock_the_owner_out(
-    browser: Browser, tmp_path: Path, host: str
+    browser: Browser, serve: Serve, tmp_path: Path, host: str
 ) -> None:
-    gateway = Gateway(tmp_path, agent("healthy"))
+    gateway = serve(tmp_path, agent("healthy"))
     hostile, owner = browser.tab(), browser.tab()
-    try:
-        with hostile_page(gateway.port) as port:
-            hostile.do("goto", f"http://{host}:{port}/")
-            asked = "() => [...document.images].filter((each) => each.complete).length"
-            hostile.do("until", f"() => ({asked})() === {GUESSES}")
-        assert refused(gateway.url, "wrong") == 401  # none of them counted
-        assert ApiClient(gateway).ask("/v1/sessions").status == 200
-        owner.log_in(gateway)
-        assert owner.do("evaluate", ROLE) == Role.CONTROLLER.value
-        owner.see("Sessions")
-        assert owner.do("errors") == []
-    finally:
-        hostile.do("close")
-        owner.do("close")
-        gateway.close()
+    with hostile_page(gateway.port) as port:
+        hostile.do("goto", f"http://{host}:{port}/")
+        asked = "() => [...document.images].filter((each) => each.complete).length"
+        hostile.do("until", f"() => ({asked})() === {GUESSES}")
+    assert refused(gateway.url, "wrong") == 401  # none of them counted
+    assert ApiClient(gateway).ask("/v1/sessions").status == 200
+    owner.log_in(gateway)
+    assert owner.do("evaluate", ROLE) == Role.CONTROLLER.value
+    owner.see("Sessions")
+    assert owner.do("errors") == []
 
 
 def test_two_gateways_of_one_host_are_logged_in_to_at_once(
-    browser: Browser, tmp_path: Path
+    browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     gateways = two_with_one_key(tmp_path)
+    request.addfinalizer(lambda: [gateway.close() for gateway in gateways])
     first = browser.tab()
     second = browser.tab(like=first.number)  # with the same cookies
-    try:
-        first.log_in(gateways[0])
-        second.log_in(gateways[1], role=Role.OBSERVER.value)
-        assert len(first.do("cookies")) == 2
-        for tab, role in ((first, Role.CONTROLLER), (second, Role.OBSERVER)):
-            assert tab.do("reload") == 200
-            assert tab.do("evaluate", ROLE) == role.value
-    finally:
-        first.do("close")
-        second.do("close")
-        for gateway in gateways:
-            gateway.close()
+    first.log_in(gateways[0])
+    second.log_in(gateways[1], role=Role.OBSERVER.value)
+    assert len(first.do("cookies")) == 2
+    for tab, role in ((first, Role.CONTROLLER), (second, Role.OBSERVER)):
+        assert tab.do("reload") == 200
+        assert tab.do("evaluate", ROLE) == role.value

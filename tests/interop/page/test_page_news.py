@@ -14,13 +14,13 @@ from lastword.gateway.viewing.attachment import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.test_page import holds_for_all, new_session
 from tests.kit.gateway.choosing_agent import SIZE
-from tests.kit.gateway.serving import Gateway, agent, is_running, until
+from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.interop.page.browser import Browser
+    from tests.interop.page.browser import Browser, Serve
 
 CHOOSING = [sys.executable, "-m", "tests.kit.gateway.choosing_agent"]
 SLOW_BYTES = 2_000_000
@@ -48,121 +48,109 @@ def toasts(tab: Any) -> str:
     ],
 )
 def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(
-    browser: Browser, tmp_path: Path, sessions: str, said: str
+    browser: Browser, tmp_path: Path, sessions: str, said: str, serve: Serve
 ) -> None:
     command = scripted(tmp_path, {"say": "One."}, {"result": "end_turn"}, sessions=sessions)
-    gateway = Gateway(tmp_path, command)
+    gateway = serve(tmp_path, command)
     tab = browser.tab()
-    try:
-        session = new_session(gateway)
-        tab.session(gateway, session)
-        tab.say("Remember this")
-        tab.see("One.")
-        (holder,) = (each for each in gateway.holders() if each["sessions"])
-        os.kill(holder["pid"], signal.SIGKILL)
-        until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-        tab.do("until", f"() => document.querySelector('#toasts').innerText.includes({said!r})")
-        assert said in tab.do("text", ".transcript")
-        if sessions == "load":
-            assert "Tell it what it needs to know" in toasts(tab)
-            holds_for_all(tab, "restored-without-history")
-        assert tab.do("errors") == []
-    finally:
-        tab.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    tab.session(gateway, session)
+    tab.say("Remember this")
+    tab.see("One.")
+    (holder,) = (each for each in gateway.holders() if each["sessions"])
+    os.kill(holder["pid"], signal.SIGKILL)
+    until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+    tab.do("until", f"() => document.querySelector('#toasts').innerText.includes({said!r})")
+    assert said in tab.do("text", ".transcript")
+    if sessions == "load":
+        assert "Tell it what it needs to know" in toasts(tab)
+        holds_for_all(tab, "restored-without-history")
+    assert tab.do("errors") == []
 
 
-def test_a_crash_is_news_to_a_window_that_did_not_prompt(browser: Browser, tmp_path: Path) -> None:
+def test_a_crash_is_news_to_a_window_that_did_not_prompt(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
     command = scripted(tmp_path, {"say": "One."}, {"exit": 3})
-    gateway = Gateway(tmp_path, command)
+    gateway = serve(tmp_path, command)
     one, watcher = browser.tab(), browser.tab()
-    try:
-        session = new_session(gateway)
-        watcher.session(gateway, session, role=Role.OBSERVER.value)
-        watcher.see("You watch this session.")
-        one.session(gateway, session)
-        one.say("Crash")
-        watcher.see("The turn failed: The agent crashed.")
-        watcher.do("wait", "#toasts .toast.warning")
-        assert toasts(watcher).startswith("The agent crashed. The conversation says what to do.")
-        assert watcher.do("count", ".card.failure") == 1
-        holds_for_all(watcher, "crashed")
-        one.see("The turn failed: The agent crashed.")
-        assert one.do("count", "#toasts .toast") == 0  # it has the card, and asked for it
-        (holder,) = (each for each in gateway.holders() if each["sessions"])
-        assert not holder["agent_pid"]  # it starts again with the next prompt
-        assert (one.do("errors"), watcher.do("errors")) == ([], [])
-    finally:
-        one.do("close")
-        watcher.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    watcher.session(gateway, session, role=Role.OBSERVER.value)
+    watcher.see("You watch this session.")
+    one.session(gateway, session)
+    one.say("Crash")
+    watcher.see("The turn failed: The agent crashed.")
+    watcher.do("wait", "#toasts .toast.warning")
+    assert toasts(watcher).startswith("The agent crashed. The conversation says what to do.")
+    assert watcher.do("count", ".card.failure") == 1
+    holds_for_all(watcher, "crashed")
+    one.see("The turn failed: The agent crashed.")
+    assert one.do("count", "#toasts .toast") == 0  # it has the card, and asked for it
+    (holder,) = (each for each in gateway.holders() if each["sessions"])
+    assert not holder["agent_pid"]  # it starts again with the next prompt
+    assert (one.do("errors"), watcher.do("errors")) == ([], [])
 
 
-def test_a_window_that_lags_is_told_so_while_it_does(browser: Browser, tmp_path: Path) -> None:
+def test_a_window_that_lags_is_told_so_while_it_does(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
     flood = {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}}
     command = scripted(tmp_path, flood, {"result": "end_turn"})
-    gateway = Gateway(tmp_path, command, "--log-limit", "8MiB")
+    gateway = serve(tmp_path, command, "--log-limit", "8MiB")
     slow = browser.tab()
-    try:
-        session = new_session(gateway)
-        with CutLink(gateway.port, bytes_per_second=SLOW_BYTES) as link, slow.without_errors():
-            slow.do("goto", gateway.link(f"http://127.0.0.1:{link.port}") + f"#/session/{session}")
-            slow.do("wait", "button[type=submit]:enabled")
-            with ViewerClient(gateway, capabilities=TYPED) as viewer:
-                viewer.load(session, gateway.root)
-                viewer.answer(viewer.prompt(session, "Talk"))
-            slow.see("The connection is slow: ")
-            assert "None is lost." in toasts(slow)
-            slow.shot("lagging")
-    finally:
-        slow.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    with CutLink(gateway.port, bytes_per_second=SLOW_BYTES) as link, slow.without_errors():
+        slow.do("goto", gateway.link(f"http://127.0.0.1:{link.port}") + f"#/session/{session}")
+        slow.do("wait", "button[type=submit]:enabled")
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            viewer.load(session, gateway.root)
+            viewer.answer(viewer.prompt(session, "Talk"))
+        slow.see("The connection is slow: ")
+        assert "None is lost." in toasts(slow)
+        slow.shot("lagging")
 
 
-def test_mode_commands_and_context_are_shown_and_used(browser: Browser, tmp_path: Path) -> None:
-    gateway = Gateway(tmp_path, CHOOSING)
+def test_mode_commands_and_context_are_shown_and_used(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve(tmp_path, CHOOSING)
     tab, watcher = browser.tab(), browser.tab()
-    try:
-        session = new_session(gateway)
-        mode = "() => document.querySelector('#mode').selectedOptions[0].textContent"
-        with tab.without_errors(), watcher.without_errors():
-            watcher.session(gateway, session, role=Role.OBSERVER.value)
-            tab.session(gateway, session)
-            tab.do("wait", "button[type=submit]:enabled")
-            assert tab.do("evaluate", mode) == "Ask first"
-            assert watcher.do("evaluate", "() => document.querySelector('#mode').disabled")
-            tab.do("select", "Mode", "Locked")
-            tab.see("The agent keeps its mode: It is locked.")
-            assert tab.do("evaluate", mode) == "Ask first"
-            tab.say("code")
-            tab.see(f"Context: 25 % of {SIZE:,} tokens used, 0.25 USD", "Heard code")
-            watcher.see("Context: 25 %")
-            for each in (tab, watcher):
-                each.do("until", f"() => ({mode})() === 'Write code'")
-            tab.do("select", "Mode", "Ask first")
-            holds_for_all(tab, "in-force")
-            tab.do("evaluate", "() => document.querySelector('.composer summary').click()")
-            tab.see("/plan", "Run the tests", "/<b>")
-            holds_for_all(tab, "commands")
-            tab.do("fill", "Prompt", "/te")
-            left = "() => document.querySelectorAll('.composer li:not([hidden])').length"
-            tab.do("until", f"() => ({left})() === 1")
-            tab.do("click", "/test")
-            tab.do("type", "now")
-            tab.do("press", "Enter")
-            tab.see("Heard /test now", "Context: 50 %")
-            tab.do("reload")
-            tab.see("Context: 50 %")
-            assert tab.do("evaluate", mode) == "Ask first"
-            tab.do("wait", ".composer details:not([hidden])")
-    finally:
-        tab.do("close")
-        watcher.do("close")
-        gateway.close()
+    session = new_session(gateway)
+    mode = "() => document.querySelector('#mode').selectedOptions[0].textContent"
+    with tab.without_errors(), watcher.without_errors():
+        watcher.session(gateway, session, role=Role.OBSERVER.value)
+        tab.session(gateway, session)
+        tab.do("wait", "button[type=submit]:enabled")
+        assert tab.do("evaluate", mode) == "Ask first"
+        assert watcher.do("evaluate", "() => document.querySelector('#mode').disabled")
+        tab.do("select", "Mode", "Locked")
+        tab.see("The agent keeps its mode: It is locked.")
+        assert tab.do("evaluate", mode) == "Ask first"
+        tab.say("code")
+        tab.see(f"Context: 25 % of {SIZE:,} tokens used, 0.25 USD", "Heard code")
+        watcher.see("Context: 25 %")
+        for each in (tab, watcher):
+            each.do("until", f"() => ({mode})() === 'Write code'")
+        tab.do("select", "Mode", "Ask first")
+        holds_for_all(tab, "in-force")
+        tab.do("evaluate", "() => document.querySelector('.composer summary').click()")
+        tab.see("/plan", "Run the tests", "/<b>")
+        holds_for_all(tab, "commands")
+        tab.do("fill", "Prompt", "/te")
+        left = "() => document.querySelectorAll('.composer li:not([hidden])').length"
+        tab.do("until", f"() => ({left})() === 1")
+        tab.do("click", "/test")
+        tab.do("type", "now")
+        tab.do("press", "Enter")
+        tab.see("Heard /test now", "Context: 50 %")
+        tab.do("reload")
+        tab.see("Context: 50 %")
+        assert tab.do("evaluate", mode) == "Ask first"
+        tab.do("wait", ".composer details:not([hidden])")
 
 
 def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phone(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     steps = (
         {"ask_permission": "Run the tests"},
@@ -171,17 +159,13 @@ def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phon
         {"wait": 1},
         {"say": "The build has passed."},
     )
-    gateway = Gateway(tmp_path, scripted(tmp_path, *steps), "--ask-timeout", "3s")
+    gateway = serve(tmp_path, scripted(tmp_path, *steps), "--ask-timeout", "3s")
     tab = browser.tab()
-    try:
-        tab.do("size", 390, 844)
-        tab.session(gateway, new_session(gateway))
-        tab.say("Hello")
-        tab.see("The agent is waiting for your answer.")
-        tab.see("Nobody answered the agent's question in time, so lastword did.")
-        tab.see("The agent is working in the background.")
-        holds_for_all(tab, "background-390")
-        assert tab.do("errors") == []
-    finally:
-        tab.do("close")
-        gateway.close()
+    tab.do("size", 390, 844)
+    tab.session(gateway, new_session(gateway))
+    tab.say("Hello")
+    tab.see("The agent is waiting for your answer.")
+    tab.see("Nobody answered the agent's question in time, so lastword did.")
+    tab.see("The agent is working in the background.")
+    holds_for_all(tab, "background-390")
+    assert tab.do("errors") == []

@@ -75,19 +75,6 @@ def test_a_session_in_one_file_is_read_filtered_opened_and_copied(
         holds_for_all(tab, "file-incident")
         tab.do("click", "Copy the summary")
         tab.see("Copied")
-    tab.do("close")
-
-
-def test_the_keyboard_alone_opens_a_row_of_the_file(browser: Browser, page: str) -> None:
-    tab = browser.tab(still=True)
-    with tab.without_errors():
-        tab.do("goto", page)
-        tab.see("Turn 1")
-        while tab.do("evaluate", "() => document.activeElement.tagName") != "SUMMARY":
-            tab.do("press", "Tab")
-        tab.do("press", "Enter")
-        tab.see("Entry")
-    tab.do("close")
 
 
 def test_without_scripts_the_file_has_the_summary_and_every_entry(
@@ -101,7 +88,6 @@ def test_without_scripts_the_file_has_the_summary_and_every_entry(
     tab.do("size", 320, 640)
     assert tab.do("evaluate", NO_SCROLL)
     tab.shot("file-without-scripts")
-    tab.do("close")
 
 
 def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_path: Path) -> None:
@@ -124,10 +110,8 @@ def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_p
         other = browser.tab()
         assert other.do("goto", served.link) == 401
         other.see("This link has been followed already")
-        other.do("close")
         assert served.stop()[0] == 0
         tab.see("is no longer running")
-    tab.do("close")
 
 
 def test_messages_show_what_lastword_made_of_them(browser: Browser, tmp_path: Path) -> None:
@@ -153,14 +137,3 @@ def test_messages_show_what_lastword_made_of_them(browser: Browser, tmp_path: Pa
             editor.play("crash_after_text")
             editor.leave()
             tab.see("lastword → client", "added")
-        tab.do("close")
-
-
-def test_a_session_that_is_named_is_opened_at_its_incident(browser: Browser, state: Path) -> None:
-    with LogWeb(state, INCIDENT) as served:
-        tab = browser.tab()
-        with tab.without_errors():
-            tab.do("goto", served.link)
-            tab.see("Copy the details", "Turn 2")
-            assert tab.do("count", "main img, main b") == 0
-        tab.do("close")

@@ -72,13 +72,3 @@ def case(
 ) -> Case:
     """A case for each package."""
     return Case(client_for, provider, str(request.param), str(request.node.name))
-
-
-@pytest.fixture
-def framework(
-    request: pytest.FixtureRequest,
-    client_for: Callable[..., Client],
-    provider: ModelProvider,
-) -> Case:
-    """A case for a framework over such a package."""
-    return Case(client_for, provider, "pydantic-ai", str(request.node.name))

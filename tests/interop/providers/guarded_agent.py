@@ -1,8 +1,8 @@
 """An agent on the official SDK and the providers' real packages, with lastword around it.
 
-Each prompt's text is a plan in JSON: which package asks which models, how it is retried, where a
-tool runs. Runs in the environment that has the packages. With `own-cancel` on its command line the
-agent has a `cancel` of its own.
+Each prompt's text is a plan in JSON: which package asks which models, and how it is retried. Runs
+in the environment that has the packages. With `own-cancel` on its command line the agent has a
+`cancel` of its own.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import acp
 import anthropic
 import msgspec
 import openai
-import pydantic_ai
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
 
 import lastword
 
@@ -39,16 +36,12 @@ class Plan(msgspec.Struct, kw_only=True):
         models: Asked at once, each with its own attempts.
         retry: `Retry`'s arguments.
         max_retries: How often the package itself tries again; its default without it.
-        tool: Where a tool with side effects runs: `before` the attempts, or `inside` of one.
-        by: The way to retry: `attempts`, or the decorator on a `function` or a `generator`.
     """
 
     package: str
     models: list[str]
     retry: dict[str, Any] = {}
     max_retries: int | None = None
-    tool: str = ""
-    by: str = "attempts"
 
 
 async def ask_openai(model: str, options: dict[str, Any]) -> AsyncIterator[str]:
@@ -72,24 +65,7 @@ async def ask_anthropic(model: str, options: dict[str, Any]) -> AsyncIterator[st
                 yield event.delta.text
 
 
-async def ask_pydantic_ai(model: str, options: dict[str, Any]) -> AsyncIterator[str]:
-    """The same through a framework over the first one."""
-    async with openai.AsyncOpenAI(base_url=f"{URL}/v1", api_key=KEY, **options) as client:
-        provider = OpenAIProvider(openai_client=client)
-        assistant = pydantic_ai.Agent(OpenAIChatModel(model, provider=provider))
-        async with assistant.run_stream("What is the answer?") as run:
-            async for text in run.stream_text(delta=True, debounce_by=None):
-                yield text
-
-
-ASK = {"openai": ask_openai, "anthropic": ask_anthropic, "pydantic-ai": ask_pydantic_ai}
-
-
-def use_tool() -> None:
-    """A tool that changes something, from its start to its end."""
-    turn = lastword.current_turn()
-    turn.tool_started("write", side_effects=True)
-    turn.tool_finished("write")
+ASK = {"openai": ask_openai, "anthropic": ask_anthropic}
 
 
 class GuardedAgent:
@@ -106,10 +82,7 @@ class GuardedAgent:
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> acp.PromptResponse:
         plan = msgspec.convert(json.loads(prompt[0].text), Plan)
-        if plan.tool == "before":
-            use_tool()
-        way = {"attempts": self.by_attempts, "function": self.by_function}
-        answer = way.get(plan.by, self.by_generator)
+        answer = self.by_attempts
         if len(plan.models) == 1:
             await answer(session_id, plan, plan.models[0])
         else:
@@ -124,26 +97,8 @@ class GuardedAgent:
                 async for text in self.texts(plan, model):
                     await self.show(session_id, text)
 
-    async def by_function(self, session_id: str, plan: Plan, model: str) -> None:
-        @lastword.retry(lastword.Retry(**plan.retry))
-        async def answer() -> list[str]:
-            return [text async for text in self.texts(plan, model)]
-
-        await self.show(session_id, "".join(await answer()))
-
-    async def by_generator(self, session_id: str, plan: Plan, model: str) -> None:
-        @lastword.retry(lastword.Retry(**plan.retry))
-        async def answer() -> AsyncIterator[str]:
-            async for text in self.texts(plan, model):
-                yield text
-
-        async for text in answer():
-            await self.show(session_id, text)
-
     async def texts(self, plan: Plan, model: str) -> AsyncIterator[str]:
         """One model call."""
-        if plan.tool == "inside":
-            use_tool()
         options = {} if plan.max_retries is None else {"max_retries": plan.max_retries}
         async for text in ASK[plan.package](model, options):
             yield text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.providers.model_provider import DOWN, HEALTHY, Step
+from tests.interop.providers.model_provider import DOWN, Step
 from tests.kit.client import RETRY, TYPED
 
 if TYPE_CHECKING:
@@ -45,16 +45,6 @@ def test_a_packages_own_tries_count_among_the_attempts(
     assert all(retry["attempt"] <= retry["max_attempts"] == attempts for retry in retries)
 
 
-def test_the_error_after_the_last_attempt_is_the_last_ones(case: Case) -> None:
-    case.script(DOWN, Step("drop"), Step("unauthorized"))
-    error = case.turn(TYPED).error
-    assert case.made == 3
-    assert (error["type"], error["attempts"], error["http_status"]) == ("auth", 3, 401)
-    types = [attempt["type"] for attempt in error["detail"]["attempts"]]
-    assert types == ["provider_unavailable", "network", "auth"]
-    assert "It was tried 3 times." in error["message"]
-
-
 def test_two_calls_at_once_keep_their_attempts_apart(case: Case) -> None:
     failing, mending = f"{case.model} failing", f"{case.model} mending"
     case.provider.script(failing, DOWN, DOWN, Step("unauthorized"))
@@ -64,15 +54,3 @@ def test_two_calls_at_once_keep_their_attempts_apart(case: Case) -> None:
     assert (error["type"], error["attempts"]) == ("auth", 3)
     types = [attempt["type"] for attempt in error["detail"]["attempts"]]
     assert types == ["provider_unavailable", "provider_unavailable", "auth"]
-
-
-def test_two_calls_at_once_both_succeed_after_failures_of_their_own(case: Case) -> None:
-    names = [f"{case.model} one", f"{case.model} two"]
-    case.provider.script(names[0], DOWN, DOWN, HEALTHY)
-    case.provider.script(names[1], Step("drop"), HEALTHY)
-    # Whichever is done first: what it shows does not count as the other's output.
-    turn = case.turn(RETRY, models=names)
-    assert turn.answer["result"] == {"stopReason": "end_turn"}
-    assert [len(case.provider.requests(name)) for name in names] == [3, 2]
-    told = sorted((r["attempt"], r["error"]["type"]) for r in turn.of_kind("agent_retry"))
-    assert told == [(2, "network"), (2, "provider_unavailable"), (3, "provider_unavailable")]

@@ -136,31 +136,6 @@ def test_a_limit_that_stays_ends_the_turn_as_one_after_three_calls(
     assert turn.error["http_status"] == 429
 
 
-@pytest.mark.parametrize("made", ["a generator", "a coroutine"])
-def test_a_call_that_was_made_before_the_attempts_ends_the_turn_with_its_own_failure(
-    made: str, provider: Provider, play: Callable[[str], tuple[Client, int]]
-) -> None:
-    read = "async for _ in turn.watch(call): pass" if made == "a generator" else "await call"
-    source = f"""
-async def answer(client, session_id, question):
-    turn = lastword.current_turn()
-    call = {"texts()" if made == "a generator" else "model(question)"}
-    async for attempt in turn.attempts(lastword.Retry(attempts=3)):
-        with attempt:
-            {read}
-
-async def texts():
-    yield await model("")
-"""
-    block = Block("here", 1, "python", source)
-    client, prompt = play(program(block))
-    turn = end_of(client, prompt)
-    assert len(provider.calls) == 1
-    error = turn.error
-    assert (error["type"], error["http_status"], error["attempts"]) == ("rate_limit", 429, 1)
-    assert "make the call itself within `with attempt:`" in client.said
-
-
 def healthy_text(provider: Provider) -> str:
     """Return what the provider answers."""
     return "".join(

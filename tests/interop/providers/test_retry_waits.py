@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,47 +53,6 @@ def test_a_wait_is_shown_only_to_clients_that_can_show_it(
         )
 
 
-def test_a_wait_over_300_seconds_is_told_and_not_waited_for(case: Case) -> None:
-    case.script(Step("rate_limited", retry_after_seconds=301))
-    # Left to itself, Anthropic's package would wait that long, and its caller would not see it.
-    turn = case.turn(RETRY)
-    assert case.made == 1
-    assert turn.kinds == ["agent_error"]
-    error = turn.updates[0]["error"]
-    assert (error["type"], error["retryable"], error["retry_safety"]) == (
-        "rate_limit",
-        False,
-        "never",
-    )
-    assert error["retry_after_seconds"] == 301
-
-
-def test_a_limit_that_ends_in_two_hours_is_not_waited_for(case: Case) -> None:
-    reset = str(int(time.time()) + 7200)
-    case.script(Step("bad_gateway", {"retry-after": "", "x-ratelimit-reset": reset}))
-    error = case.turn(TYPED).error
-    assert case.made == 1
-    assert error["reset_at_epoch_ms"] == int(reset) * 1000
-
-
-def test_a_wait_over_the_authors_own_limit_is_not_waited_for(case: Case) -> None:
-    case.script(Step("rate_limited", retry_after_seconds=30))
-    retry = {"max_wait_seconds": 29}
-    error = case.turn(TYPED, retry=retry).error
-    assert case.made == 1
-    assert (error["retryable"], error["retry_after_seconds"]) == (True, 30)
-    assert error["retry_safety"] == "auto"
-
-
-def test_a_wait_that_would_end_after_the_budget_is_not_begun(case: Case) -> None:
-    case.script(Step("rate_limited", retry_after_seconds=60))
-    retry = {"budget_seconds": 59}
-    turn = case.turn(RETRY, retry=retry)
-    assert case.made == 1
-    assert turn.kinds == ["agent_error"]
-    assert turn.error["retry_after_seconds"] == 60
-
-
 @pytest.mark.parametrize(
     ("step", "error_type"),
     [
@@ -114,3 +72,21 @@ def test_what_another_try_cannot_mend_is_not_tried_again(
     assert case.made == 1
     assert (error["type"], error["retryable"]) == (error_type, False)
     assert "tried" not in error["message"]
+
+
+@pytest.mark.parametrize("kind", ["cut", "truncated"])
+def test_a_call_that_broke_off_after_text_is_left_to_the_user_to_continue(
+    case: Case, kind: str
+) -> None:
+    case.script(Step(kind))
+    turn = case.turn(TYPED)
+    assert (case.made, turn.text) == (1, ANSWER)
+    error = turn.error
+    assert (error["type"], error["retryable"]) == ("network", True)
+    assert (error["phase"], error["retry_safety"]) == ("mid_output", "offer_continue")
+
+
+def test_a_call_that_broke_off_before_its_output_is_tried_again(case: Case) -> None:
+    case.script(Step("drop"), Step("cut_at_once"), HEALTHY)
+    turn = case.turn(TYPED)
+    assert (case.made, turn.text) == (3, ANSWER)

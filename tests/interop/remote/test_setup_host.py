@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -17,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop import toolchain
-from tests.interop.client_acpx import PROGRAM
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.box import Box
 from tests.kit.gateway.editor import Editor, before, counting
@@ -266,80 +262,3 @@ def test_what_a_login_shell_sets_holds_there_and_one_that_becomes_another_is_lef
         user.box.ssh(f'XDG_STATE_HOME="$HOME/my state" {stop}')
     profile.write_text("exec sh\n")
     assert "No gateway is running" in user.setup("zed", "--", "counting")
-
-
-def test_a_gateway_that_cannot_start_or_serves_another_agent_is_said(user: User) -> None:
-    user.box.install("broken", "exit 1")
-    with socket.create_server(("127.0.0.1", user.port)):
-        said = user.setup("zed", "--write", "--", "counting", status=1)
-    assert "the gateway on box did not start" in said
-    assert f"gateway-{user.port}.log" in said
-    assert not user.entries()
-    user.setup("zed", "--write", "--", "counting")
-    said = user.setup("zed", "--write", "--", "broken", status=1)
-    assert "serves `counting`: leave the agent out to use that" in said
-
-
-def test_editors_that_are_configured_by_a_program_get_text_to_add(user: User) -> None:
-    said = user.setup("codecompanion", "--write", "--", "counting")
-    assert "A gateway was started" in said
-    assert '"connect", "--ssh", "box"' in said
-    assert '"connect" "--ssh" "box"' in user.setup("agent-shell")
-    assert list(user.home.rglob("*.token"))
-
-
-def test_a_connection_that_is_open_is_used_where_a_login_would_be_asked_for(user: User) -> None:
-    with user.box.open_terminal():
-        user.box.use_key("stranger")
-        assert "A gateway was started" in user.setup("zed", "--write", "--", "counting")
-
-        async def play() -> None:
-            async with user.editor() as editor:
-                session_id = await editor.begin(user.home)
-                answer = await editor.answer(editor.prompt(session_id, "3 1 as=a"))
-                assert answer["result"]["stopReason"] == "end_turn"
-                await editor.close()
-
-        asyncio.run(play())
-    user.box.use_key("user")
-
-
-def test_acpx_shows_the_failure_of_an_agent_on_another_machine(user: User) -> None:
-    toolchain.require_node()
-    agent = f"{sys.executable} -P -m lastword agent --bare rate_limit"
-    user.box.install("limited", f'exec {agent} "$@"')
-    said = user.setup("acpx", "--write", "--create", "--", "limited")
-    assert "~/.acpx/config.json now has limited-box" in said
-    done = subprocess.run(
-        [shutil.which("node") or "node", str(PROGRAM), "limited-box", "exec", "hi"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        cwd=user.home,
-        env=user.environment | {"NO_COLOR": "1"},
-    )
-    assert "The model provider is limiting requests. Try again in 20 seconds." in done.stdout
-    assert done.returncode == 1
-    assert not user.box.sessions()
-
-
-def test_a_gateway_that_is_gone_is_named_in_the_editor(user: User) -> None:
-    user.setup("zed", "--write", "--", "counting")
-    user.box.ssh(f"~/.local/bin/lastword gateway stop --agents --port {user.port}")
-
-    async def play() -> None:
-        async with user.editor() as editor:
-            hello = {"protocolVersion": 1, "clientCapabilities": {}}
-            asked = editor.ask("initialize", hello)
-            assert editor.process.stderr is not None
-            said = b""
-            async with asyncio.timeout(FUSE_SECONDS):
-                while b"No connection" not in said:
-                    said += await editor.process.stderr.readline()
-            user.setup("zed", "--write", "--", "counting")  # starts it again
-            assert (await editor.answer(asked))["result"]["protocolVersion"] == 1
-            await editor.close()
-
-    asyncio.run(play())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -62,17 +61,4 @@ def test_a_session_of_an_example_reads_the_same_with_the_import_exchanged(
     after = run(
         official, *(str(examples / word) for word in command), said=said, PYTHONPATH=str(SOURCE)
     )
-    assert after == before
-
-
-@pytest.mark.parametrize("name", ["agent.py", "echo_agent.py"])
-def test_an_exchanged_example_says_that_no_turn_of_it_ends_in_silence(
-    official: Official, examples: Path, name: str
-) -> None:
-    hello = json.dumps(INITIALIZE) + "\n"
-    before = json.loads(run(official, f"examples/{name}", said=hello))
-    after = json.loads(run(official, str(examples / name), said=hello, PYTHONPATH=str(SOURCE)))
-    promise = after["result"]["agentCapabilities"].pop("_meta")
-    assert promise["agent_error"]["version"] == 1
-    before["result"].setdefault("agentCapabilities", {})
     assert after == before

@@ -16,14 +16,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin") or "sshd"
 PRIVILEGE_SEPARATION = Path("/run/sshd")
@@ -73,15 +69,6 @@ class Box:
         """Have the user's `ssh` use this key."""
         self._key = self.folder / name
         self._write_user_config()
-
-    @contextlib.contextmanager
-    def open_terminal(self) -> Iterator[None]:
-        """Have the user logged in at a terminal, whose connection others may share."""
-        master = [str(self.user_bin / "ssh"), "-M", "-N", "box"]
-        with subprocess.Popen(master, stdin=subprocess.DEVNULL) as process:
-            until("the connection is shared", (self.runtime / "master").exists)
-            yield
-            process.terminate()
 
     def _write_user_config(self) -> None:
         config = self.folder / "ssh_config"
