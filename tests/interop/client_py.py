@@ -184,15 +184,30 @@ async def converse(connection: ClientSideConnection, arguments: argparse.Namespa
         if number:
             await asyncio.sleep(arguments.pause)
         await prompt(connection, session.session_id, number, text, arguments.turn_timeout)
+    if arguments.probe:
+        await probe(connection, arguments)
     await asyncio.sleep(arguments.linger)
+
+
+async def probe(connection: ClientSideConnection, arguments: argparse.Namespace) -> None:
+    """After everything else: does the connection still carry a new session and a turn of it?"""
+    try:
+        async with asyncio.timeout(arguments.turn_timeout):
+            session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises is to be reported
+        report("failed", stage="probe", cause=type(error).__name__, text=str(error))
+        return
+    number, limit = len(arguments.prompt), arguments.turn_timeout
+    await prompt(connection, session.session_id, number, "hello", limit)
 
 
 async def run(arguments: argparse.Namespace) -> int:
     """The whole session under the fuse; the SDK's own shutdown ends the child."""
     status = 0
     closing = STARTED
+    stderr = asyncio.subprocess.PIPE if arguments.undrained_stderr else None
     async with spawn_stdio_transport(
-        *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=None
+        *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=stderr
     ) as (stdout, stdin, process):
         report("spawned", pid=process.pid)
         reader = asyncio.StreamReader(limit=READER_LIMIT_BYTES)
@@ -228,6 +243,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=0, help="seconds between two turns")
     parser.add_argument("--linger", type=float, default=0.2, help="seconds after the last turn")
     parser.add_argument("--turn-timeout", type=float, help="fuse for each turn, seconds")
+    parser.add_argument("--probe", action="store_true", help="end with a turn in a new session")
+    parser.add_argument(
+        "--undrained-stderr", action="store_true", help="the SDK's default: a pipe nobody reads"
+    )
     parser.add_argument("--timeout", type=float, default=900, help="fuse for all turns, seconds")
     at = argv.index("--") if "--" in argv else len(argv)
     arguments = parser.parse_args(argv[:at])

@@ -151,7 +151,7 @@ def introduction(arguments: argparse.Namespace) -> Frame:
 
 
 def converse(connection: Connection, arguments: argparse.Namespace) -> None:
-    """Initialize, open a session, prompt in sequence."""
+    """Initialize, open a session, prompt in sequence; and once more in a new session."""
     limit = arguments.turn_timeout
     opening = {"cwd": arguments.cwd, "mcpServers": []}
     stage = "initialize"
@@ -161,6 +161,9 @@ def converse(connection: Connection, arguments: argparse.Namespace) -> None:
         session = connection.ask("session/new", opening, limit)["sessionId"]
         for number, text in enumerate(arguments.prompt):
             prompt(connection, session, number, text, arguments)
+        stage = "probe"
+        session = connection.ask("session/new", opening, limit)["sessionId"]
+        prompt(connection, session, len(arguments.prompt), "hello", arguments)
     except (RequestError, Dead, TimeoutError) as error:
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
 
@@ -175,6 +178,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--prompt", action="append", default=[])
     parser.add_argument("--timeout", help="taken and not used: each turn has its own")
     parser.add_argument("--turn-timeout", type=float, default=FOR_EVER_SECONDS)
+    parser.add_argument("--probe", action="store_true", help="taken: it always does")
+    parser.add_argument("--undrained-stderr", action="store_true", help="taken: it never reads it")
     at = argv.index("--")
     arguments = parser.parse_args(argv[:at])
     arguments.cwd = os.path.abspath(arguments.cwd)
