@@ -204,9 +204,7 @@ def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
 
 
 def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="Your credit balance is too low"))
+    wire = linked().agent(usage(), error(message="Your credit balance is too low"))
     (answer,) = wire.answers()
     fails = answer["error"]["data"]["agent_error"]
     assert (fails["type"], "retry_after_seconds" in fails) == ("budget", False)
@@ -218,35 +216,26 @@ def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
 
 
 def test_another_failure_has_nothing_to_do_with_it() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="401 Unauthorized: invalid API key"))
+    wire = linked().agent(usage(), error(message="401 Unauthorized: invalid API key"))
     (answer,) = wire.answers()
     fails = answer["error"]["data"]["agent_error"]
     assert (fails["type"], "retry_after_seconds" in fails) == ("auth", False)
 
 
 def test_an_end_that_the_error_states_itself_stands() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="429 Too Many Requests: try again in 20s"))
+    wire = linked().agent(usage(), error(message="429 Too Many Requests: try again in 20s"))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["retry_after_seconds"] == 20
 
 
 def test_a_turn_that_succeeds_is_untouched() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire = linked().agent(usage(), chunk("Done."), result())
     (answer,) = wire.answers()
     assert answer["result"]["stopReason"] == "end_turn"
 
 
 def test_the_turn_waits_for_it_where_that_was_chosen() -> None:
-    wire = linked(continue_at_reset_seconds=21_600.0, roll=lambda: 0.0)
-    wire.agent(usage())
-    wire.agent(FAILS)
+    wire = linked(continue_at_reset_seconds=21_600.0, roll=lambda: 0.0).agent(usage(), FAILS)
     assert wire.answers() == []
     wire.time(7199)
     assert sum(b"session/prompt" in frame for frame in wire.to_agent) == 1

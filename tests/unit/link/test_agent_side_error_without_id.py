@@ -9,6 +9,5 @@ from tests.kit.wire import prompted
 def test_an_error_without_an_id_is_heard_though_the_agent_exits_at_once() -> None:
     wire = prompted()
     said = {"code": -32000, "message": "Invalid API key"}
-    wire.agent({"jsonrpc": "2.0", "id": None, "error": said})
-    wire.eof(Side.AGENT)
+    wire.agent({"jsonrpc": "2.0", "id": None, "error": said}).eof(Side.AGENT)
     assert [one["error"]["data"]["errorKind"] for one in wire.answers()] == ["auth"]

@@ -6,9 +6,6 @@ from tests.kit.wire import permission, prompted, result
 
 
 def test_a_turn_that_asked_the_user_was_not_silent() -> None:
-    wire = prompted()
-    wire.agent(permission())
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": {}})
-    wire.agent(result())
-    wire.time(1)
+    wire = prompted().agent(permission()).client({"jsonrpc": "2.0", "id": 9, "result": {}})
+    wire.agent(result()).time(1)
     assert wire.answers() == [result()]

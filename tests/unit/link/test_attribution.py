@@ -57,8 +57,7 @@ def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
 def test_output_withdraws_what_was_not_yet_confirmed() -> None:
     wire = begun()
     hint(wire, attribution=STRONG, attempt=2)
-    wire.agent(chunk("Here it is."))
-    wire.time(wire.now + 10)
+    wire.agent(chunk("Here it is.")).time(wire.now + 10)
     assert retries(wire) == []
 
 
@@ -90,8 +89,7 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
 ) -> None:
     wire = begun()
     hint(wire, attribution=level)
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     answer = wire.answers()[0]
     named = "error" in answer and payload(wire)["type"] == "rate_limit"
     assert named is (level in {STRONG, PROVEN})
@@ -99,12 +97,10 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -> None:
-    wire = begun()
-    wire.agent(chunk("It is"))
+    wire = begun().agent(chunk("It is"))
     wire.now += 1.0
     hint(wire, source=JOURNAL, attribution=level, goes_on=False)
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     assert ("error" in wire.answers()[0]) is (level is PROVEN)
 
 
@@ -113,9 +109,7 @@ def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -
     [(MODEL_CALL, "rate_limit", False), (WORDS, "unknown", True), (OTHERS, "unknown", False)],
 )
 def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
-    wire = begun()
-    wire.stderr(line)
-    wire.agent(error())
+    wire = begun().stderr(line).agent(error())
     failed = payload(wire)
     assert failed["type"] == kind
     text = str(failed.get("detail"))
@@ -130,8 +124,7 @@ def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
     if after:
         wire.agent(_update(call | {"sessionUpdate": "tool_call_update", "status": "completed"}))
         wire.now += TOOL_TAIL_SECONDS
-    wire.stderr(MODEL_CALL)
-    wire.agent(error())
+    wire.stderr(MODEL_CALL).agent(error())
     assert (payload(wire)["type"] == "rate_limit") is after
 
 
@@ -147,17 +140,12 @@ def test_colours_hide_no_writer() -> None:
 
 
 def test_stderr_of_several_turns_is_nobodys() -> None:
-    wire = begun(sessions=("s", "other"))
-    wire.stderr(MODEL_CALL)
-    wire.agent(error())
+    wire = begun(sessions=("s", "other")).stderr(MODEL_CALL).agent(error())
     assert payload(wire)["type"] == "unknown"
 
 
 def test_stderr_from_before_the_turn_is_never_its_own() -> None:
-    wire = Wire()
-    wire.stderr(MODEL_CALL)
-    wire.client(prompt())
-    wire.agent(error())
+    wire = Wire().stderr(MODEL_CALL).client(prompt()).agent(error())
     assert payload(wire)["type"] == "unknown"
 
 
@@ -249,17 +237,13 @@ def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Att
 def test_stderr_and_text_that_come_together_are_two_signs() -> None:
     wire = begun()
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
-    wire.agent(chunk("Error: 402 Insufficient credits"))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(chunk("Error: 402 Insufficient credits"), result()).time(wire.now + 1)
     failed = payload(wire)
     assert (failed["type"], failed["phase"]) == ("budget", "before_output")
 
 
 def test_stderr_that_comes_just_after_the_answer_is_the_second_sign() -> None:
-    wire = begun()
-    wire.agent(chunk("Error: 402 Payment Required"))
-    wire.agent(result())
+    wire = begun().agent(chunk("Error: 402 Payment Required"), result())
     assert wire.answers() == []
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.time(wire.now + 1)
@@ -272,8 +256,7 @@ def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
         wire.agent(chunk("Info: Request failed due to a transient API error. Retrying..."))
         wire.now += 2
     wire.agent(chunk("Error: Failed to get response from the AI model. Last error: HTTP 502"))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     assert payload(wire)["type"] == "provider_unavailable"
 
 
@@ -281,9 +264,7 @@ def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure() -> No
     words = "The answer of the model ended in the middle of a word."
     wire = begun("newcomer")
     hint(wire, classify(words), goes_on=True, attempt=2)
-    wire.agent(chunk(words))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(chunk(words), result()).time(wire.now + 1)
     assert "error" in wire.answers()[0]
 
 

@@ -19,10 +19,7 @@ WITHDRAWN = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"request
 
 @pytest.mark.parametrize("next_frames", [[result(), prompt(2)], [WITHDRAWN]])
 def test_the_clocks_run_on_when_the_question_is_moot(next_frames: list[dict[str, Any]]) -> None:
-    wire = prompted()
-    wire.agent(chunk())
-    wire.agent(permission())
-    wire.agent(next_frames[0])
+    wire = prompted().agent(chunk(), permission(), next_frames[0])
     for frame in next_frames[1:]:
         wire.client(frame)
     wire.time(1000)

@@ -29,10 +29,7 @@ def attach(link: Link) -> None:
 
 def begun() -> Link:
     """A link with a turn under way."""
-    link = Link()
-    link.client(prompt(2))
-    link.agent(chunk())
-    return link
+    return Link().client(prompt(2)).agent(chunk())
 
 
 def after_a_restart() -> Link:
@@ -52,16 +49,14 @@ def test_a_turn_goes_on_while_nobody_is_there(start: Callable[[], Link]) -> None
     link.asked()
     detach(link)
     assert link.asked() == []
-    link.agent(chunk("more"))
-    link.agent(result(2))
+    link.agent(chunk("more"), result(2))
     attach(link)
     assert link.answers(2) == [result(2)]
 
 
 @both
 def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> None:
-    link = start()
-    link.agent(permission(9))
+    link = start().agent(permission(9))
     asked = link.to_client[-1]
     detach(link)
     link.time(link.now + 10 * HOURS)
@@ -124,8 +119,7 @@ def test_who_leaves_while_detached_has_left() -> None:
 
 
 def test_who_left_does_not_come_back() -> None:
-    link = begun()
-    link.eof(Side.CLIENT)
+    link = begun().eof(Side.CLIENT)
     assert link.core.client_attached(1.0) == []
     assert link.core.client_detached(1.0) == []
     link.die()

@@ -41,8 +41,7 @@ def test_each_failed_answer_is_decided_once(
 ) -> None:
     wire = greeted(retry=retry)
     wire.core.expects_hints(present=sources)
-    wire.client(prompt(1))
-    wire.agent(answer)
+    wire.client(prompt(1)).agent(answer)
     wire.time(0.3)  # a vague answer is held back for a moment where other sources may speak
     assert len(decisions) == 1
     wire.client(prompt(2))  # gives up a wait, so that the first prompt fails for good
@@ -54,10 +53,8 @@ def test_what_was_learned_while_an_answer_was_held_back_is_decided_anew(
 ) -> None:
     wire = greeted()
     wire.core.expects_hints(present=True)
-    wire.client(prompt(1))
-    wire.agent(error(1, message="Internal error"))
-    wire.stderr(b"ERROR insufficient_quota\n")
-    wire.time(0.3)
+    wire.client(prompt(1)).agent(error(1, message="Internal error"))
+    wire.stderr(b"ERROR insufficient_quota\n").time(0.3)
     assert [made.cause.type.value for made in decisions] == ["internal", "budget"]
 
 

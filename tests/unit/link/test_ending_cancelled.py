@@ -11,9 +11,7 @@ from tests.unit.link.test_connection_rare_frames import in_turn
 
 
 def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> None:
-    wire = in_turn()
-    wire.client(cancel())
-    wire.agent(result(1))
+    wire = in_turn().client(cancel()).agent(result(1))
     assert wire.answers(1)[0]["result"] == {"stopReason": "end_turn"}
     facts = wire.entries[-1].facts
     assert (facts["stop_reason"], facts["cancelled"]) == ("end_turn", True)

@@ -49,9 +49,7 @@ class Watched(Wire):
         self.told: list[bytes] = []
         greeting = INITIALIZE | {"params": {"protocolVersion": 1, **client}}
         self.profile: ClientProfile = read_client(jsonrpc.dumps(greeting))
-        self.client(greeting)
-        self.agent({"id": 0, "result": {"protocolVersion": 1}})
-        self.client(prompt())
+        self.client(greeting).agent({"id": 0, "result": {"protocolVersion": 1}}).client(prompt())
 
     def carry_out(self, effects: list[Effect], *came: Any) -> None:
         super().carry_out(effects, *came)
@@ -80,7 +78,6 @@ def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
 
 
 def test_what_the_agent_ends_well_is_no_ending_of_ours() -> None:
-    wire = Watched({})
-    wire.agent(chunk())
+    wire = Watched({}).agent(chunk())
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
     assert wire.endings == []

@@ -143,8 +143,7 @@ def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
 
 
 def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
-    wire = in_turn()
-    wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
+    wire = in_turn().agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
     margin(SYSTEM_ERROR)(wire)
     wire.agent(result())
     told = payload(wire)
@@ -155,14 +154,12 @@ def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
     wire = in_turn()
     margin(AIR)(wire)
     margin(SYSTEM_ERROR)(wire)
-    wire.agent(chunk("One moment."))
-    wire.agent(result())
+    wire.agent(chunk("One moment."), result())
     assert payload(wire)["type"] == "network"
 
 
 def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_was() -> None:
-    wire = in_turn()
-    wire.agent(result())
+    wire = in_turn().agent(result())
     margin(AIR)(wire)
     wire.time(1)
     assert payload(wire)["type"] == "network"
@@ -171,16 +168,13 @@ def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_wa
 def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
     wire = second_version()
     margin(AIR)(wire)
-    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn"))
-    wire.time(1)
+    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn")).time(1)
     told = wire.updates()[-1]["error"]["data"]["agent_error"]
     assert (told["type"], told["reason"]) == ("network", SILENT)
 
 
 def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
-    wire = in_turn()
-    wire.agent(chunk(NAMED_PROSE))
-    wire.agent(error(1, 401, "no"))
+    wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
     told = payload(wire)
     assert told["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
@@ -201,7 +195,5 @@ def test_a_margin_that_tells_of_a_retry_speaks_against_no_success() -> None:
     retry = AIR_NAMED | {"severity": "warning", "title": "Retrying, attempt 2 of 10."}
     answer = result()
     answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": retry}}}
-    wire = in_turn()
-    wire.agent(chunk("Here it is."))
-    wire.agent(answer)
+    wire = in_turn().agent(chunk("Here it is."), answer)
     assert wire.answers() == [answer]

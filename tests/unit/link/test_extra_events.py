@@ -57,8 +57,7 @@ def event(wire: Wire, **members: Any) -> None:
 
 
 def in_turn(**options: Any) -> Wire:
-    wire = opened(**options)
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire = opened(**options).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
     wire.client(prompt())
     wire.to_client.clear()
     return wire
@@ -143,8 +142,7 @@ def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows()
 
 def test_a_limit_that_the_client_asked_for_itself_passes() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
-    wire = opened(meta=own)
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire = opened(meta=own).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
     wire.to_client.clear()
     event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
@@ -161,8 +159,7 @@ def test_the_events_that_a_client_asked_for_itself_pass() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
     wire = opened(meta=own)
     assert asked(wire) == own
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
-    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}}).client(prompt())
     wire.to_client.clear()
     event(wire)
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
@@ -219,8 +216,7 @@ def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
 
 
 def test_a_cancelled_turn_is_told_of_no_retry() -> None:
-    wire = in_turn()
-    wire.client(cancel())
+    wire = in_turn().client(cancel())
     event(wire)
     wire.agent(result(1, "cancelled"))
     assert wire.updates() == []

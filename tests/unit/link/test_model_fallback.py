@@ -101,14 +101,12 @@ def agree(wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = No
     """The agent switches, and answers as the protocol has it, or briefly."""
     request = request or own(wire)
     answer = {"configOptions": options(request["params"].get("value", ""))} if lists else {}
-    wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer})
-    wire.time(wire.now)
+    wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer}).time(wire.now)
 
 
 def refuse(wire: Wire) -> None:
     """The agent does not."""
-    wire.agent(error(own(wire)["id"], message="no such model"))
-    wire.time(wire.now)
+    wire.agent(error(own(wire)["id"], message="no such model")).time(wire.now)
 
 
 def kinds(wire: Wire) -> list[str]:
@@ -138,14 +136,12 @@ def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
 
 
 def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     assert sent(wire) == ["hi", "=small"]
     assert wire.answers(1) == []
     agree(wire)
     assert sent(wire) == ["hi", "=small", "hi"]
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert stop_reason(wire) == "end_turn"
     assert sent(wire)[-1] == "=big"
     agree(wire)
@@ -156,20 +152,16 @@ def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back()
 
 
 def test_an_agent_without_config_options_is_switched_by_its_older_request() -> None:
-    wire = linked(offer=OLD_OFFER)
-    wire.agent(error(message=LIMITED))
+    wire = linked(offer=OLD_OFFER).agent(error(message=LIMITED))
     assert own(wire)["method"] == SET_MODEL
     agree(wire, lists=False)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     agree(wire, lists=False)
     assert sent(wire) == ["hi", "=small", "hi", "=big"]
 
 
 def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
-    wire = linked(continue_with="Go on.")
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=LIMITED))
+    wire = linked(continue_with="Go on.").agent(chunk("Half."), error(message=LIMITED))
     agree(wire)
     assert sent(wire) == ["hi", "=small", "Go on."]
 
@@ -177,8 +169,7 @@ def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
 def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
     wire = linked()
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
-    wire.agent(update(**call, status="in_progress"))
-    wire.agent(error(message=LIMITED))
+    wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
     assert [each["status"] for each in wire.updates() if "toolCallId" in each] == [
         "in_progress",
         "failed",
@@ -202,8 +193,7 @@ def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
 def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     message: str, settings: dict[str, Any]
 ) -> None:
-    wire = linked(**settings)
-    wire.agent(error(message=message))
+    wire = linked(**settings).agent(error(message=message))
     assert len(wire.answers(1)) == 1
     assert sent(wire) == ["hi"]
 
@@ -219,8 +209,7 @@ def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     ],
 )
 def test_limits_budgets_failing_providers_and_missing_models_are_helped(message: str) -> None:
-    wire = linked()
-    wire.agent(error(message=message))
+    wire = linked().agent(error(message=message))
     assert sent(wire) == ["hi", "=small"]
 
 
@@ -246,8 +235,7 @@ def test_where_the_fallback_fails_too_the_next_model_is_tried_and_then_the_turn_
 
 
 def test_a_model_that_the_agent_refuses_is_skipped() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     refuse(wire)
     assert sent(wire) == ["hi", "=small", "=tiny"]
     agree(wire)
@@ -256,8 +244,7 @@ def test_a_model_that_the_agent_refuses_is_skipped() -> None:
 
 
 def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     refuse(wire)
     refuse(wire)
     fails = failure(wire)
@@ -266,8 +253,7 @@ def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> 
 
 
 def test_a_model_that_the_agent_refuses_is_no_attempt_less() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
     wire.agent(error(message=LIMITED))
     refuse(wire)
@@ -289,8 +275,7 @@ def test_the_fallback_comes_before_the_wait_for_the_limit_and_after_the_retries(
     wire = linked(
         retry=1, continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small"
     )
-    wire.agent(error(message=SOON))
-    wire.time(21)
+    wire.agent(error(message=SOON)).time(21)
     assert sent(wire) == ["hi", "hi"]
     wire.agent(error(message=FAR))
     assert sent(wire)[-1] == "=small"
@@ -302,8 +287,7 @@ def test_the_fallback_comes_before_the_wait_for_the_limit_and_after_the_retries(
 
 
 def test_an_agent_that_does_not_answer_the_switch_is_given_up() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = linked(fallback_model="small").agent(error(message=LIMITED))
     wire.time(SWITCH_LIMIT_SECONDS - 1)
     assert wire.answers(1) == []
     wire.time(SWITCH_LIMIT_SECONDS + 1)
@@ -312,8 +296,7 @@ def test_an_agent_that_does_not_answer_the_switch_is_given_up() -> None:
 
 
 def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = linked(fallback_model="small").agent(error(message=LIMITED))
     late = own(wire)
     wire.time(SWITCH_LIMIT_SECONDS + 1)
     agree(wire, request=late)
@@ -323,8 +306,7 @@ def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
 
 
 def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = linked(fallback_model="small").agent(error(message=LIMITED))
     wire.core.stand_still(100)
     wire.time(SWITCH_LIMIT_SECONDS + 50)
     assert wire.answers(1) == []
@@ -341,23 +323,19 @@ def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
-    wire.agent(broken % json.dumps(own(wire)["id"]).encode())
-    wire.time(wire.now)
+    wire = linked(fallback_model="small").agent(error(message=LIMITED))
+    wire.agent(broken % json.dumps(own(wire)["id"]).encode()).time(wire.now)
     assert failure(wire)["type"] == "rate_limit"
 
 
 def keep(wire: Wire, model: str) -> None:
     """The agent answers without an error that this model is in force."""
     listed = {"configOptions": options(model)}
-    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed})
-    wire.time(wire.now)
+    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed}).time(wire.now)
 
 
 def test_an_answer_that_names_another_model_is_a_refusal() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES).agent(error(message=LIMITED))
     keep(wire, "big")
     assert sent(wire) == ["hi", "=small", "=tiny"]
     keep(wire, "big")
@@ -368,8 +346,7 @@ def test_an_answer_that_names_another_model_is_a_refusal() -> None:
 
 
 def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_back() -> None:
-    wire = linked(NOTICES, fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES, fallback_model="small").agent(error(message=LIMITED))
     keep(wire, "tiny")
     assert failure(wire)["type"] == "rate_limit"
     assert shown_models(wire) == ["tiny"]
@@ -384,8 +361,7 @@ def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
     for number in range(1, MAX_LATE_MODELS + 3):
         wire.agent(error(number, message=LIMITED))
         requests.append(own(wire))
-        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
-        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
+        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1).time(wire.now + SWITCH_LIMIT_SECONDS + 1)
         assert len(wire.answers(number)) == 1
         wire.client(prompt(number + 1))
     before = len(wire.to_client)
@@ -397,22 +373,19 @@ def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
 
 def test_a_failure_that_passes_as_the_agent_reports_it_is_followed_by_the_former_model() -> None:
     air = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
-    wire = linked({"_meta": air})
-    wire.agent(error(message=LIMITED))
+    wire = linked({"_meta": air}).agent(error(message=LIMITED))
     agree(wire)
     record = {"id": "f", "revision": 1, "category": "limit", "severity": "error", "actions": []}
     answer = result()
     record["title"] = "Rate limit reached. Try again in 20s."
     answer["result"]["_meta"] = {"jetbrains": {"air": {"version": 1, "sessionFailure": record}}}
-    wire.agent(chunk("One moment."))
-    wire.agent(answer)
+    wire.agent(chunk("One moment."), answer)
     assert wire.answers(1) == [answer]
     assert sent(wire)[-1] == "=big"
 
 
 def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     switch = own(wire)
     wire.client(cancel())
     assert stop_reason(wire) == "cancelled"
@@ -424,18 +397,15 @@ def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> N
 
 
 def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     switch = own(wire)
-    wire.client(cancel())
-    wire.agent(error(switch["id"]))
+    wire.client(cancel()).agent(error(switch["id"]))
     agree(wire)
     assert sent(wire) == ["hi", "=small", "=big"]
 
 
 def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     switch = own(wire)
     wire.client(prompt(2, text="Something else."))
     assert stop_reason(wire) == "cancelled"
@@ -446,24 +416,18 @@ def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None
 
 
 def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire)[-1] == "=big"
     agree(wire)
     assert sent(wire)[-1] == "Next."
 
 
 def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_reads_so() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES).agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     refuse(wire)
     assert sent(wire)[-1] == "Next."
     assert wire.updates()[-1]["title"] == (
@@ -478,49 +442,37 @@ def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_
 
 
 def test_a_waiting_next_prompt_can_be_cancelled() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
-    wire.client(cancel())
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."), cancel())
     agree(wire)
     assert stop_reason(wire, 2) == "cancelled"
     assert "Next." not in sent(wire)
 
 
 def test_prompts_beyond_the_room_for_waiting_ones_are_refused() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     for number in range(1001):
         wire.client(prompt(10 + number))
     assert failure(wire, 1010)["reason"] == "queue_full"
 
 
 def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
-    wire.client(prompt(2, text="And this."))
-    wire.agent(chunk("Both."))
-    wire.agent(result())
+    wire.client(prompt(2, text="And this.")).agent(chunk("Both."), result())
     assert sent(wire)[-1] == "And this."
     wire.agent(result(2))
     assert sent(wire)[-1] == "=big"
 
 
 def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
-    wire = linked(NOTICES, fallback_stays=True)
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES, fallback_stays=True).agent(error(message=LIMITED))
     agree(wire)
     assert "Going on with the model small." in str(wire.updates()[-1])
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire) == ["hi", "=small", "hi", "Next."]
     wire.agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=tiny"
@@ -528,51 +480,42 @@ def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
 
 @pytest.mark.parametrize("offer", [OFFER, OLD_OFFER])
 def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
-    wire = linked(offer=offer)
-    wire.agent(error(message=LIMITED))
+    wire = linked(offer=offer).agent(error(message=LIMITED))
     agree(wire, lists=offer is OFFER)
     new = offer is OFFER
     params = {"configId": "m", "value": "tiny"} if new else {"modelId": "tiny"}
     method = SET_OPTION if new else SET_MODEL
     choice = {"jsonrpc": "2.0", "id": "c", "method": method}
     wire.client(choice | {"params": {"sessionId": "s", **params}})
-    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}}, chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi", "=tiny"]
-    wire.client(prompt(2))
-    wire.agent(error(2, message=LIMITED))
+    wire.client(prompt(2)).agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=small"
     agree(wire, lists=new)
-    wire.agent(chunk("Done."))
-    wire.agent(result(2))
+    wire.agent(chunk("Done."), result(2))
     assert sent(wire)[-1] == "=tiny"
 
 
 @pytest.mark.parametrize("accepts", [True, False])
 def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: bool) -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES).agent(error(message=LIMITED))
     switch = own(wire)
     params = {"sessionId": "s", "configId": "m", "value": "tiny"}
     wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
     if not accepts:
-        wire.agent(error(switch["id"]))
-        wire.time(wire.now)
+        wire.agent(error(switch["id"])).time(wire.now)
         assert failure(wire)["type"] == "rate_limit"
         assert sent(wire) == ["hi", "=small", "=tiny"]
         return
     agree(wire, request=switch)
     assert "Going on with the model that you chose." in str(wire.updates()[-1])
     wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("tiny")}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
 
 
 def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
     params = {"sessionId": "s", "configId": "mode", "value": "plan"}
     wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
@@ -580,15 +523,12 @@ def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
     wire.client(
         {"jsonrpc": "2.0", "id": "d", "method": SET_OPTION, "params": params | {"sessionId": "no"}}
     )
-    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}}, chunk("Done."), result())
     assert sent(wire)[-1] == "=big"
 
 
 def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     wire.agent(update(sessionUpdate="config_option_update", configOptions=options("small")))
     agree(wire)
     assert shown_models(wire) == ["small"]
@@ -596,8 +536,7 @@ def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
 
 
 def test_what_changes_with_the_model_is_shown_with_it() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     effort = {"id": "effort", "type": "select", "currentValue": "low", "options": []}
     listed = options("small", effort)
     wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": {"configOptions": listed}})
@@ -607,8 +546,7 @@ def test_what_changes_with_the_model_is_shown_with_it() -> None:
 
 
 def test_an_answer_without_options_is_shown_as_the_last_list_with_the_model_in_it() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire, lists=False)
     assert shown_models(wire) == ["small"]
 
@@ -619,8 +557,7 @@ def test_a_current_model_that_the_agent_reports_is_the_one_that_comes_back() -> 
     wire.agent(error(message=LIMITED))
     assert sent(wire)[-1] == "=small"
     agree(wire, lists=False)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert sent(wire)[-1] == "=tiny"
 
 
@@ -629,8 +566,7 @@ def test_without_a_known_current_model_none_comes_back() -> None:
     wire.agent(error(message=LIMITED))
     agree(wire, lists=False)
     assert "Going on with the model small." in str(wire.updates()[-1])
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi"]
 
 
@@ -638,8 +574,7 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
     bucket = RetryBucket()
     while bucket.spend(ErrorType.RATE_LIMIT):
         pass
-    wire = linked(retry_bucket=bucket)
-    wire.agent(error(message=LIMITED))
+    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED))
     assert len(wire.answers(1)) == 1
     (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
     assert entry.facts["retry_refused"] is True
@@ -649,15 +584,13 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
 def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> None:
     wire = linked(restart=rest)
     wire.client({"jsonrpc": "2.0", "id": "o", "method": "session/load", "params": {}})
-    wire.agent(error(message=LIMITED))
-    wire.eof(Side.AGENT)
+    wire.agent(error(message=LIMITED)).eof(Side.AGENT)
     assert failure(wire)["type"] == "rate_limit"
     assert sent(wire) == ["hi", "=small"]
 
 
 def test_the_first_sentence_names_both_models_in_a_notice() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES).agent(error(message=LIMITED))
     agree(wire)
     notice = wire.updates()[-1]
     assert notice["sessionUpdate"] == "notice"
@@ -665,8 +598,7 @@ def test_the_first_sentence_names_both_models_in_a_notice() -> None:
 
 
 def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
-    wire = linked(RETRIES)
-    wire.agent(error(message=LIMITED))
+    wire = linked(RETRIES).agent(error(message=LIMITED))
     agree(wire)
     announced = wire.updates()[-1]
     assert (announced["sessionUpdate"], announced["attempt"]) == ("agent_retry", 2)
@@ -676,8 +608,7 @@ def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
 
 @pytest.mark.parametrize(("show", "kind"), [("auto", "agent_thought_chunk"), ("off", None)])
 def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: str | None) -> None:
-    wire = linked(show_retries=show, offer=OLD_OFFER)
-    wire.agent(error(message=LIMITED))
+    wire = linked(show_retries=show, offer=OLD_OFFER).agent(error(message=LIMITED))
     agree(wire, lists=False)
     thoughts = [each for each in kinds(wire) if each == "agent_thought_chunk"]
     assert thoughts == ([kind] if kind else [])
@@ -686,8 +617,7 @@ def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: 
 def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() -> None:
     available = [{"modelId": "gpt[low]"}, {"modelId": "big"}]
     offer = {"models": {"currentModelId": "big", "availableModels": available}}
-    wire = linked(NOTICES, offer=offer, fallback_model="gpt[low]")
-    wire.agent(error(message=LIMITED))
+    wire = linked(NOTICES, offer=offer, fallback_model="gpt[low]").agent(error(message=LIMITED))
     assert sent(wire)[-1] == "=gpt[low]"
     agree(wire, lists=False)
     assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
@@ -729,9 +659,7 @@ def test_where_all_models_are_offered_nothing_is_said() -> None:
 
 
 def test_a_session_that_was_never_opened_here_has_no_models() -> None:
-    wire = linked()
-    wire.client(prompt(2, "elsewhere"))
-    wire.agent(error(2, message=LIMITED))
+    wire = linked().client(prompt(2, "elsewhere")).agent(error(2, message=LIMITED))
     assert len(wire.answers(2)) == 1
 
 
@@ -744,14 +672,11 @@ def test_version_two_has_no_fallback() -> None:
 
 
 def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     close = {"jsonrpc": "2.0", "id": "x", "method": "session/close", "params": {"sessionId": "s"}}
-    wire.client(close)
-    wire.agent({"jsonrpc": "2.0", "id": "x", "result": {}})
+    wire.client(close).agent({"jsonrpc": "2.0", "id": "x", "result": {}})
     before = len(wire.to_client)
     agree(wire)
     assert len(wire.to_client) == before
@@ -760,8 +685,7 @@ def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
 def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
     requests = []
     for run in ("a-", "b-"):
-        wire = linked(incident_prefix=run)
-        wire.agent(error(message=LIMITED))
+        wire = linked(incident_prefix=run).agent(error(message=LIMITED))
         requests.append(own(wire)["id"])
     assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
 
@@ -769,8 +693,7 @@ def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
 def test_an_error_without_an_id_is_not_taken_for_the_answer_of_another_request() -> None:
     wire = linked()
     listing = {"jsonrpc": "2.0", "id": "l", "method": "session/list", "params": {}}
-    wire.client(listing)
-    wire.agent(error(message=LIMITED))
+    wire.client(listing).agent(error(message=LIMITED))
     wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
     wire.time(wire.now + 1)
     assert wire.answers("l") == []
@@ -788,28 +711,21 @@ def test_options_that_have_no_id_are_no_models() -> None:
 
 
 def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers() -> None:
-    wire = linked(cancel_grace_seconds=5.0)
-    wire.agent(error(message=LIMITED))
+    wire = linked(cancel_grace_seconds=5.0).agent(error(message=LIMITED))
     agree(wire)
-    wire.agent(chunk("On and on."))
-    wire.client(cancel())
-    wire.time(6)
+    wire.agent(chunk("On and on.")).client(cancel()).time(6)
     assert stop_reason(wire) == "cancelled"
     assert sent(wire)[-1] == "=big"
-    wire.client(prompt(2, text="Next."))
-    wire.agent(result(1, "cancelled"))
+    wire.client(prompt(2, text="Next.")).agent(result(1, "cancelled"))
     assert "Next." not in sent(wire)
     agree(wire)
     assert sent(wire)[-1] == "Next."
 
 
 def test_the_former_model_may_be_back_before_the_agent_lets_go_of_the_turn() -> None:
-    wire = linked(cancel_grace_seconds=5.0)
-    wire.agent(error(message=LIMITED))
+    wire = linked(cancel_grace_seconds=5.0).agent(error(message=LIMITED))
     agree(wire)
-    wire.client(cancel())
-    wire.time(6)
-    wire.client(prompt(2, text="Next."))
+    wire.client(cancel()).time(6).client(prompt(2, text="Next."))
     agree(wire)
     assert "Next." not in sent(wire)
     wire.agent(result(1, "cancelled"))

@@ -15,18 +15,14 @@ from tests.unit.link.test_hints import EMPTY, begun, hint
 
 
 def test_a_prompt_that_comes_meanwhile_lets_the_answer_go() -> None:
-    wire = prompted()
-    wire.agent(result())
-    wire.client(prompt(2))
+    wire = prompted().agent(result()).client(prompt(2))
     assert wire.answers() == [result()]
 
 
 def test_new_work_does_not_overtake_the_idle_state_before_it() -> None:
     wire = second_version()
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
-    wire.agent(update(**idle))
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.time(1)
+    wire.agent(update(**idle), update(sessionUpdate="state_update", state="running")).time(1)
     assert [told["state"] for told in wire.updates()] == ["running", "idle", "running"]
     assert "error" not in wire.updates()[1]
 

@@ -47,9 +47,7 @@ def in_turn(**extension: Any) -> Wire:
     wire = Wire(wall_clock=None)
     capabilities = {"_meta": {"agent_error": {"version": 1, **extension}}} if extension else {}
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire.client(INITIALIZE | {"params": params}).agent(INITIALIZED).client(prompt())
     return wire
 
 
@@ -68,31 +66,26 @@ def test_an_exception_ends_its_turn_once_and_typed() -> None:
 
 
 def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
-    wire = in_turn()
-    wire.client(cancel())
+    wire = in_turn().client(cancel())
     said(wire, HandlerFailure(verdict=LIMITED))
     assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["cancelled"]
 
 
 def test_an_exception_after_our_own_stop_is_what_we_stopped_for() -> None:
-    wire = in_turn()
-    wire.time(901)
+    wire = in_turn().time(901)
     said(wire, HandlerFailure(verdict=LIMITED))
     assert payload(wire)["type"] == "agent_stalled"
 
 
 def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
-    wire = in_turn()
-    wire.agent(chunk())
-    wire.agent(result())
+    wire = in_turn().agent(chunk(), result())
     effects = said(wire, HandlerFailure(verdict=LIMITED))
     assert Drop("answer_to_nobody") in effects
     assert len(wire.answers()) == 1
 
 
 def test_an_exception_of_another_request_answers_that_request() -> None:
-    wire = in_turn()
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
+    wire = in_turn().client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
     said(wire, HandlerFailure(verdict=LIMITED), b"7")
     assert payload(wire, 7)["type"] == "rate_limit"
     assert wire.answers(1) == []
@@ -121,8 +114,7 @@ def test_what_the_handler_told_decides_phase_and_safety(
 
 
 def test_told_progress_starts_the_clock_of_silence_anew() -> None:
-    wire = in_turn()
-    wire.time(800)
+    wire = in_turn().time(800)
     said(wire, Note.PROGRESS)
     wire.time(1600)
     assert wire.to_agent[-1] != json.dumps(cancel()).encode()
@@ -167,9 +159,7 @@ def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
     wire = Wire()
     capabilities = {"session": {"notices": {}}}
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire.client(INITIALIZE | {"params": params}).agent(INITIALIZED).client(prompt())
     said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
     (update,) = wire.updates()
     assert update["sessionUpdate"] == "notice"
@@ -248,10 +238,8 @@ def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> No
 
 
 def test_in_version_2_an_exception_before_the_acceptance_refuses_the_prompt() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
-    wire.client(prompt())
+    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}}).client(prompt())
     said(wire, HandlerFailure(verdict=LIMITED))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"

@@ -86,8 +86,7 @@ def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> Non
     hello = {"protocolVersion": 1, "clientCapabilities": extension}
     link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
     speaks = {"protocolVersion": 1, "agentCapabilities": extension}
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks})
-    link.client(prompt())
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
     link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
     assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
@@ -99,8 +98,7 @@ def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) ->
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
     hello = {"protocolVersion": 1, "clientCapabilities": extension}
     link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
-    link.client(prompt())
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
     state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
     session = prompt()["params"]["sessionId"]
     params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}

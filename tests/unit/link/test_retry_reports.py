@@ -27,8 +27,7 @@ def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, A
     wire = Wire()
     params = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
     wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire.agent(INITIALIZED).client(prompt())
     for frame in before:
         wire.agent(frame)
     link = wire.core.connection.link

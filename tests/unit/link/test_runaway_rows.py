@@ -73,8 +73,7 @@ def test_what_repeats_itself_in_between_ends_none(rows: list[list[dict[str, Any]
 
 
 def test_in_a_run_of_updates_it_is_the_same() -> None:
-    wire = in_turn()
-    wire.agent(chunk("Begun."))
+    wire = in_turn().agent(chunk("Begun."))
     wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="in_progress"))
     wire.agent(chunk("Going on."))
     for number in range(60):
@@ -94,14 +93,12 @@ def observed(wire: Wire, text: str, times: int) -> int:
 
 
 def test_short_chunks_that_repeat_go_the_short_way() -> None:
-    wire = in_turn()
-    wire.agent(chunk("-"))
+    wire = in_turn().agent(chunk("-"))
     assert observed(wire, "-", 1000) == 1000
 
 
 def test_a_sentence_that_repeats_goes_the_short_way_until_it_may_be_too_much() -> None:
-    wire = in_turn()
-    wire.agent(chunk(SENTENCE))
+    wire = in_turn().agent(chunk(SENTENCE))
     taken = observed(wire, SENTENCE, 1000)
     assert MAX_REPEATS - 3 < taken < MAX_REPEATS
     for _ in range(MAX_REPEATS - taken):

@@ -6,10 +6,8 @@ from tests.kit.wire import chunk, prompted
 
 
 def test_a_turn_whose_session_is_closed_is_answered_though_the_agent_is_silent() -> None:
-    wire = prompted()
-    wire.agent(chunk())
+    wire = prompted().agent(chunk())
     close = {"method": "session/close", "params": {"sessionId": "s"}}
     wire.client({"jsonrpc": "2.0", "id": 2} | close)
-    wire.agent({"jsonrpc": "2.0", "id": 2, "result": {}})
-    wire.time(11)
+    wire.agent({"jsonrpc": "2.0", "id": 2, "result": {}}).time(11)
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}

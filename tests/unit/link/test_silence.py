@@ -64,8 +64,7 @@ def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
 def test_output_ends_a_cause() -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
-    wire.agent(chunk("Here I am."))
-    wire.time(80)
+    wire.agent(chunk("Here I am.")).time(80)
     assert payload(wire)["type"] == "agent_stalled"
 
 
@@ -140,8 +139,7 @@ def notices(wire: Any) -> list[str]:
 
 
 def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_reported() -> None:
-    wire = begun(**LIMITS, tool_timeout_seconds=600)
-    wire.agent(tool_call("pending"))
+    wire = begun(**LIMITS, tool_timeout_seconds=600).agent(tool_call("pending"))
     wire.core.receive_silence(cause(Cause.TOOL, since=wire.now - 5, program="make"), wire.now)
     wire.time(80)
     assert wire.answers() == []
@@ -150,8 +148,7 @@ def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_report
 
 
 def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
-    wire = begun(**LIMITS, tool_timeout_seconds=600)
-    wire.agent(tool_call("in_progress"))
+    wire = begun(**LIMITS, tool_timeout_seconds=600).agent(tool_call("in_progress"))
     began = wire.now
     wire.time(began + 10)
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))

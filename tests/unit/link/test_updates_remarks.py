@@ -35,8 +35,7 @@ def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_
 
 def test_a_compaction_that_the_user_asked_for_or_that_an_answer_follows_is_no_failure() -> None:
     done = "Compaction completed.\n- Messages compacted: 4"
-    wire = begun("Kimi Code CLI", sessions=())
-    wire.client(prompt(1, text="/compact"))
+    wire = begun("Kimi Code CLI", sessions=()).client(prompt(1, text="/compact"))
     for text in (KIMI_CODE[0], done):
         wire.agent(chunk(text))
     wire.agent(result())

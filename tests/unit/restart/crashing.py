@@ -61,8 +61,7 @@ class Link(Wire):
     def die_and_be_greeted(self) -> None:
         """A crash, a prompt after the wait, and the new agent's handshake."""
         self.die()
-        self.time(self.now + 10)
-        self.client(prompt(2))
+        self.time(self.now + 10).client(prompt(2))
         self.greet()
 
     def come_back(self) -> None:

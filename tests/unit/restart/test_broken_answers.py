@@ -36,8 +36,7 @@ def send(link: Link, side: Side, line: bytes) -> None:
 def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
     link = Link()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     break_off(link, greeting["id"], long=long)
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]
@@ -55,8 +54,7 @@ def test_a_session_whose_load_has_an_answer_that_cannot_be_read_is_lost(long: bo
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_session_whose_mode_has_an_answer_that_cannot_be_read_goes_on(long: bool) -> None:
-    link = Link()
-    link.client(request(7, "session/set_mode", sessionId="s", modeId="plan"))
+    link = Link().client(request(7, "session/set_mode", sessionId="s", modeId="plan"))
     link.answer(7)
     link.asked()
     link.die_and_be_greeted()
@@ -104,8 +102,7 @@ def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_its_sessio
     send(link, Side.CLIENT, OF_THE_CLIENT)
     assert nameless(link) == [None]
     link.answer(load["id"])
-    link.agent(chunk())
-    link.agent(result(2))
+    link.agent(chunk(), result(2))
     assert len(link.answers(2)) == 1
 
 

@@ -30,8 +30,7 @@ def test_a_prompt_after_a_crash_reaches_the_new_agent_with_its_session() -> None
     link.answer(load["id"])
     (asked,) = link.asked()
     assert asked == prompt(2)
-    link.agent(chunk())
-    link.agent(result(2))
+    link.agent(chunk(), result(2))
     assert link.answers(2) == [result(2)]
 
 
@@ -46,8 +45,7 @@ def test_the_past_that_a_loaded_session_tells_is_held_back() -> None:
     link.die_and_be_greeted()
     (load,) = link.asked()
     link.to_client.clear()
-    link.agent(chunk("old"))
-    link.agent(update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
+    link.agent(chunk("old"), update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
     link.agent(update(sessionUpdate="available_commands_update", availableCommands=[]))
     link.answer(load["id"])
     assert [u["sessionUpdate"] for u in link.updates()] == ["available_commands_update"]
@@ -136,8 +134,7 @@ def refuse(link: Link, request_id: object) -> None:
 def test_a_lost_session_stays_lost_where_its_load_fails() -> None:
     link = Link({})
     link.die_and_be_greeted()
-    link.client(LOAD)
-    link.client(prompt(4))
+    link.client(LOAD, prompt(4))
     assert link.asked() == [LOAD]
     refuse(link, 3)
     assert reasons(link, 4) == ["context_lost"]
@@ -149,8 +146,7 @@ def test_a_lost_session_stays_lost_where_its_load_fails() -> None:
 def test_a_prompt_behind_a_load_of_the_clients_waits_for_its_answer() -> None:
     link = Link({})
     link.die_and_be_greeted()
-    link.client(LOAD)
-    link.client(prompt(4))
+    link.client(LOAD, prompt(4))
     link.to_client.clear()
     link.agent(chunk("old"))
     assert len(link.updates()) == 1
@@ -162,17 +158,14 @@ def test_a_prompt_behind_a_load_of_the_clients_waits_for_its_answer() -> None:
 def test_a_load_of_the_clients_that_is_not_answered_in_time_fails_what_waits() -> None:
     link = Link({})
     link.die_and_be_greeted()
-    link.client(LOAD)
-    link.client(prompt(4))
-    link.time(link.now + 301)
+    link.client(LOAD, prompt(4)).time(link.now + 301)
     assert reasons(link, 4) == ["context_lost"]
 
 
 def test_a_lost_session_whose_agent_dies_as_it_is_loaded_stays_lost() -> None:
     link = Link({})
     link.die_and_be_greeted()
-    link.client(LOAD)
-    link.client(prompt(4))
+    link.client(LOAD, prompt(4))
     link.die()
     link.asked()
     link.time(link.now + 10)
@@ -241,8 +234,7 @@ def test_mode_model_and_options_are_set_again_before_the_prompt() -> None:
     link.agent({"jsonrpc": "2.0", "id": 20, "error": {"code": -32602, "message": "no"}})
     link.asked()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     link.greet()
     again = []
     for _ in range(5):
@@ -256,8 +248,7 @@ def test_mode_model_and_options_are_set_again_before_the_prompt() -> None:
 
 
 def test_authenticate_is_never_replayed() -> None:
-    link = Link()
-    link.client(request(5, "authenticate", methodId="browser"))
+    link = Link().client(request(5, "authenticate", methodId="browser"))
     link.answer(5)
     link.asked()
     link.come_back()
@@ -267,8 +258,7 @@ def test_authenticate_is_never_replayed() -> None:
 def test_the_handshake_that_is_replayed_is_the_clients_own() -> None:
     link = Link()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     assert greeting["params"] == INITIALIZE["params"]
     assert greeting["id"].startswith("lastword:1:")
@@ -276,15 +266,11 @@ def test_the_handshake_that_is_replayed_is_the_clients_own() -> None:
 
 
 def test_what_waits_reaches_the_new_agent_in_order() -> None:
-    link = Link()
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
     link.asked()
     link.die()
-    link.time(10)
-    link.client(request(6, "session/list"))
-    link.client(prompt(7, "s"))
-    link.client(prompt(8, "t"))
+    link.time(10).client(request(6, "session/list"), prompt(7, "s"), prompt(8, "t"))
     link.greet()
     assert [frame["method"] for frame in link.asked()] == [
         "session/list",
@@ -325,13 +311,10 @@ def test_a_prompt_whose_session_is_coming_back_can_be_cancelled() -> None:
 
 
 def test_an_answer_to_the_dead_agents_question_never_reaches_the_new_one() -> None:
-    link = Link()
-    link.client(prompt(2))
-    link.agent(permission(0))
+    link = Link().client(prompt(2)).agent(permission(0))
     link.asked()
     link.die()
-    link.time(10)
-    link.client(prompt(3))
+    link.time(10).client(prompt(3))
     link.greet()
     link.answer(link.asked()[0]["id"])
     link.asked()
@@ -358,8 +341,7 @@ def test_a_new_agent_withdraws_its_question_by_the_id_that_the_client_knows() ->
 def test_a_question_of_a_quarantined_session_is_refused_under_the_agents_own_id() -> None:
     link = Link()
     link.come_back()
-    link.agent(permission(7))
-    link.client(cancel())
+    link.agent(permission(7)).client(cancel())
     link.asked()
     link.time(link.now + 11)
     refused = [frame for frame in link.asked() if "method" not in frame]
@@ -367,22 +349,19 @@ def test_a_question_of_a_quarantined_session_is_refused_under_the_agents_own_id(
 
 
 def test_in_version_2_what_a_session_replays_is_held_back() -> None:
-    wire = Wire(restart="on-crash")
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire = Wire(restart="on-crash").client(INITIALIZE | {"params": {"protocolVersion": 2}})
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
     wire.client(request(1, "session/new", cwd="/w"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s"}})
     wire.carry_out(wire.core.receive_eof(Side.AGENT, lambda: KILLED, 400.0))
-    wire.time(402)
-    wire.client(prompt(2))
+    wire.time(402).client(prompt(2))
     wire.carry_out(wire.core.agent_started(402))
     greeting = json.loads(wire.to_agent[-1])
     wire.agent({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": 2}})
     resume = json.loads(wire.to_agent[-1])
     assert (resume["method"], resume["params"]["sessionId"]) == ("session/resume", "s")
     wire.to_client.clear()
-    wire.agent(chunk("old"))
-    wire.agent(update(sessionUpdate="agent_message", messageId="m", content=[]))
+    wire.agent(chunk("old"), update(sessionUpdate="agent_message", messageId="m", content=[]))
     wire.agent({"jsonrpc": "2.0", "id": resume["id"], "result": {}})
     assert wire.to_client == []
     assert json.loads(wire.to_agent[-1]) == prompt(2)
@@ -401,8 +380,7 @@ def test_a_session_that_is_there_is_loaded_again_as_any_other() -> None:
 def test_a_session_that_nobody_brought_back_is_closed_without_the_agent() -> None:
     link = Link()
     link.die()
-    link.time(link.now + 10)
-    link.client(request(3, "session/new", cwd="/w", mcpServers=[]))
+    link.time(link.now + 10).client(request(3, "session/new", cwd="/w", mcpServers=[]))
     link.client(request(4, "session/close", sessionId="s"))
     link.greet()
     assert [frame["method"] for frame in link.asked()] == ["session/new"]

@@ -34,8 +34,7 @@ def choose(link: Link, method: str, answer: dict[str, Any] | None = None, **para
 
 def opened(**told: Any) -> Link:
     """A link with the session open anew, which says so of itself."""
-    link = Link()
-    link.client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.answer(5, **told)
     link.asked()
     link.to_client.clear()

@@ -33,8 +33,7 @@ def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> Non
     link = Link()
     for _ in range(3):
         link.die()
-    link.time(link.now + 31)
-    link.client(prompt(2))
+    link.time(link.now + 31).client(prompt(2))
     assert link.orders == [Restart()]
     link.greet()
     assert link.answers(2) == []
@@ -43,8 +42,7 @@ def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> Non
 def test_five_crashes_within_three_minutes_are_a_loop_however_long_each_life_was() -> None:
     link = Link()
     for number in range(5):
-        link.time(link.now + 30)
-        link.client(prompt(10 + number))
+        link.time(link.now + 30).client(prompt(10 + number))
         if number:
             link.greet()
         link.asked()
@@ -58,8 +56,7 @@ def test_an_agent_that_lived_for_five_minutes_starts_with_a_clean_record() -> No
     for number in range(8):
         link.time(link.now + 400)
         link.die()
-        link.time(link.now + 2)
-        link.client(prompt(10 + number))
+        link.time(link.now + 2).client(prompt(10 + number))
         link.greet()
         (bring_back,) = link.asked()
         link.answer(bring_back["id"])
@@ -70,8 +67,7 @@ def test_an_agent_that_lived_for_five_minutes_starts_with_a_clean_record() -> No
 def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> None:
     link = Link()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     error = {"code": -32603, "message": "Invalid API key"}
     link.agent({"jsonrpc": "2.0", "id": greeting["id"], "error": error})
@@ -83,20 +79,14 @@ def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> N
 def test_a_new_agent_that_does_not_answer_the_handshake_fails_what_waits_and_goes() -> None:
     link = Link()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.time(10 + 121)
+    link.time(10).client(prompt(2)).time(10 + 121)
     assert reasons(link, 2) == ["request_timeout"]
     assert Kill() in link.orders
 
 
 def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
-    link = Link()
-    link.time(400)
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(link.now + 11)
-    link.client(prompt(3))
+    link = Link().time(400).client(prompt(2), cancel())
+    link.time(link.now + 11).client(prompt(3))
     link.asked()
     link.time(link.now + 11)
     assert link.orders == [Kill()]
@@ -109,22 +99,16 @@ def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
 
 
 def test_an_agent_that_serves_another_session_is_not_killed() -> None:
-    link = Link()
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
-    link.client(prompt(6, "t"))
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(link.now + 11)
-    link.client(prompt(3))
+    link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.time(link.now + 11)
     assert link.orders == []
     assert reasons(link, 3) == ["busy_with_ended_turn"]
 
 
 def test_a_crash_says_that_the_agent_is_started_again() -> None:
-    link = Link()
-    link.client(prompt(2))
+    link = Link().client(prompt(2))
     link.die()
     (answer,) = link.answers(2)
     error = answer["error"]["data"]["agent_error"]
@@ -143,17 +127,14 @@ def test_an_agent_that_could_never_be_started_is_not_tried_again() -> None:
 def test_nothing_is_started_for_a_client_that_has_left() -> None:
     link = Link()
     link.die()
-    link.client(prompt(2))
-    link.eof(Side.CLIENT)
-    link.time(10)
+    link.client(prompt(2)).eof(Side.CLIENT).time(10)
     assert link.orders == []
 
 
 def test_a_prompt_that_waits_when_the_client_says_its_last_word_is_answered() -> None:
     link = Link()
     link.die()
-    link.client(prompt(2))
-    link.eof(Side.CLIENT)
+    link.client(prompt(2)).eof(Side.CLIENT)
     assert reasons(link, 2) == ["killed"]
 
 
@@ -172,14 +153,12 @@ def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_re
     link.time(402)
     verdict = classify_spawn_failure(2, "nope")
     for request_id in range(2, 8):
-        link.client(prompt(request_id))
-        link.time(link.now + 2)
+        link.client(prompt(request_id)).time(link.now + 2)
         link.carry_out(link.core.receive_eof(Side.AGENT, lambda: verdict, link.now))
         assert reasons(link, request_id) == ["spawn_failed"]
     assert link.orders == [Restart()] * 6
     link.starts = True
-    link.client(prompt(8))
-    link.time(link.now + 2)
+    link.client(prompt(8)).time(link.now + 2)
     link.greet()
 
 
@@ -200,8 +179,7 @@ def test_a_new_session_does_not_take_the_id_of_a_lost_one() -> None:
 def test_a_new_agent_is_not_given_up_for_the_time_that_everything_stood_still() -> None:
     link = Link()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     link.core.stand_still(100)
     link.time(200)
     assert Kill() not in link.orders

@@ -61,11 +61,7 @@ def test_the_layer_comes_with_the_first_crash_and_stays() -> None:
 
 
 def test_the_layer_comes_where_a_stuck_agent_is_to_be_replaced() -> None:
-    link = Link()
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
+    link = Link().client(prompt(2), cancel()).time(11).client(prompt(3))
     assert not layered(link)
     link.time(22)
     assert link.orders == [Kill()]
@@ -80,20 +76,14 @@ def test_an_agent_that_is_not_started_again_has_no_layer() -> None:
 
 def test_a_handler_in_this_process_has_no_layer_and_is_not_replaced() -> None:
     # There is nothing to kill: prompts behind it once waited for ever.
-    link = Link(in_process=True)
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
-    link.time(22)
+    link = Link(in_process=True).client(prompt(2), cancel()).time(11).client(prompt(3)).time(22)
     assert reasons(link, 3) == ["busy_with_ended_turn"]
     link.die()
     assert not layered(link)
 
 
 def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
-    link = Link()
-    link.eof(Side.CLIENT)
+    link = Link().eof(Side.CLIENT)
     link.die()
     assert not layered(link)
 
@@ -114,10 +104,7 @@ def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
 ) -> None:
     # It was once lost without a word.
     monkeypatch.setattr(restart_state, "MAX_QUEUED", 2)
-    link = Link()
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
+    link = Link().client(prompt(2), cancel()).time(11)
     for number in (3, 4, 5):
         link.client(prompt(number))
     link.time(22)
@@ -126,16 +113,11 @@ def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
 
 
 def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
-    link = Link()
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
     for session, number in (("s", 10), ("t", 20)):
-        link.client(prompt(number, session))
-        link.client(cancel(session))
-    link.time(11)
-    link.client(prompt(11, "s"))
-    link.client(prompt(21, "t"))
-    link.time(22)
+        link.client(prompt(number, session), cancel(session))
+    link.time(11).client(prompt(11, "s"), prompt(21, "t")).time(22)
     assert link.orders == [Kill()]
     link.asked()
     link.die()
@@ -147,10 +129,7 @@ def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
 def test_a_kill_that_a_shell_sees_names_no_prompts() -> None:
     link = Link()
     seen: list[Effect] = []
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
+    link.client(prompt(2), cancel()).time(11).client(prompt(3))
     seen += link.core.handle_timeout(30.0)
     assert [effect for effect in seen if isinstance(effect, Kill)] == [Kill()]
     assert link.core.idle is False
@@ -160,10 +139,7 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
     link = Link()
     link.come_back()
     link.to_client.clear()
-    link.agent(chunk())
-    link.agent(b"no frame")
-    link.stderr(b"a word\n")
-    link.stderr(b"another\n")
+    link.agent(chunk(), b"no frame").stderr(b"a word\n").stderr(b"another\n")
     assert link.core.stderr_tail().split() == ["a", "word", "another"]
     assert link.core.agent_name == ""
     assert link.core.receive_report(b"2", Note.PROGRESS, link.now) == []

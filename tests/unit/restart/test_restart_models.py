@@ -25,8 +25,7 @@ class ModelLink(Link):
         super().__init__(LOADING, fallback_model="small", **settings)
         self.client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
         self.answer(5, configOptions=options("big"))
-        self.client(prompt())
-        self.agent(error(message=failure))
+        self.client(prompt()).agent(error(message=failure))
         self.asked_last()
 
     def asked_last(self) -> dict[str, Any]:
@@ -59,8 +58,7 @@ def test_a_session_that_lost_its_agent_on_the_way_back_has_the_former_model(ends
     link = ModelLink()
     link.switch()
     if ends == "well":
-        link.agent(chunk("Done."))
-        link.agent(result())
+        link.agent(chunk("Done."), result())
         assert link.asked_last()["params"]["value"] == "big"
     link.die_and_be_greeted()
     assert len(link.answers(1)) == 1
@@ -77,8 +75,7 @@ def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends()
     link.greet()
     link.come_back_with("small")
     assert link.asked_last() == prompt()
-    link.agent(chunk("Done."))
-    link.agent(result())
+    link.agent(chunk("Done."), result())
     assert len(link.answers(1)) == 1
     assert link.asked_last()["params"]["value"] == "big"
 
@@ -88,8 +85,7 @@ def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> 
     link.die()
     (answer,) = link.answers(1)
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
-    link.time(link.now + 60)
-    link.client(prompt(2))
+    link.time(link.now + 60).client(prompt(2))
     link.greet()
     link.come_back_with("big")
     assert link.asked() == [prompt(2)]

@@ -28,8 +28,7 @@ def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9)
     """A link whose second agent has given a new session the id of the first one's."""
     link = Link(capabilities if capabilities is not None else {})
     link.die()
-    link.time(link.now + 10)
-    link.client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
+    link.time(link.now + 10).client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     (asked,) = link.asked()
     assert asked["method"] == "session/new"
@@ -49,8 +48,7 @@ def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
 
 
 def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
-    link = opened_anew(LOADING)
-    link.client(prompt(4))
+    link = opened_anew(LOADING).client(prompt(4))
     assert reasons(link, 4) == ["context_lost"]
     link.client(cancel())
     for request_id, method in enumerate(("session/close", "session/fork", "session/set_mode"), 5):
@@ -62,8 +60,7 @@ def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
 def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one() -> None:
     link = Link()
     link.die()
-    link.time(link.now + 10)
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
+    link.time(link.now + 10).client(request(9, "session/new", cwd="/w", mcpServers=[]))
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.greet()
     link.answer(9, sessionId="s")
@@ -101,8 +98,7 @@ def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
 def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
     link = opened_anew(LOADING)
     link.die()
-    link.time(link.now + 100)
-    link.client(prompt(4, session_id=FRESH))
+    link.time(link.now + 100).client(prompt(4, session_id=FRESH))
     link.greet()
     (load,) = link.asked()
     assert (load["method"], load["params"]["sessionId"]) == ("session/load", "s")
@@ -116,8 +112,7 @@ def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
 def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> None:
     link = opened_anew()
     link.die()
-    link.time(link.now + 100)
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link.time(link.now + 100).client(request(10, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     link.answer(10, sessionId="s")
     assert link.answers(10)[0]["result"] == {"sessionId": "s-lastword-2"}
@@ -129,8 +124,7 @@ def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> 
 
 
 def test_an_agent_that_repeats_an_id_within_one_life_means_the_same_session() -> None:
-    link = opened_anew()
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
     link.answer(10, sessionId="s")
     assert link.answers(10)[0]["result"] == {"sessionId": FRESH}
 
@@ -158,32 +152,28 @@ def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() ->
 
 @pytest.mark.parametrize("given", ["t", 7, None])
 def test_any_other_id_is_left_as_it_is(given: Any) -> None:
-    link = opened_anew()
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
     line = json.dumps({"jsonrpc": "2.0", "id": 10, "result": {"sessionId": given}})
     link.agent(line.encode())
     assert link.to_client[-1] == line.encode()
 
 
 def test_a_list_of_sessions_is_under_the_clients_names() -> None:
-    link = opened_anew()
-    link.client(request(10, "session/list"))
+    link = opened_anew().client(request(10, "session/list"))
     link.answer(10, sessions=[{"sessionId": "s", "cwd": "/w"}, {"sessionId": "x"}, 3])
     told = link.answers(10)[0]["result"]["sessions"]
     assert told == [{"sessionId": FRESH, "cwd": "/w"}, {"sessionId": "x"}, 3]
 
 
 def test_what_we_ask_of_the_agent_ourselves_is_under_its_names() -> None:
-    link = opened_anew()
-    link.client(prompt(4, session_id=FRESH))
+    link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.time(link.now + 10_000)
     assert link.asked() == [cancel()]
 
 
 def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
-    link = opened_anew()
-    link.client(prompt(4, session_id=FRESH))
+    link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.agent(request(0, "session/request_permission", sessionId="s", toolCall={}))
     question = json.loads(link.to_client[-1])
