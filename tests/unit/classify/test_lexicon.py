@@ -11,17 +11,12 @@ from tests.kit.growth import costs_its_length
 from tests.kit.rows import every
 
 TEXTS_OF_NO_FAILURE = (
-    "The cat sat on the mat",
-    "The build finished in 3 minutes",
-    "I renamed the function and added two tests",
-    "Here is the summary that you asked for",
-    "The file was saved",
-    "Nice weather for a walk in the park",
-    "Chapter one tells of a fisherman and his boat",
-    "lorem ipsum dolor sit amet consectetur",
-    "Error",
-    "it did not work { type: 'system', kind: 'system' }",
-)
+    "The cat sat on the mat", "The build finished in 3 minutes",
+    "I renamed the function and added two tests", "Here is the summary that you asked for",
+    "The file was saved", "Nice weather for a walk in the park",
+    "Chapter one tells of a fisherman and his boat", "lorem ipsum dolor sit amet consectetur",
+    "Error", "it did not work { type: 'system', kind: 'system' }",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -63,17 +58,14 @@ def test_no_guess_names_what_is_not_known_or_retries_a_crash() -> None:
     assert crash.retryable is False
 
 
-@pytest.mark.parametrize(
-    ("told", "found", "wins"),
-    [
-        (guessed(ErrorType.AUTH, 0.99, ErrorType.NETWORK), ErrorType.NETWORK, True),
-        (guessed(ErrorType.AUTH, 0.8, ErrorType.NETWORK), ErrorType.NETWORK, False),
-        (guessed(ErrorType.AUTH, 0.55), ErrorType.NETWORK, False),
-        (guessed(ErrorType.UNKNOWN, 0.99), ErrorType.NETWORK, False),
-        (guessed(ErrorType.NETWORK, 0.99), ErrorType.AUTH, False),
-        (guessed(ErrorType.NETWORK, 0.99), ErrorType.TIMEOUT, True),
-    ],
-)
+@pytest.mark.parametrize(("told", "found", "wins"), [
+    (guessed(ErrorType.AUTH, 0.99, ErrorType.NETWORK), ErrorType.NETWORK, True),
+    (guessed(ErrorType.AUTH, 0.8, ErrorType.NETWORK), ErrorType.NETWORK, False),
+    (guessed(ErrorType.AUTH, 0.55), ErrorType.NETWORK, False),
+    (guessed(ErrorType.UNKNOWN, 0.99), ErrorType.NETWORK, False),
+    (guessed(ErrorType.NETWORK, 0.99), ErrorType.AUTH, False),
+    (guessed(ErrorType.NETWORK, 0.99), ErrorType.TIMEOUT, True),
+])  # fmt: skip
 def test_a_guess_goes_before_another_guess_that_it_makes_unlikely(
     told: lexicon.Guess, found: ErrorType, wins: bool
 ) -> None:
@@ -83,16 +75,13 @@ def test_a_guess_goes_before_another_guess_that_it_makes_unlikely(
 DENIED = "The key is not permitted: access to the resource is forbidden for this credential"
 
 
-@pytest.mark.parametrize(
-    ("finding", "rule"),
-    [
-        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "status:500"), "guess"),
-        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:servererror"), "guess"),
-        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:overloaded"), "token"),
-        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "message:overloaded"), "message"),
-        (Conclusion(ErrorType.CANCELLED, "text:turn aborted"), "text"),
-    ],
-)
+@pytest.mark.parametrize(("finding", "rule"), [
+    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "status:500"), "guess"),
+    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:servererror"), "guess"),
+    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:overloaded"), "token"),
+    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "message:overloaded"), "message"),
+    (Conclusion(ErrorType.CANCELLED, "text:turn aborted"), "text"),
+])  # fmt: skip
 def test_only_rules_that_guess_are_reconsidered(finding: Conclusion, rule: str) -> None:
     told = lexicon.reconsidered(finding, gather.from_text(DENIED))
     assert told is not None

@@ -13,21 +13,12 @@ from tests.kit.rows import every
 OPTION = BY_KEY["spend_limit"]
 
 
-@every(
-    ("text", "written"),
-    [
-        ("5USD", "5USD/session"),
-        ("5.50 EUR/day", "5.5EUR/day"),
-        ("2usd/turn", "2USD/turn"),
-        (" 0.01 usd / Session ", "0.01USD/session"),
-        (".5GBP", "0.5GBP/session"),
-        ("0.00001USD", "0.00001USD/session"),
-        ("100USD", "100USD/session"),
-        ("1000000000000IDR", "1000000000000IDR/session"),
-        ("0", ""),
-        ("", ""),
-    ],
-)
+@every(("text", "written"), [
+    ("5USD", "5USD/session"), ("5.50 EUR/day", "5.5EUR/day"), ("2usd/turn", "2USD/turn"),
+    (" 0.01 usd / Session ", "0.01USD/session"), (".5GBP", "0.5GBP/session"),
+    ("0.00001USD", "0.00001USD/session"), ("100USD", "100USD/session"),
+    ("1000000000000IDR", "1000000000000IDR/session"), ("0", ""), ("", ""),
+])  # fmt: skip
 def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None:
     assert OPTION.read(text) == written
     assert OPTION.read(written) == written
@@ -85,16 +76,10 @@ def test_a_limit_for_a_day_needs_the_record() -> None:
         assert options.values["spend_limit"]
 
 
-@pytest.mark.parametrize(
-    ("amount", "words"),
-    [
-        (0, "0.00 USD"),
-        (0.00001, "less than 0.0001 USD"),
-        (0.00034567, "0.00035 USD"),
-        (0.01, "0.01 USD"),
-        (1234.5, "1,234.50 USD"),
-    ],
-)
+@pytest.mark.parametrize(("amount", "words"), [
+    (0, "0.00 USD"), (0.00001, "less than 0.0001 USD"), (0.00034567, "0.00035 USD"),
+    (0.01, "0.01 USD"), (1234.5, "1,234.50 USD"),
+])  # fmt: skip
 def test_an_amount_is_shown_to_the_cent_or_finer_below_one(amount: float, words: str) -> None:
     assert money(amount, "USD") == words
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit.wire import (
-    Wire,
-    cancel,
-    chunk,
-    permission,
-    prompted,
-)
+from tests.kit.wire import Wire, cancel, chunk, permission, prompted
 
 
 def asked(**options: float) -> Wire:

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.wire import (
-    chunk,
-    permission,
-    prompt,
-    prompted,
-    result,
-)
+from tests.kit.wire import chunk, permission, prompt, prompted, result
 
 WITHDRAWN = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
 

@@ -11,13 +11,9 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, upda
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
-    "id": "f1",
-    "revision": 1,
-    "category": "limit",
-    "severity": "error",
-    "title": "Rate limit reached. Try again in 20s.",
-    "actions": ["retry"],
-}
+    "id": "f1", "revision": 1, "category": "limit", "severity": "error",
+    "title": "Rate limit reached. Try again in 20s.", "actions": ["retry"],
+}  # fmt: skip
 
 
 def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:

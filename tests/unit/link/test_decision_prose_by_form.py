@@ -35,15 +35,12 @@ def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
     return "error" in wire.answers()[0]
 
 
-@pytest.mark.parametrize(
-    ("message", "phase"),
-    [
-        ("Internal error: Invalid API key · Fix external API key", "before_output"),
-        ("Invalid API key · Fix external API key", "before_output"),
-        ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
-        ("Internal error: 401 from the model provider", "mid_output"),
-    ],
-)
+@pytest.mark.parametrize(("message", "phase"), [
+    ("Internal error: Invalid API key · Fix external API key", "before_output"),
+    ("Invalid API key · Fix external API key", "before_output"),
+    ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
+    ("Internal error: 401 from the model provider", "mid_output"),
+])  # fmt: skip
 def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
     wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})

@@ -32,10 +32,9 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Decision]:
 @pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("sources", [False, True], ids=["wire alone", "with other sources"])
 @pytest.mark.parametrize(
-    "answer",
-    [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
+    "answer", [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
     ids=["named", "vague"],
-)
+)  # fmt: skip
 def test_each_failed_answer_is_decided_once(
     decisions: list[Decision], answer: dict[str, Any], retry: int, *, sources: bool
 ) -> None:

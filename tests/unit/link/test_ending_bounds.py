@@ -8,15 +8,7 @@ from typing import Any, Self
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import (
-    INITIALIZE,
-    Wire,
-    error,
-    permission,
-    prompt,
-    prompted,
-    update,
-)
+from tests.kit.wire import INITIALIZE, Wire, error, permission, prompt, prompted, update
 
 LONG = {str(number): "word " * 1600 for number in range(20)}
 

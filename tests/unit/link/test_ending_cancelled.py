@@ -18,13 +18,9 @@ def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> Non
     assert summary.summarise(wire.entries).outcome == "cancelled"
 
 
-@pytest.mark.parametrize(
-    ("facts", "cancelled"),
-    [
-        ({"stop_reason": "cancelled"}, True),
-        ({"stop_reason": "end_turn", "cancelled": True}, True),
-        ({"stop_reason": "end_turn"}, False),
-    ],
-)
+@pytest.mark.parametrize(("facts", "cancelled"), [
+    ({"stop_reason": "cancelled"}, True), ({"stop_reason": "end_turn", "cancelled": True}, True),
+    ({"stop_reason": "end_turn"}, False),
+])  # fmt: skip
 def test_an_answers_facts_tell_of_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
     assert ended_by_cancel(facts) is cancelled

@@ -25,11 +25,8 @@ RESET = classify(ConnectionResetError("Connection reset by peer"))
 VAGUE = classify("something odd")
 
 JOURNAL, EVENTS, WIRE, STDERR = (
-    HintSource.JOURNAL,
-    HintSource.EVENTS,
-    HintSource.WIRE,
-    HintSource.STDERR,
-)
+    HintSource.JOURNAL, HintSource.EVENTS, HintSource.WIRE, HintSource.STDERR,
+)  # fmt: skip
 TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read", "status": "completed"}
 
 

@@ -178,18 +178,12 @@ def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
     assert sent(wire)[-1] == "Continue."
 
 
-@pytest.mark.parametrize(
-    ("message", "settings"),
-    [
-        (SOON, {}),
-        (FAR, {"retry_wait_limit_seconds": 2400.0}),
-        (FAR, {"retry_wait_limit_seconds": 0}),
-        ("401 Unauthorized: invalid API key", {}),
-        (LIMITED, {"fallback_model": ""}),
-        (LIMITED, {"fallback_model": "big"}),
-        (LIMITED, {"fallback_model": "none"}),
-    ],
-)
+@pytest.mark.parametrize(("message", "settings"), [
+    (SOON, {}), (FAR, {"retry_wait_limit_seconds": 2400.0}),
+    (FAR, {"retry_wait_limit_seconds": 0}), ("401 Unauthorized: invalid API key", {}),
+    (LIMITED, {"fallback_model": ""}), (LIMITED, {"fallback_model": "big"}),
+    (LIMITED, {"fallback_model": "none"}),
+])  # fmt: skip
 def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     message: str, settings: dict[str, Any]
 ) -> None:
@@ -198,16 +192,10 @@ def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     assert sent(wire) == ["hi"]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        FAR,
-        LIMITED,
-        "503 Service Unavailable",
-        "The model `big` does not exist",
-        "402 Payment Required: insufficient credits",
-    ],
-)
+@pytest.mark.parametrize("message", [
+    FAR, LIMITED, "503 Service Unavailable", "The model `big` does not exist",
+    "402 Payment Required: insufficient credits",
+])  # fmt: skip
 def test_limits_budgets_failing_providers_and_missing_models_are_helped(message: str) -> None:
     wire = linked().agent(error(message=message))
     assert sent(wire) == ["hi", "=small"]
@@ -315,13 +303,10 @@ def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
     assert len(wire.answers(1)) == 1
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b'{"jsonrpc":"2.0","id":%b,"result":{',
-        b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
-    ],
-)
+@pytest.mark.parametrize("broken", [
+    b'{"jsonrpc":"2.0","id":%b,"result":{',
+    b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
+])  # fmt: skip
 def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
     wire = linked(fallback_model="small").agent(error(message=LIMITED))
     wire.agent(broken % json.dumps(own(wire)["id"]).encode()).time(wire.now)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from lastword.core.link.evidence import SILENT
 from tests.kit.turn_signs import payload
-from tests.kit.wire import (
-    prompt,
-    prompted,
-    result,
-    second_version,
-    update,
-)
+from tests.kit.wire import prompt, prompted, result, second_version, update
 from tests.unit.link.test_hints import EMPTY, begun, hint
 
 

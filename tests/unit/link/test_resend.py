@@ -156,14 +156,11 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
     assert len(prompts(wire)) == 1
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        update(sessionUpdate="usage_update", used=1, size=2),
-        update("other", sessionUpdate="usage_update", used=1, size=2),
-        {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
-    ],
-)
+@pytest.mark.parametrize("frame", [
+    update(sessionUpdate="usage_update", used=1, size=2),
+    update("other", sessionUpdate="usage_update", used=1, size=2),
+    {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
+])  # fmt: skip
 def test_what_shows_nothing_of_the_session_does_not_end_the_wait(frame: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED), frame).time(30)
     assert len(prompts(wire)) == 2
@@ -185,14 +182,10 @@ def test_an_error_without_an_id_is_never_of_a_prompt_that_waits() -> None:
     assert wire.answers() == []
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        cancel(),
-        {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}},
-        {"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": {"sessionId": "s"}},
-    ],
-)
+@pytest.mark.parametrize("how", [
+    cancel(), {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}},
+    {"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": {"sessionId": "s"}},
+])  # fmt: skip
 def test_a_cancel_ends_the_wait_at_once(how: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED)).client(how)
     assert wire.answers() == [result(stop_reason="cancelled")]
@@ -418,15 +411,11 @@ def test_one_that_lasts_is_told_once_with_every_try_in_it() -> None:
     assert failure(wire)["message"] == "Slow down."
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"retry_safety": "ask"},
-        {"retry_safety": "offer_continue"},
-        {"retryable": False, "retry_safety": "never"},
-        {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
-    ],
-)
+@pytest.mark.parametrize("members", [
+    {"retry_safety": "ask"}, {"retry_safety": "offer_continue"},
+    {"retryable": False, "retry_safety": "never"},
+    {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
+])  # fmt: skip
 def test_an_agent_that_knows_of_more_than_has_passed_is_believed(members: dict[str, Any]) -> None:
     wire = typed()
     say(wire, **members)

@@ -50,18 +50,15 @@ def test_of_a_broken_line_what_stands_at_its_own_level_is_told(line: bytes, show
     assert peek.of_broken(line) == shown
 
 
-@pytest.mark.parametrize(
-    ("ends", "shown"),
-    [
-        (b'{"result":{"id":7,"pad":"xx\nxx"},"id":8}', Peeked(b"8", None, answers=True)),
-        (b'{"params":{"pad":"xx\nxx"} , "id" : 8,"method":"x" } ', Peeked(b"8", "x")),
-        (b'{"id":8,"result":"xx\nxx","id":8}', Peeked(b"8", None, answers=True)),
-        (b'{"id":8,"result":"xx\nxx","id":7}', Peeked(None, None, answers=True)),
-        (b'{"result":{"pad":"xx\nxx","id":7}}', Peeked(None, None, answers=True)),
-        (b'{"result":{"pad":"xx\n{\\"id\\":7}', Peeked(None, None, answers=True)),
-        (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
-    ],
-)
+@pytest.mark.parametrize(("ends", "shown"), [
+    (b'{"result":{"id":7,"pad":"xx\nxx"},"id":8}', Peeked(b"8", None, answers=True)),
+    (b'{"params":{"pad":"xx\nxx"} , "id" : 8,"method":"x" } ', Peeked(b"8", "x")),
+    (b'{"id":8,"result":"xx\nxx","id":8}', Peeked(b"8", None, answers=True)),
+    (b'{"id":8,"result":"xx\nxx","id":7}', Peeked(None, None, answers=True)),
+    (b'{"result":{"pad":"xx\nxx","id":7}}', Peeked(None, None, answers=True)),
+    (b'{"result":{"pad":"xx\n{\\"id\\":7}', Peeked(None, None, answers=True)),
+    (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
+])  # fmt: skip
 def test_of_a_skipped_line_both_ends_are_read(ends: bytes, shown: Peeked) -> None:
     assert peek.of_skipped(ends) == shown
 
