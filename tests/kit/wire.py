@@ -145,19 +145,33 @@ class Wire:
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
 
-def greeted(**options: Any) -> Wire:
+def greeted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link on which both ends have said hello."""
-    wire = Wire(**options)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    return wire
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
+    return Wire(**options).client(INITIALIZE | {"params": params}).agent(INITIALIZED)
 
 
-def prompted(**options: Any) -> Wire:
+def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt under way."""
-    wire = greeted(**options)
-    wire.client(prompt())
-    return wire
+    return greeted(capabilities, **options).client(prompt())
+
+
+def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
+    """The payload of the one answer to a request, which is a failure."""
+    (answer,) = wire.answers(request_id)
+    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return payload
+
+
+def notices(wire: Wire) -> list[str]:
+    """The notices that the client got."""
+    return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
+
+
+def thoughts(wire: Wire) -> list[str]:
+    """The lines in the conversation."""
+    shown = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
+    return [each["content"]["text"].strip() for each in shown]
 
 
 def second_version() -> Wire:

@@ -65,8 +65,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
     level: Attribution,
 ) -> None:
     wire = begun()
-    hint(wire, attribution=level)
-    wire.agent(error())
+    hint(wire, attribution=level).agent(error())
     failed = payload(wire)
     named = level in {STRONG, PROVEN}
     assert (failed["type"] == "rate_limit") is named
@@ -76,8 +75,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
 @pytest.mark.parametrize("level", LEVELS)
 def test_only_what_is_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
     wire = begun(retry=2)
-    hint(wire, attribution=level)
-    wire.agent(error())
+    hint(wire, attribution=level).agent(error())
     waits = any(turn.waits for turn in wire.core.connection.link.open_turns())
     assert waits is (level in {STRONG, PROVEN})
 
@@ -217,13 +215,10 @@ def test_of_several_records_the_last_of_a_model_call_counts() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Attribution) -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(result(1, "refusal"))
+    wire = begun(expects=True).agent(result(1, "refusal"))
     assert wire.answers() == []
     wire.now += 0.1
-    hint(wire, attribution=level, goes_on=False)
-    wire.time(wire.now + 1)
+    hint(wire, attribution=level, goes_on=False).time(wire.now + 1)
     assert ("error" in wire.answers()[0]) is (level in {STRONG, PROVEN})
 
 

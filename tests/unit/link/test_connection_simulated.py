@@ -13,6 +13,7 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     permission,
     prompt,
     result,
@@ -83,12 +84,6 @@ class Restarted(Wire):
         return json.loads(self.to_agent[-1])["id"]
 
 
-def _payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    (answer,) = wire.answers(request_id)
-    found: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return found
-
-
 def test_an_agent_that_cannot_be_started_again_is_given_up_however_long_the_last_one_lived() -> (
     None
 ):
@@ -96,21 +91,21 @@ def test_an_agent_that_cannot_be_started_again_is_given_up_however_long_the_last
     link.die()
     link.client(prompt(2)).time(link.now + 60)
     link.cannot_start()
-    assert _payload(link, 2)["reason"] == "spawn_failed"
+    assert failure(link, 2)["reason"] == "spawn_failed"
 
 
 def test_a_watchdog_leaves_alone_the_turn_beside_it_that_the_user_cancelled() -> None:
     wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1), cancel(), prompt(2))
     wire.time(30)
     assert wire.answers(1) == [result(1, "cancelled")]
-    assert _payload(wire, 2)["type"] == "agent_stalled"
+    assert failure(wire, 2)["type"] == "agent_stalled"
 
 
 def test_a_watchdog_leaves_alone_the_turn_beside_it_that_is_being_stopped() -> None:
     wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1)).time(6)
     wire.client(prompt(2)).time(12).eof(Side.AGENT)
-    assert _payload(wire, 1)["reason"] == "first_update_timeout"
-    assert _payload(wire, 2)["reason"] == "first_update_timeout"
+    assert failure(wire, 1)["reason"] == "first_update_timeout"
+    assert failure(wire, 2)["reason"] == "first_update_timeout"
 
 
 def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_where_its_session_is_closed() -> None:
@@ -154,7 +149,7 @@ def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
     for number in range(1001):
         wire.client(prompt(100 + number))
     assert wire.answers(1099) == []
-    assert _payload(wire, 1100)["reason"] == "queue_full"
+    assert failure(wire, 1100)["reason"] == "queue_full"
 
 
 def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() -> None:
@@ -181,13 +176,13 @@ def test_the_record_of_a_lost_session_holds_no_secret() -> None:
 def test_an_echo_is_told_also_by_an_agent_that_was_started_again() -> None:
     link = Restarted()
     link.agent(_reply(link.back_with_a_prompt()), prompt(2))
-    assert _payload(link, 2)["reason"] == "not_acp"
+    assert failure(link, 2)["reason"] == "not_acp"
 
 
 def test_a_users_sentence_holds_no_markup_of_the_agents() -> None:
     wire = Wire().client(INITIALIZE, prompt())
     wire.agent(update(sessionUpdate="agent_error", message="See [this](http://host/)"), result())
-    assert "[" not in _payload(wire)["message"]
+    assert "[" not in failure(wire)["message"]
 
 
 def test_a_message_is_short_also_for_a_client_that_reads_details_alone() -> None:
@@ -293,6 +288,6 @@ def test_a_line_too_long_refuses_its_prompt_and_no_other_that_joined() -> None:
     wire = second_version().client(prompt(2))
     head = b'{"jsonrpc":"2.0","id":2,"result":{"messageId":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
-    assert _payload(wire, 2)["reason"] == "line_too_long"
+    assert failure(wire, 2)["reason"] == "line_too_long"
     wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert [told["state"] for told in wire.updates() if "state" in told] == ["running", "idle"]

@@ -119,8 +119,7 @@ def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
     wire = asked().agent(chunk(BARE))
     assert not ended(wire)
     wire = asked().agent(update(**TOOL))
-    hint(wire, RESET, STDERR)
-    wire.agent(chunk(BARE))
+    hint(wire, RESET, STDERR).agent(chunk(BARE))
     assert ended(wire)
     assert payload(wire)["type"] == "auth"
 

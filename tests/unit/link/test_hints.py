@@ -34,6 +34,7 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     """A link with a prompt under way in each of these sessions."""
     client = options.pop("client", {"retry": True})
     capabilities = {"_meta": {"agent_error": {"version": 1, **client}}} if client else {}
+    expects = options.pop("expects", False)
     wire = Wire(**options)
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
     wire.client(INITIALIZE | {"params": params})
@@ -41,14 +42,17 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
     for number, session in enumerate(sessions, 1):
         wire.client(prompt(number, session))
+    if expects:
+        wire.core.expects_hints(present=True)
     return wire
 
 
-def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> None:
+def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> Wire:
     """A source gives this hint."""
     told = {"at_seconds": wire.now, "session_id": "s", "goes_on": True} | told
     told = {"attribution": attribution_by(source)} | told
     wire.carry_out(wire.core.receive_hint(Hint(source=source, verdict=verdict, **told), wire.now))
+    return wire
 
 
 def attribution_by(source: HintSource) -> Attribution:
@@ -89,8 +93,7 @@ def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: 
 
 def test_what_the_agent_tells_a_client_that_did_not_ask_leaves_hints_to_be_told() -> None:
     wire = begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
-    hint(wire, attempt=2, wait_seconds=60.0)
-    wire.time(10)
+    hint(wire, attempt=2, wait_seconds=60.0).time(10)
     (told,) = wire.updates()
     assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
 
@@ -178,8 +181,7 @@ def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself()
 
 def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
     wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
-    hint(wire, session_id=None, goes_on=False)
-    wire.time(1)
+    hint(wire, session_id=None, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
     wire.agent(result(2))
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
@@ -208,8 +210,7 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
 
 def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
     wire = begun().client(cancel())
-    hint(wire)
-    wire.agent(error())
+    hint(wire).agent(error())
     assert retries(wire) == []
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
@@ -225,19 +226,16 @@ def test_a_hint_after_the_turn_is_nobodys() -> None:
 
 def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
     wire = begun()
-    hint(wire)
-    wire.agent(error(1, 401, "Unauthorized"))
+    hint(wire).agent(error(1, 401, "Unauthorized"))
     assert payload(wire)["type"] == "auth"
     wire = begun()
-    hint(wire)
-    wire.agent(error())
+    hint(wire).agent(error())
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_were_for() -> None:
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, attempt=2)
-    wire.time(80)
+    hint(wire, attempt=2).time(80)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
@@ -245,12 +243,10 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
     hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
     assert hour.retry_after_seconds == 100
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, hour)
-    wire.time(80)
+    hint(wire, hour).time(80)
     assert payload(wire)["retry_after_seconds"] == 30
     wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
-    hint(wire, hour)
-    wire.time(620)
+    hint(wire, hour).time(620)
     assert "retry_after_seconds" not in payload(wire)
 
 
@@ -272,28 +268,24 @@ def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
 def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
     wire = begun()
     hint(wire, EMPTY, JOURNAL)
-    hint(wire, LIMITED, WIRE)
-    wire.agent(error())
+    hint(wire, LIMITED, WIRE).agent(error())
     assert payload(wire)["type"] == "budget"
     wire = begun()
     hint(wire, LIMITED, WIRE)
     hint(wire, RESET, STDERR)
-    hint(wire, VAGUE, JOURNAL)
-    wire.agent(error())
+    hint(wire, VAGUE, JOURNAL).agent(error())
     assert payload(wire)["type"] == "network"
 
 
 def test_a_success_that_ends_on_a_tool_and_a_failed_call_is_none() -> None:
     wire = begun().agent(update(**TOOL))
-    hint(wire)
-    wire.agent(result())
+    hint(wire).agent(result())
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
     wire = begun().agent(update(**TOOL))
-    hint(wire, source=STDERR)
-    wire.agent(result())
+    hint(wire, source=STDERR).agent(result())
     assert wire.answers() == [result()]
 
 
@@ -302,8 +294,7 @@ def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
     goes_on: bool | None, fails: bool
 ) -> None:
     wire = begun().agent(chunk("The answer is"))
-    hint(wire, RESET, goes_on=goes_on)
-    wire.agent(result())
+    hint(wire, RESET, goes_on=goes_on).agent(result())
     assert ("error" in wire.answers()[0]) is fails
 
 
@@ -328,66 +319,50 @@ def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
 
 
 def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error())
+    wire = begun(expects=True).agent(error())
     assert wire.answers() == []
-    hint(wire, goes_on=False)
-    wire.time(1)
+    hint(wire, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
+    wire = begun(expects=True)
     wire.agent(error()).time(1)
     assert payload(wire)["type"] == "unknown"
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error(1, 401, "Unauthorized"))
+    wire = begun(expects=True).agent(error(1, 401, "Unauthorized"))
     assert payload(wire)["type"] == "auth"
 
 
 def test_an_error_without_an_id_waits_but_once() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
+    wire = begun(expects=True)
     wire.agent(error(None)).time(0.3)
     assert payload(wire)["type"] == "unknown"
 
 
 def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error(), chunk("late"))
+    wire = begun(expects=True).agent(error(), chunk("late"))
     assert payload(wire)["type"] == "unknown"
-    wire = begun()
-    wire.core.expects_hints(present=True)
+    wire = begun(expects=True)
     wire.agent(error()).client(cancel())
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 
 def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(update(**TOOL), result())
+    wire = begun(expects=True).agent(update(**TOOL), result())
     assert wire.answers() == []
     wire.time(1)
     assert wire.answers() == [result()]
 
 
 def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(update(**TOOL), result())
-    hint(wire, goes_on=False)
-    wire.time(1)
+    wire = begun(expects=True).agent(update(**TOOL), result())
+    hint(wire, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
 
 
 def cut_after_a_retry(**told: Any) -> Wire:
     """A turn that has got over a cut, as it seems, and ends with a success that is held back."""
-    wire = begun()
-    wire.core.expects_hints(present=True)
+    wire = begun(expects=True)
     hint(wire, RESET, goes_on=None)
     wire.now = 2.0
     for text in ("The answer", " is"):
@@ -407,10 +382,8 @@ def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a
 
 
 def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    hint(wire)
-    wire.agent(chunk("The answer is 42."), result())
+    wire = begun(expects=True)
+    hint(wire).agent(chunk("The answer is 42."), result())
     assert wire.answers() == []
     wire.time(1)
     assert wire.answers() == [result()]
@@ -462,8 +435,7 @@ def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
 
 
 def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame_passes() -> None:
-    wire = begun("pi-acp")
-    wire.core.expects_hints(present=True)
+    wire = begun("pi-acp", expects=True)
     assert (wire.core.next_timeout() or 0.0) > 1
     wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
     assert wire.core.next_timeout() == WITHHELD_SECONDS
@@ -617,8 +589,7 @@ def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
     wire.client(INITIALIZE | {"params": params})
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
-    hint(wire, goes_on=False)
-    wire.time(50)
+    hint(wire, goes_on=False).time(50)
     (notice,) = wire.updates()
     assert notice["title"].startswith("The model provider is limiting requests.")
 
@@ -638,8 +609,7 @@ def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
 
 
 def test_what_is_held_keeps_no_ended_turn_of_its_session_out_of_quarantine() -> None:
-    wire = begun(sessions=("s", "s"))
-    wire.core.expects_hints(present=True)
+    wire = begun(sessions=("s", "s"), expects=True)
     wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
     wire.now = 9.9
     wire.agent(error(2))
@@ -669,8 +639,7 @@ def test_a_failed_call_that_may_be_the_last_is_one_request(
 ) -> None:
     wire = begun(retry=2)
     for each in goes_on:
-        hint(wire, source=STDERR, goes_on=each)
-        wire.time(wire.now + 1)
+        hint(wire, source=STDERR, goes_on=each).time(wire.now + 1)
     assert told_again(wire) == requests + 1
 
 
@@ -697,8 +666,7 @@ def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
 
 def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
     wire = begun()
-    hint(wire, source=JOURNAL, goes_on=None)
-    wire.agent(chunk("Here is"))
+    hint(wire, source=JOURNAL, goes_on=None).agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
     assert turn.tries == 2
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from lastword.core.link.silence import Cause, SilenceCause
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt, result, update
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    notices,
+    prompted,
+    result,
+    update,
+)
 
 DONE = "The agent seems to be done; its answer has not come yet."
 NOTICES = {"session": {"notices": {}}}
@@ -14,10 +21,7 @@ NOTICES = {"session": {"notices": {}}}
 
 def linked(**options: Any) -> Wire:
     """A turn at work before a client that shows notices."""
-    wire = Wire(**options)
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": NOTICES}})
-    wire.agent(INITIALIZED).client(prompt())
-    return wire
+    return prompted(NOTICES, **options)
 
 
 def tool(call: str = "t1", **members: Any) -> dict[str, Any]:
@@ -29,10 +33,6 @@ def tool(call: str = "t1", **members: Any) -> dict[str, Any]:
 def usage(**members: Any) -> dict[str, Any]:
     """The agent states its usage."""
     return update(sessionUpdate="usage_update", used=10, size=100, **members)
-
-
-def notices(wire: Wire) -> list[str]:
-    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
 
 
 def silences(wire: Wire) -> list[dict[str, Any]]:

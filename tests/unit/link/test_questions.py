@@ -11,7 +11,16 @@ from lastword.core.link.connection import Side
 from lastword.core.link.open_question import MAX_REMINDERS, answer_of_nobody
 from lastword.core.link.questions import MAX_TITLE_CHARS
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result, update
+from tests.kit.wire import (
+    Wire,
+    cancel,
+    chunk,
+    notices,
+    prompted,
+    result,
+    thoughts,
+    update,
+)
 
 NOTICES = {"session": {"notices": {}}}
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
@@ -26,10 +35,7 @@ MINUTE = 60.0
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work, which no other clock ends."""
     limits = {"turn_timeout_seconds": 0.0, "idle_timeout_seconds": 0.0, "warn_after_seconds": 0.0}
-    wire = Wire(**(limits | options))
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED).client(prompt()).agent(chunk())
-    return wire
+    return prompted(capabilities, **(limits | options)).agent(chunk())
 
 
 def question(request_id: Any = 9, session: str = "s", **members: Any) -> dict[str, Any]:
@@ -56,17 +62,6 @@ def withdrawn(wire: Wire) -> list[Any]:
     """The requests that were withdrawn at the client."""
     frames = [json.loads(frame) for frame in wire.to_client]
     return [f["params"]["requestId"] for f in frames if f.get("method") == "$/cancel_request"]
-
-
-def thoughts(wire: Wire) -> list[str]:
-    """The lines in the conversation."""
-    shown = [u for u in wire.updates() if u["sessionUpdate"] == "agent_thought_chunk"]
-    return [update["content"]["text"].strip() for update in shown]
-
-
-def notices(wire: Wire) -> list[str]:
-    """The notices."""
-    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
 
 
 def test_at_the_timeout_the_option_that_rejects_once_is_chosen_and_the_turn_goes_on() -> None:

@@ -20,6 +20,7 @@ from tests.kit.wire import (
     Wire,
     cancel,
     chunk,
+    failure,
     prompt,
     result,
     second_version,
@@ -35,13 +36,6 @@ def said(wire: Wire, word: HandlerReport, request_id: bytes = b"1") -> list[Any]
     return effects
 
 
-def payload(wire: Wire, request_id: int = 1) -> dict[str, Any]:
-    """The typed payload of a request's answer, in whichever place it is."""
-    (answer,) = wire.answers(request_id)
-    found: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return found
-
-
 def in_turn(**extension: Any) -> Wire:
     """A link with a prompt under way, for a client that negotiated this much."""
     wire = Wire(wall_clock=None)
@@ -54,7 +48,7 @@ def in_turn(**extension: Any) -> Wire:
 def test_an_exception_ends_its_turn_once_and_typed() -> None:
     wire = in_turn()
     said(wire, HandlerFailure(verdict=LIMITED))
-    error = payload(wire)
+    error = failure(wire)
     assert (error["type"], error["retryable"], error["phase"]) == (
         "rate_limit",
         True,
@@ -74,7 +68,7 @@ def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
 def test_an_exception_after_our_own_stop_is_what_we_stopped_for() -> None:
     wire = in_turn().time(901)
     said(wire, HandlerFailure(verdict=LIMITED))
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
@@ -87,7 +81,7 @@ def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
 def test_an_exception_of_another_request_answers_that_request() -> None:
     wire = in_turn().client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
     said(wire, HandlerFailure(verdict=LIMITED), b"7")
-    assert payload(wire, 7)["type"] == "rate_limit"
+    assert failure(wire, 7)["type"] == "rate_limit"
     assert wire.answers(1) == []
 
 
@@ -105,7 +99,7 @@ def test_what_the_handler_told_decides_phase_and_safety(
     for note in notes:
         said(wire, note)
     said(wire, HandlerFailure(verdict=LIMITED))
-    assert (payload(wire)["phase"], payload(wire)["retry_safety"]) == (phase, safety)
+    assert (failure(wire)["phase"], failure(wire)["retry_safety"]) == (phase, safety)
 
 
 def test_told_progress_starts_the_clock_of_silence_anew() -> None:
@@ -181,7 +175,7 @@ def test_what_was_tried_is_counted_and_told() -> None:
     wire = in_turn()
     tried = (FailedAttempt(LIMITED, 3, 2.5), FailedAttempt(LIMITED))
     said(wire, HandlerFailure(verdict=LIMITED, tried=tried))
-    error = payload(wire)
+    error = failure(wire)
     assert error["attempts"] == 4
     assert "It was tried 4 times." in error["message"]
     assert error["detail"]["attempts"] == [
@@ -194,10 +188,10 @@ def test_many_tries_and_a_long_text_stay_within_the_bound_of_a_detail() -> None:
     wire = in_turn()
     long = classify.classify({"error": {"message": "slow down " * 2000}, "status": 429})
     said(wire, HandlerFailure(verdict=long, tried=(FailedAttempt(long, 2, 1.0),) * 500))
-    detail = payload(wire)["detail"]
+    detail = failure(wire)["detail"]
     assert len(detail["attempts"]) == MAX_LISTED
     assert len(json.dumps(detail, separators=(",", ":")).encode()) <= 4096
-    assert payload(wire)["attempts"] == 1000
+    assert failure(wire)["attempts"] == 1000
 
 
 def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() -> None:
@@ -208,7 +202,7 @@ def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() ->
         wire,
         HandlerFailure(verdict=verdict, message=f"Your [team] budget {key} is used up.\nAsk Ada."),
     )
-    message = payload(wire)["message"]
+    message = failure(wire)["message"]
     assert message.startswith("Your (team) budget")
     assert message.endswith("is used up. Ask Ada.")
     assert key not in message

@@ -21,6 +21,7 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     greeted,
     permission,
     prompt,
@@ -36,23 +37,13 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work."""
-    wire = Wire(**{"retry": 2, **options})
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED).client(prompt())
-    return wire
+    return prompted(capabilities, **{"retry": 2, **options})
 
 
 def prompts(wire: Wire) -> list[dict[str, Any]]:
     """The prompts that have reached the agent."""
     frames = [json.loads(frame) for frame in wire.to_agent]
     return [frame for frame in frames if frame.get("method") == "session/prompt"]
-
-
-def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    told: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return told
 
 
 def test_a_prompt_that_was_limited_is_sent_again_after_the_servers_wait() -> None:

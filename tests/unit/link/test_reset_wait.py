@@ -27,7 +27,9 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     prompt,
+    prompted,
     result,
     update,
 )
@@ -54,10 +56,7 @@ class Clock:
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work, whose dice lengthen no wait."""
     limits = {"turn_timeout_seconds": 0.0, "continue_at_reset_seconds": 6 * HOURS}
-    wire = Wire(**(limits | {"roll": lambda: 0.0} | options))
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED).client(prompt())
-    return wire
+    return prompted(capabilities, **(limits | {"roll": lambda: 0.0} | options))
 
 
 def prompts(wire: Wire) -> list[str]:
@@ -66,13 +65,6 @@ def prompts(wire: Wire) -> list[str]:
     sent = [frame for frame in frames if frame.get("method") == "session/prompt"]
     assert {frame["id"] for frame in sent} <= {1, 2}
     return ["".join(block["text"] for block in frame["params"]["prompt"]) for frame in sent]
-
-
-def payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return data
 
 
 def test_a_turn_that_has_shown_something_goes_on_with_a_new_prompt() -> None:
@@ -121,13 +113,13 @@ def test_a_second_limit_waits_again_and_all_waits_together_are_bounded() -> None
         wire.agent(chunk("A part."), error(message=LIMITED)).time(count * (WAIT + 1))
     assert prompts(wire) == ["hi", "Continue.", "Continue."]
     wire.agent(error(message=LIMITED))
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
     wire = linked().agent(chunk("Half of it."), error(message=LIMITED)).time(WAIT + 1)
     wire.agent(error(message="503 Service Unavailable"))
-    fails = payload(wire)
+    fails = failure(wire)
     assert (fails["phase"], fails["retry_safety"]) == ("mid_output", "offer_continue")
 
 
@@ -322,7 +314,7 @@ def test_the_waits_of_all_processes_together_are_bounded() -> None:
         clock.now += timedelta(seconds=WAIT + 1)
         other.agent(error(message=LIMITED))
     assert prompts(other) == ["Continue.", "Continue."]
-    assert payload(other)["phase"] == "mid_output"
+    assert failure(other)["phase"] == "mid_output"
 
 
 def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> None:
@@ -345,7 +337,7 @@ def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
     clock.now += timedelta(days=3)
     wire.time(16)
     assert prompts(wire) == ["hi"]
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_without_a_wait_nothing_is_to_be_resumed() -> None:
@@ -362,4 +354,4 @@ def test_nor_does_it_where_agents_have_been_started_again() -> None:
     assert isinstance(connection, Connection)
     wire.carry_out(RestartLayer(connection).handle_timeout(16.0))
     assert prompts(wire) == ["hi"]
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"

@@ -6,7 +6,7 @@ from typing import Any
 
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.retries.reported import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
-from tests.kit.wire import Wire, chunk, error, result, second_version, update
+from tests.kit.wire import Wire, chunk, error, result, second_version, thoughts, update
 from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
 
 PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
@@ -16,18 +16,9 @@ def plain(name: str = "agent", **options: Any) -> Wire:
     return begun(name, client=None, **options)
 
 
-def thoughts(wire: Wire) -> list[str]:
-    return [
-        u["content"]["text"].strip()
-        for u in wire.updates()
-        if u["sessionUpdate"] == "agent_thought_chunk"
-    ]
-
-
 def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
     wire = plain()
-    hint(wire, attempt=3, max_attempts=10, wait_seconds=23.0)
-    wire.time(SHOW_AFTER_SECONDS - 0.1)
+    hint(wire, attempt=3, max_attempts=10, wait_seconds=23.0).time(SHOW_AFTER_SECONDS - 0.1)
     assert thoughts(wire) == []
     wire.time(SHOW_AFTER_SECONDS)
     (told,) = thoughts(wire)
@@ -38,8 +29,7 @@ def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
 def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() -> None:
     for wait in (2.0, None):
         wire = plain()
-        hint(wire, attempt=2, wait_seconds=wait)
-        wire.time(10)
+        hint(wire, attempt=2, wait_seconds=wait).time(10)
         assert thoughts(wire) == [
             "The model provider is limiting requests. The agent tries again (attempt 2)."
         ]
@@ -48,8 +38,7 @@ def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() ->
 def test_further_retries_are_shown_at_most_so_often() -> None:
     wire = plain()
     for attempt in range(2, 12):
-        hint(wire, attempt=attempt)
-        wire.time(wire.now + 4)
+        hint(wire, attempt=attempt).time(wire.now + 4)
     assert len(thoughts(wire)) == 2
     wire.time(wire.now + SHOW_EVERY_SECONDS)
     assert len(thoughts(wire)) == 3
@@ -63,22 +52,19 @@ def test_what_was_got_over_soon_is_not_shown() -> None:
     wire.now = 2.0
     wire.agent(chunk("Here.")).time(60)
     assert thoughts(wire) == []
-    hint(wire)
-    wire.time(wire.now + SHOW_AFTER_SECONDS)
+    hint(wire).time(wire.now + SHOW_AFTER_SECONDS)
     assert len(thoughts(wire)) == 1
 
 
 def test_who_asked_for_retries_or_wants_none_in_the_conversation_gets_none() -> None:
     for wire in (begun(), plain(show_retries="off")):
-        hint(wire)
-        wire.time(60)
+        hint(wire).time(60)
         assert thoughts(wire) == []
 
 
 def test_in_version_2_a_notice_needs_no_leave() -> None:
     wire = second_version()
-    hint(wire)
-    wire.time(60)
+    hint(wire).time(60)
     kinds = [u["sessionUpdate"] for u in wire.updates()]
     assert "notice" in kinds
     assert thoughts(wire) == []
@@ -105,8 +91,7 @@ def test_while_everything_stood_still_no_wait_went_by() -> None:
 
 def test_a_line_that_was_shown_before_everything_stood_still_counts_as_long_afterwards() -> None:
     wire = plain()
-    hint(wire)
-    wire.time(SHOW_AFTER_SECONDS)
+    hint(wire).time(SHOW_AFTER_SECONDS)
     hint(wire)
     wire.core.stand_still(100)
     wire.now += 100
@@ -166,16 +151,14 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
 
 def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
     wire = begun("claude-code-acp").agent(chunk("The answer is"))
-    hint(wire, RESET, goes_on=True)
-    wire.agent(chunk("API Error: Connection error."), error())
+    hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
     told = wire.answers()[0]["error"]["data"]["agent_error"]
     assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
 
 
 def test_an_honest_answer_behind_a_retry_passes() -> None:
     wire = begun("codex-acp")
-    hint(wire, source=WIRE)
-    wire.agent(chunk("It is 42."), chunk(" Ask me for more."), result())
+    hint(wire, source=WIRE).agent(chunk("It is 42."), chunk(" Ask me for more."), result())
     assert wire.answers() == [result()]
 
 
@@ -202,21 +185,16 @@ def test_an_answer_behind_retries_in_words_passes() -> None:
 
 def test_a_log_counts_behind_a_tool_where_nothing_was_said_and_nowhere_behind_an_answer() -> None:
     wire = begun("other").agent(update(**TOOL))
-    hint(wire, source=HintSource.LOG, goes_on=None)
-    wire.agent(chunk("Retrying (attempt 1/3)"), result())
+    hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
     assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
     wire = begun("other").agent(chunk("It is 42."))
-    hint(wire, source=HintSource.LOG, goes_on=None)
-    wire.agent(result())
+    hint(wire, source=HintSource.LOG, goes_on=None).agent(result())
     assert wire.answers() == [result()]
 
 
 def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
-    wire = begun("other")
-    wire.core.expects_hints(present=True)
-    wire.agent(result())
-    hint(wire, source=HintSource.LOG, goes_on=None)
-    wire.time(wire.now + 1)
+    wire = begun("other", expects=True).agent(result())
+    hint(wire, source=HintSource.LOG, goes_on=None).time(wire.now + 1)
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
     assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
 

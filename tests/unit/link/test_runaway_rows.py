@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.link.runaway import MAX_REPEATS
 from lastword.core.protocol import jsonrpc
-from tests.kit.wire import chunk, update
+from tests.kit.wire import Wire, chunk, prompted, update
 from tests.unit.link.test_connection_rare_frames import in_turn
 
 if TYPE_CHECKING:
@@ -99,3 +99,31 @@ def test_a_sentence_that_repeats_goes_the_short_way_until_it_may_be_too_much() -
     assert any(b"session/cancel" in frame for frame in wire.to_agent)
     # What still comes of the turn that was stopped is looked at no closer than anything else.
     assert observed(wire, SENTENCE, 1000) == 1000
+
+
+# --- Tool calls that only look alike
+
+
+def calls(wire: Wire, *commands: str) -> None:
+    """Call a tool as opencode and claude do: opened with an empty input, told in full after."""
+    for number, command in enumerate(commands):
+        call = {"toolCallId": f"c{number}"}
+        wire.agent(update(sessionUpdate="tool_call", title="bash", rawInput={}, **call))
+        told = {"title": command, "rawInput": {"command": command}}
+        wire.agent(update(sessionUpdate="tool_call_update", status="completed", **told, **call))
+
+
+def stopped(*commands: str) -> bool:
+    """Was a turn with these calls stopped?"""
+    wire = prompted()
+    calls(wire, *commands)
+    return any(b"session/cancel" in frame for frame in wire.to_agent)
+
+
+def test_calls_that_only_begin_alike_are_no_runaway() -> None:
+    assert not stopped(*(f"ls {number}" for number in range(120)))
+
+
+def test_the_same_call_again_and_again_is_still_a_runaway() -> None:
+    assert not stopped(*["ls"] * 49)
+    assert stopped(*["ls"] * 50)

@@ -15,13 +15,13 @@ from lastword.core.timeline.session_events import problems_of
 from lastword.core.timeline.summary import fault_of
 from tests.kit.rows import every
 from tests.kit.wire import (
-    INITIALIZE,
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
     error,
+    failure,
     greeted,
+    notices,
     prompt,
     prompted,
     result,
@@ -42,10 +42,7 @@ def cost(amount: Any, currency: Any = "USD", session_id: str = "s") -> dict[str,
 
 def linked(limit: str = "", capabilities: Any = NOTICES, **options: Any) -> Wire:
     """A link with a prompt at work."""
-    wire = Wire(spend_limit=limit, **options)
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params}).agent(INITIALIZED).client(prompt()).agent(chunk())
-    return wire
+    return prompted(capabilities, spend_limit=limit, **options).agent(chunk())
 
 
 def costs(wire: Wire) -> list[tuple[int | None, dict[str, Any]]]:
@@ -64,21 +61,9 @@ def usd(amount: float) -> dict[str, Any]:
     return {"amount": amount, "currency": "USD"}
 
 
-def payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return data
-
-
 def methods(wire: Wire) -> list[str]:
     """What reached the agent."""
     return [json.loads(frame)["method"] for frame in wire.to_agent]
-
-
-def notices(wire: Wire) -> list[str]:
-    """The notices that the client got."""
-    return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
 
 
 # --- what is recorded, with or without a limit
@@ -201,12 +186,12 @@ def test_a_turn_that_reaches_the_limit_is_cancelled_and_fails(limit: str) -> Non
     wire = linked(limit, retry=2, continue_at_reset_seconds=3600.0).agent(cost(0.7), cost(1.1))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result(stop_reason="cancelled"))
-    failure = payload(wire)
-    assert (failure["type"], failure["reason"]) == ("budget", "spend_limit")
-    assert (failure["retryable"], failure["retry_safety"]) == (False, "never")
-    assert failure["origin"] == "lastword"
-    assert "1.10 USD of the 1.00 USD" in failure["message"]
-    assert "--spend-limit" in failure["message"]
+    told = failure(wire)
+    assert (told["type"], told["reason"]) == ("budget", "spend_limit")
+    assert (told["retryable"], told["retry_safety"]) == (False, "never")
+    assert told["origin"] == "lastword"
+    assert "1.10 USD of the 1.00 USD" in told["message"]
+    assert "--spend-limit" in told["message"]
     wire.time(7200)
     assert methods(wire).count("session/prompt") == 1
     assert (costs(wire), limits(wire)) == ([(1, usd(1.1))], ["reached"])
@@ -214,7 +199,7 @@ def test_a_turn_that_reaches_the_limit_is_cancelled_and_fails(limit: str) -> Non
 
 def test_an_agent_that_does_not_stop_gets_its_grace() -> None:
     wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1)).time(2).agent(cost(1.5)).time(4)
-    assert "1.00 USD of the 1.00 USD" in payload(wire)["message"]
+    assert "1.00 USD of the 1.00 USD" in failure(wire)["message"]
     wire.agent(cost(2))
     assert sum(facts["amount"] for _, facts in costs(wire)) == 2
     assert methods(wire).count("session/cancel") == 1
@@ -230,11 +215,11 @@ def test_tenths_of_an_amount_reach_the_whole() -> None:
 @pytest.mark.parametrize("limit", ["1USD", "1USD/day"])
 def test_further_prompts_are_answered_without_the_agent(limit: str) -> None:
     wire = linked(limit).agent(cost(1), result()).client(prompt(2))
-    failure = payload(wire, 2)
-    assert (failure["reason"], failure["phase"]) == ("spend_limit", "before_request")
+    told = failure(wire, 2)
+    assert (told["reason"], told["phase"]) == ("spend_limit", "before_request")
     assert methods(wire).count("session/prompt") == 1
     wire.client(prompt(3))
-    assert payload(wire, 3)["reason"] == "spend_limit"
+    assert failure(wire, 3)["reason"] == "spend_limit"
 
 
 def test_another_session_has_a_limit_of_its_own() -> None:
@@ -248,7 +233,7 @@ def test_each_turn_has_a_limit_of_its_own() -> None:
     wire.agent(cost(1.5), result(2))
     assert [wire.answers(1), wire.answers(2)] == [[result()], [result(2)]]
     wire.client(prompt(3)).agent(chunk(), cost(2.5), result(3))
-    assert payload(wire, 3)["reason"] == "spend_limit"
+    assert failure(wire, 3)["reason"] == "spend_limit"
     wire.client(prompt(4))
     assert wire.answers(4) == []
     assert wire.orders == []
@@ -259,8 +244,8 @@ def test_a_day_is_shared_by_all_sessions_and_their_turns_end_together() -> None:
     wire.agent(cost(0.5, session_id="other"))
     assert methods(wire)[-2:] == ["session/cancel", "session/cancel"]
     wire.agent(result(1, "cancelled"), result(2, "cancelled"))
-    assert "Today's sessions have cost 1.00 USD" in payload(wire, 1)["message"]
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    assert "Today's sessions have cost 1.00 USD" in failure(wire, 1)["message"]
+    assert failure(wire, 2)["reason"] == "spend_limit"
 
 
 def test_what_other_processes_spend_counts_for_the_day() -> None:
@@ -272,7 +257,7 @@ def test_what_other_processes_spend_counts_for_the_day() -> None:
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 1.2}), 0.0))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result())
-    assert payload(wire)["reason"] == "spend_limit"
+    assert failure(wire)["reason"] == "spend_limit"
     wire.carry_out(wire.core.receive_spending(Spent(day="2"), 0.0))
     wire.client(prompt(2))
     assert wire.answers(2) == []
@@ -296,11 +281,11 @@ def test_a_session_keeps_what_it_had_cost_before() -> None:
     known = Spent(day="1", sessions={"s": {"USD": (0.5, 4.5)}, "full": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
     wire.client(prompt(1, "full"))
-    assert payload(wire, 1)["reason"] == "spend_limit"
+    assert failure(wire, 1)["reason"] == "spend_limit"
     wire.client(prompt(2)).agent(chunk(), cost(0.75))
     assert wire.orders == [Spend("s", "USD", 0.25, (0.75, 4.75))]
     wire.agent(cost(1), result(2))
-    assert "5.00 USD of the 5.00 USD" in payload(wire, 2)["message"]
+    assert "5.00 USD of the 5.00 USD" in failure(wire, 2)["message"]
 
 
 @pytest.mark.parametrize(("method", "answers"), [("session/new", 0), ("session/load", 1)])
@@ -318,7 +303,7 @@ def test_a_prompt_behind_an_ended_turn_is_refused_too() -> None:
     wire = linked("1USD", cancel_grace_seconds=1.0).client(cancel()).time(2).client(prompt(2))
     assert wire.answers(2) == []
     wire.agent(cost(1), result(1, "cancelled"))
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    assert failure(wire, 2)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
 
 
@@ -334,7 +319,7 @@ def test_a_cancel_by_the_user_is_none_of_ours() -> None:
     stopped = linked("1USD").agent(cost(1.5)).client(cancel()).agent(result(1, "cancelled"))
     assert stopped.answers() == [result(1, "cancelled")]
     stopped.client(prompt(2))
-    assert payload(stopped, 2)["reason"] == "spend_limit"
+    assert failure(stopped, 2)["reason"] == "spend_limit"
 
 
 def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> None:
@@ -342,14 +327,14 @@ def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> 
     wire.agent(error(message="429 Too Many Requests: try again in 5s"))
     assert wire.answers() == []
     wire.agent(cost(1)).time(60)
-    assert payload(wire)["reason"] == "spend_limit"
+    assert failure(wire)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
 
 
 def test_nobody_is_to_blame_for_a_limit_that_the_user_set() -> None:
-    failure = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
-    assert fault_of(failure) == ""
-    assert fault_of(failure | {"reason": "credits"}) != ""
+    told = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
+    assert fault_of(told) == ""
+    assert fault_of(told | {"reason": "credits"}) != ""
 
 
 # --- what the user gets to know
@@ -458,7 +443,7 @@ def test_a_turn_that_goes_on_beyond_midnight_spends_of_the_new_day() -> None:
     wire.agent(cost(2.2))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result()).client(prompt(2))
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    assert failure(wire, 2)["reason"] == "spend_limit"
     now[0] += timedelta(days=1)
     wire.client(prompt(3))
     assert wire.answers(3) == []
