@@ -102,9 +102,7 @@ def test_a_clients_broken_answer_to_nobody_is_told_to_nobody() -> None:
 
 
 def test_a_clients_broken_answer_is_told_to_a_new_agent_under_its_own_id() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(permission(4))
+    link = Link().come_back().agent(permission(4))
     shown = json.dumps(json.loads(link.to_client[-1])["id"]).encode()
     link.asked()
     send(link, Side.CLIENT, BROKEN % shown)

@@ -34,10 +34,7 @@ def begun() -> Link:
 
 def after_a_restart() -> Link:
     """The same with an agent that is not the first."""
-    link = Link()
-    link.come_back()
-    link.agent(chunk())
-    return link
+    return Link().come_back().agent(chunk())
 
 
 both = pytest.mark.parametrize("start", [begun, after_a_restart])
@@ -84,8 +81,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
     link = begun()
     link.asked()
     detach(link)
-    link.time(10)
-    link.die()
+    link.time(10).die()
     assert reasons(link, 2) == ["killed"]
     assert link.answers(2)[0]["error"]["data"]["agent_error"]["action"] != "restart"
     link.time(1000)
@@ -96,9 +92,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
 
 
 def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() -> None:
-    link = Link(LOADING)
-    link.die()
-    link.client(prompt(2))
+    link = Link(LOADING).die().client(prompt(2))
     detach(link)
     link.time(10)
     assert link.orders == [Restart()]
@@ -111,9 +105,7 @@ def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() ->
 def test_who_leaves_while_detached_has_left() -> None:
     link = begun()
     detach(link)
-    link.eof(Side.CLIENT)
-    link.die()
-    link.time(1000)
+    link.eof(Side.CLIENT).die().time(1000)
     assert link.answers(2)[0]["result"] == {"stopReason": "cancelled"}
     assert link.orders == []
 

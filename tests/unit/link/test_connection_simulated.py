@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.classify import classify_exit, classify_spawn_failure
 from lastword.core.link.connection import Side
@@ -60,10 +60,11 @@ class Restarted(Wire):
         self.records += [str(effect) for effect in effects]
         super().carry_out(effects, *came)
 
-    def die(self) -> None:
+    def die(self) -> Self:
         """The agent is killed."""
         cause = classify_exit(exit_signal=9)
         self.carry_out(self.core.receive_eof(Side.AGENT, lambda: cause, self.now))
+        return self
 
     def cannot_start(self) -> None:
         """The agent that was ordered cannot be started."""
@@ -87,8 +88,7 @@ class Restarted(Wire):
 def test_an_agent_that_cannot_be_started_again_is_given_up_however_long_the_last_one_lived() -> (
     None
 ):
-    link = Restarted().time(400)
-    link.die()
+    link = Restarted().time(400).die()
     link.client(prompt(2)).time(link.now + 60)
     link.cannot_start()
     assert failure(link, 2)["reason"] == "spawn_failed"
@@ -109,9 +109,7 @@ def test_a_watchdog_leaves_alone_the_turn_beside_it_that_is_being_stopped() -> N
 
 
 def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_where_its_session_is_closed() -> None:
-    link = Restarted()
-    link.die()
-    link.client(prompt(2), _request(3, "session/close", sessionId="s"))
+    link = Restarted().die().client(prompt(2), _request(3, "session/close", sessionId="s"))
     assert link.answers(2) == [result(2, "cancelled")]
 
 

@@ -195,8 +195,7 @@ def test_a_login_that_is_missing_is_not_asked_for_twice() -> None:
 
 def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
     named = LOADING | {"agentInfo": {"name": CLAUDE, "version": "1"}}
-    link = Link(named)
-    link.die_and_be_greeted()
+    link = Link(named).die_and_be_greeted()
     (load,) = link.asked()
     assert load["params"]["_meta"] == WISH
     own = {"claudeCode": {"emitRawSDKMessages": False}}

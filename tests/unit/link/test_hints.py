@@ -557,8 +557,7 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
 
 
 def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
-    link = Link()
-    link.die()
+    link = Link().die()
     link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     link.asked()
@@ -574,8 +573,7 @@ def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
 
 
 def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.answer(load["id"])
     hint(link, goes_on=False)

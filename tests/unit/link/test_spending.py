@@ -419,8 +419,7 @@ def test_a_session_that_is_closed_meanwhile_is_reported_to_nobody() -> None:
 def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
     link = Link(spend_limit="1USD/day").client(prompt(5)).agent(cost(0.75))
     link.asked()
-    link.come_back()
-    link.agent(cost(0.25))
+    link.come_back().agent(cost(0.25))
     link.carry_out(link.core.receive_spending(Spent(day="1", today={"USD": 1.0}), link.now))
     assert reasons(link, 5) == ["killed"]
     assert link.asked()[-1]["method"] == "session/cancel"

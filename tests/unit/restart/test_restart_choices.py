@@ -28,8 +28,7 @@ def listed(**values: Any) -> list[dict[str, Any]]:
 
 
 def choose(link: Link, method: str, answer: dict[str, Any] | None = None, **params: Any) -> None:
-    link.client(request("choice", method, sessionId="s", **params))
-    link.answer("choice", **(answer or {}))
+    link.client(request("choice", method, sessionId="s", **params)).answer("choice", **answer or {})
 
 
 def opened(**told: Any) -> Link:
@@ -238,8 +237,7 @@ def test_a_mode_that_is_confirmed_while_an_option_is_not_yet_is_told_with_it() -
     (mode,) = link.asked()
     link.time(link.now + SETTING_LIMIT_SECONDS)
     (option,) = link.asked()
-    link.answer(mode["id"])
-    link.answer(option["id"])
+    link.answer(mode["id"]).answer(option["id"])
     assert [frame["method"] for frame in link.asked()] == ["session/prompt"]
     assert link.updates() == []
 
@@ -281,6 +279,5 @@ def test_what_the_client_is_told_as_it_opens_the_session_itself_is_the_mode_in_f
     link.answer(load["id"], **modes("yolo"))
     link.client(request(25, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.to_client.clear()
-    link.answer(25, **modes("plan"))
-    link.time(link.now + SETTING_LIMIT_SECONDS)
+    link.answer(25, **modes("plan")).time(link.now + SETTING_LIMIT_SECONDS)
     assert told_modes(link) == []

@@ -24,14 +24,11 @@ def two_sessions(**options: float) -> Link:
 
 def coming_back() -> Link:
     """A link whose session is on its way back for prompt 2."""
-    link = Link()
-    link.die_and_be_greeted()
-    return link
+    return Link().die_and_be_greeted()
 
 
 def test_a_client_that_says_hello_again_greets_the_new_agent_itself() -> None:
-    link = Link()
-    link.die()
+    link = Link().die()
     link.time(10).client(INITIALIZE | {"id": 7})
     assert link.asked() == [INITIALIZE | {"id": 7}]
 
@@ -45,8 +42,7 @@ def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
 
 
 def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_crash() -> None:
-    link = two_sessions()
-    link.die()
+    link = two_sessions().die()
     link.time(10).client(prompt(2), prompt(3, "t"))
     link.greet()
     for number in range(600):
@@ -63,24 +59,19 @@ def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_c
 
 
 def test_a_late_answer_of_the_clients_is_dropped_while_there_is_no_agent() -> None:
-    link = Link()
-    link.die()
-    link.client({"jsonrpc": "2.0", "id": 9, "result": {}})
+    link = Link().die().client({"jsonrpc": "2.0", "id": 9, "result": {}})
     assert link.drops == ["answer_to_nobody"]
 
 
 def test_a_cancel_leaves_other_sessions_and_other_requests_waiting() -> None:
-    link = two_sessions()
-    link.die()
-    link.client(request(6, "session/list"), prompt(2), prompt(3, "t"))
+    link = two_sessions().die().client(request(6, "session/list"), prompt(2), prompt(3, "t"))
     for word in (cancel(), {"method": "_x/note"}, {"method": "$/cancel_request", "params": {}}):
         link.client({"jsonrpc": "2.0", **word})
     assert [bool(link.answers(number)) for number in (6, 2, 3)] == [False, True, False]
 
 
 def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
-    link = Link()
-    link.come_back()
+    link = Link().come_back()
     for params in ({"requestId": 77}, {}):
         withdrawal = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": params}
         link.agent(withdrawal)
@@ -88,9 +79,7 @@ def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
 
 
 def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_id() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(permission(4))
+    link = Link().come_back().agent(permission(4))
     shown = json.loads(link.to_client[-1])["id"]
     head = json.dumps({"jsonrpc": "2.0", "id": shown, "result": "x"}).encode()[:-2]
     effects = link.core.receive_oversized(Side.CLIENT, head, link.now)
@@ -100,8 +89,7 @@ def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_
 
 
 def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
-    link = two_sessions()
-    link.die()
+    link = two_sessions().die()
     link.time(10).client(prompt(2))
     link.greet()
     link.time(200).client(prompt(3, "t")).time(400)
@@ -112,8 +100,7 @@ def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
 
 
 def test_a_session_whose_mode_is_not_set_in_time_goes_on_without() -> None:
-    link = Link().client(request(10, "session/set_mode", sessionId="s", modeId="plan"))
-    link.answer(10)
+    link = Link().client(request(10, "session/set_mode", sessionId="s", modeId="plan")).answer(10)
     link.asked()
     link.die()
     link.time(10).client(prompt(2))
@@ -173,8 +160,7 @@ def large(number: int, session_id: str = "s") -> dict[str, Any]:
 def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> None:
     link = Link()
     link.starts = False
-    link.die()
-    link.client(large(2), large(3))
+    link.die().client(large(2), large(3))
     assert reasons(link, 3) == ["queue_full"]
     link.orders.clear()
     link.time(10)

@@ -34,8 +34,7 @@ class ModelLink(Link):
 
     def switch(self) -> None:
         """The agent switches, and gets the prompt."""
-        self.answer("lastword:model:1", configOptions=options("small"))
-        self.time(self.now)
+        self.answer("lastword:model:1", configOptions=options("small")).time(self.now)
         assert self.asked_last()["method"] == "session/prompt"
 
     def come_back_with(self, model: str) -> None:
@@ -70,9 +69,7 @@ def test_a_session_that_lost_its_agent_on_the_way_back_has_the_former_model(ends
 def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends() -> None:
     link = ModelLink(retry=3, failure="The model `big` does not exist")
     link.switch()
-    link.die()
-    link.time(link.now + 10)
-    link.greet()
+    link.die().time(link.now + 10).greet()
     link.come_back_with("small")
     assert link.asked_last() == prompt()
     link.agent(chunk("Done."), result())
@@ -81,8 +78,7 @@ def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends()
 
 
 def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> None:
-    link = ModelLink()
-    link.die()
+    link = ModelLink().die()
     (answer,) = link.answers(1)
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
     link.time(link.now + 60).client(prompt(2))

@@ -26,8 +26,7 @@ def update(session: str, text: str = "Hi") -> dict[str, Any]:
 
 def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9) -> Link:
     """A link whose second agent has given a new session the id of the first one's."""
-    link = Link(capabilities if capabilities is not None else {})
-    link.die()
+    link = Link(capabilities if capabilities is not None else {}).die()
     link.time(link.now + 10).client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     (asked,) = link.asked()
@@ -58,11 +57,9 @@ def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
 
 
 def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one() -> None:
-    link = Link()
-    link.die()
+    link = Link().die()
     link.time(link.now + 10).client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    link.greet()
+    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[])).greet()
     link.answer(9, sessionId="s")
     assert link.answers(9)[0]["result"]["sessionId"] != "s"
     # What the agent tells of this id is what the client opens.
@@ -76,8 +73,7 @@ def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_l
     assert [asked["method"] for asked in link.asked()] == ["session/load"]
     link.agent(update("s", "the past"))
     assert json.loads(link.to_client[-1]) == update("s", "the past")
-    link.answer(4)
-    link.client(prompt(5))
+    link.answer(4).client(prompt(5))
     assert link.asked() == [prompt(5)]
     link.client(prompt(6, session_id=FRESH))
     assert reasons(link, 6) == ["context_lost"]
@@ -96,8 +92,7 @@ def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
 
 
 def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
-    link = opened_anew(LOADING)
-    link.die()
+    link = opened_anew(LOADING).die()
     link.time(link.now + 100).client(prompt(4, session_id=FRESH))
     link.greet()
     (load,) = link.asked()
@@ -110,11 +105,9 @@ def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
 
 
 def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> None:
-    link = opened_anew()
-    link.die()
+    link = opened_anew().die()
     link.time(link.now + 100).client(request(10, "session/new", cwd="/w", mcpServers=[]))
-    link.greet()
-    link.answer(10, sessionId="s")
+    link.greet().answer(10, sessionId="s")
     assert link.answers(10)[0]["result"] == {"sessionId": "s-lastword-2"}
     link.asked()
     link.client(prompt(5, session_id=FRESH))
@@ -130,11 +123,9 @@ def test_an_agent_that_repeats_an_id_within_one_life_means_the_same_session() ->
 
 
 def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
-    link = Link(LOADING)
-    link.die_and_be_greeted()
+    link = Link(LOADING).die_and_be_greeted()
     (load,) = link.asked()
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(9, sessionId="s")
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
     assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
     assert reasons(link, 2) == ["context_lost"]
     link.answer(load["id"])
@@ -142,10 +133,8 @@ def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
 
 
 def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() -> None:
-    link = Link(LOADING)
-    link.die_and_be_greeted()
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(9, sessionId="s")
+    link = Link(LOADING).die_and_be_greeted()
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
     link.time(link.now + 400)
     assert len(link.answers(2)) == 1
 
