@@ -53,8 +53,7 @@ def test_an_error_that_tells_of_itself_is_found_without_another_word() -> None:
 
 
 def test_a_bare_form_is_an_error_only_where_the_turn_speaks_for_one() -> None:
-    assert _found(BARE) == 0
-    assert _found(BARE, spoken_for=True) == len(BARE)
+    assert (_found(BARE), _found(BARE, spoken_for=True)) == (0, len(BARE))
 
 
 def test_whatever_is_an_error_by_its_form_passes_the_cheap_question() -> None:

@@ -176,8 +176,7 @@ def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:
 def test_a_name_or_a_sentence_of_one_agents_own_is_read(
     agent: str, error: dict[str, Any], kind: str
 ) -> None:
-    assert classify(error, agent=agent).type == kind
-    assert classify(error).type == kind
+    assert (classify(error, agent=agent).type, classify(error).type) == (kind, kind)
     assert not decide(gather.from_any(error, "cline")).rule.startswith("agent:")
 
 

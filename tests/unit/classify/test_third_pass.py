@@ -190,5 +190,4 @@ def code_for(verdict: Verdict) -> Any:
 def test_a_guess_starts_no_login_in_the_client() -> None:
     said = Verdict(type=ErrorType.AUTH, rule="message:invalid api key", retryable=False)
     guessed = Verdict(type=ErrorType.AUTH, rule="concept:key + invalid", retryable=False)
-    assert code_for(said) == -32000
-    assert code_for(guessed) == -32603
+    assert (code_for(said), code_for(guessed)) == (-32000, -32603)

@@ -69,10 +69,8 @@ def test_a_more_precise_source_goes_before_a_vaguer_one() -> None:
     body = {"error": {"details": [{"retryDelay": "4s"}], "resets_in_seconds": 5}}
     text = "try again in 6s"
     assert wait({"retry-after-ms": "1500", "retry-after": "9"}, body, text) == 2
-    assert wait({"Retry-After": "9"}, body, text) == 9
-    assert wait({}, body, text) == 4
-    assert wait({}, {"retry_after": 5}, text) == 5
-    assert wait({}, None, text) == 6
+    assert (wait({"Retry-After": "9"}, body, text), wait({}, body, text)) == (9, 4)
+    assert (wait({}, {"retry_after": 5}, text), wait({}, None, text)) == (5, 6)
 
 
 def test_a_header_that_makes_no_sense_is_skipped() -> None:

@@ -20,8 +20,7 @@ OPTION = BY_KEY["spend_limit"]
     ("1000000000000IDR", "1000000000000IDR/session"), ("0", ""), ("", ""),
 ])  # fmt: skip
 def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None:
-    assert OPTION.read(text) == written
-    assert OPTION.read(written) == written
+    assert (OPTION.read(text), OPTION.read(written)) == (written, written)
     assert Options(spend_limit=text).spend_limit == written
 
 

@@ -28,8 +28,7 @@ def test_a_type_fits_into_a_column_of_a_list() -> None:
 
 def test_a_word_that_no_table_has_is_said_as_it_stands() -> None:
     assert plain("budget", TYPES) == "usage limit"
-    assert plain("a_new_type", TYPES) == "a new type"
-    assert plain(3) == "3"
+    assert (plain("a_new_type", TYPES), plain(3)) == ("a new type", "3")
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,7 @@ def check(error: AgentError) -> None:
 
 
 def test_every_type_has_a_sentence_and_every_action_an_advice() -> None:
-    assert set(WHAT) == set(ErrorType)
-    assert set(ADVICE) == set(Action)
+    assert (set(WHAT), set(ADVICE)) == (set(ErrorType), set(Action))
 
 
 @every("kind", ErrorType)
@@ -134,8 +133,7 @@ def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
 
 def test_a_moment_out_of_any_calendar_is_left_out() -> None:
     for epoch_ms in (10**18, -(10**18), 10**30):
-        assert plain_moment(epoch_ms, NOW) == ""
-        assert plain_moment(epoch_ms) == ""
+        assert (plain_moment(epoch_ms, NOW), plain_moment(epoch_ms)) == ("", "")
 
 
 def test_a_used_up_budget_names_the_ways_out() -> None:

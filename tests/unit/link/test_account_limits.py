@@ -62,8 +62,7 @@ def linked(**options: Any) -> Wire:
 
 def test_a_limit_without_an_end_of_its_own_has_that_of_the_account() -> None:
     fails = failed(usage())
-    assert fails["type"] == "rate_limit"
-    assert fails["retry_after_seconds"] == 7200
+    assert (fails["type"], fails["retry_after_seconds"]) == ("rate_limit", 7200)
     assert fails["reset_at_epoch_ms"] == RESETS_AT * 1000
     assert (fails["retryable"], fails["retry_safety"]) == (False, "never")
     assert "14:00" in fails["message"]

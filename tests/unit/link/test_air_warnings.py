@@ -86,8 +86,7 @@ def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
 
 def test_a_withheld_success_replaces_it_too() -> None:
     wire = linked(silent_success="pass").agent(RETRYING, result()).time(99)
-    assert len(wire.answers()) == 1
-    assert records(wire)[-1]["revision"] == 2
+    assert (len(wire.answers()), records(wire)[-1]["revision"]) == (1, 2)
 
 
 def test_a_login_that_the_agent_warned_of_itself_comes_under_its_own_id() -> None:

@@ -25,8 +25,7 @@ OTHERS = b"npm error 429 Too Many Requests - GET https://packages.example.org/le
 
 
 def test_every_level_has_its_row() -> None:
-    assert set(EFFECTS) == set(Attribution)
-    assert EFFECTS[FOREIGN] == (False,) * 5
+    assert (set(EFFECTS), EFFECTS[FOREIGN]) == (set(Attribution), (False,) * 5)
     for lower, higher in pairwise(LEVELS):
         pairs = zip(EFFECTS[lower], EFFECTS[higher], strict=True)
         assert all(may <= may_as_well for may, may_as_well in pairs)

@@ -58,8 +58,7 @@ def test_a_cancel_with_a_question_open_ends_the_turn_as_cancelled(
     wire.agent(result(1, reason))
     assert stop_reason(wire) == CANCELLED
     closing = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed"}
-    assert closed(wire) == [closing]
-    assert json.loads(wire.to_client[-1])["id"] == 1
+    assert (closed(wire), json.loads(wire.to_client[-1])["id"]) == ([closing], 1)
     facts = wire.entries[-1].facts
     assert (facts["stop_reason"], facts["cancelled"]) == (reason, True)
     assert summary.summarise(wire.entries).outcome == "cancelled"
@@ -81,15 +80,13 @@ def test_an_answer_that_says_cancelled_passes_as_it_came() -> None:
     wire = asked().client(cancel())
     line = json.dumps(result(1, "cancelled")).encode()
     wire.agent(line)
-    assert wire.to_client[-1] == line
-    assert closed(wire) == []
+    assert (wire.to_client[-1], closed(wire)) == (line, [])
 
 
 @pytest.mark.parametrize("answered", [CHOSEN, LEFT], ids=["chosen", "left, and it went on"])
 def test_an_answer_that_may_have_crossed_the_cancel_passes(answered: dict[str, Any]) -> None:
     wire = asked().client(answered).agent(chunk()).client(cancel()).agent(result(1))
-    assert stop_reason(wire) == ENDED
-    assert closed(wire) == []
+    assert (stop_reason(wire), closed(wire)) == (ENDED, [])
 
 
 def test_a_question_that_the_agent_took_back_stands_open_no_more() -> None:
@@ -163,8 +160,7 @@ def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool
 def test_version_2_a_prompt_after_the_cancel_is_none_of_what_was_cancelled() -> None:
     wire = second_version().agent(update(sessionUpdate="state_update", state="requires_action"))
     wire.client(cancel(), prompt(2)).agent(idle(**ENDED))
-    assert wire.updates()[-1]["stopReason"] == "cancelled"
-    assert wire.answers(2) == []
+    assert (wire.updates()[-1]["stopReason"], wire.answers(2)) == ("cancelled", [])
     wire.agent({"jsonrpc": "2.0", "id": 2, "result": {"messageId": "m2"}})
     wire.agent(update(sessionUpdate="state_update", state="running"), chunk(), idle(**ENDED))
     assert wire.updates()[-1]["stopReason"] == "end_turn"

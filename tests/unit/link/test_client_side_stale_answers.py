@@ -29,8 +29,7 @@ def test_what_the_user_allows_after_their_cancel_went_unanswered_reaches_nobody(
     assert (refused["id"], refused["result"]) == (5, {"outcome": {"outcome": "cancelled"}})
     sent = len(wire.to_agent)
     wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
-    assert len(wire.to_agent) == sent
-    assert wire.drops[-1] == "answer_to_dead_agent"
+    assert (len(wire.to_agent), wire.drops[-1]) == (sent, "answer_to_dead_agent")
 
 
 def test_an_answer_whose_id_has_another_json_type_reaches_the_agent_under_its_own() -> None:
@@ -41,8 +40,7 @@ def test_an_answer_whose_id_has_another_json_type_reaches_the_agent_under_its_ow
 
 def test_a_message_without_an_id_is_not_answered_under_one_deeper_down() -> None:
     wire = _asked().client(b'{"jsonrpc":"2.0","params":{"id":1}}')
-    assert wire.answers(1) == []
-    assert len(wire.answers(None)) == 1
+    assert (wire.answers(1), len(wire.answers(None))) == ([], 1)
 
 
 def test_an_answer_that_comes_again_is_no_answer_to_the_text_of_its_number() -> None:

@@ -58,8 +58,7 @@ def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> N
     detach(link)
     link.time(link.now + 10 * HOURS)
     attach(link)
-    assert link.answers(2) == []
-    assert link.to_client[-1] == asked
+    assert (link.answers(2), link.to_client[-1]) == ([], asked)
     link.asked()
     link.client({"jsonrpc": "2.0", "id": json.loads(asked)["id"], "result": ALLOW})
     assert [frame["id"] for frame in link.asked()] == [9]
@@ -112,8 +111,7 @@ def test_who_leaves_while_detached_has_left() -> None:
 
 def test_who_left_does_not_come_back() -> None:
     link = begun().eof(Side.CLIENT)
-    assert link.core.client_attached(1.0) == []
-    assert link.core.client_detached(1.0) == []
+    assert (link.core.client_attached(1.0), link.core.client_detached(1.0)) == ([], [])
     link.die()
     assert Kill() not in link.orders
 

@@ -67,14 +67,12 @@ def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_wor
 
 def test_an_echo_of_what_nobody_asked_is_dropped() -> None:
     wire = in_turn().agent(prompt(99))
-    assert wire.drops == ["echo"]
-    assert wire.answers(99) == []
+    assert (wire.drops, wire.answers(99)) == (["echo"], [])
 
 
 def test_an_error_without_an_id_counts_for_nothing_once_the_turn_was_answered() -> None:
     wire = in_turn().agent(error(None), result()).time(60)
-    assert wire.answers() == [result()]
-    assert wire.drops[-1] == "answer_to_nobody"
+    assert (wire.answers(), wire.drops[-1]) == ([result()], "answer_to_nobody")
 
 
 def test_a_session_that_is_closed_is_forgotten() -> None:

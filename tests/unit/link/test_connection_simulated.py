@@ -146,8 +146,7 @@ def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
     wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
     for number in range(1001):
         wire.client(prompt(100 + number))
-    assert wire.answers(1099) == []
-    assert failure(wire, 1100)["reason"] == "queue_full"
+    assert (wire.answers(1099), failure(wire, 1100)["reason"]) == ([], "queue_full")
 
 
 def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() -> None:

@@ -34,8 +34,7 @@ def _payload(wire: Wire) -> dict[str, Any]:
 def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> None:
     wire = _wire("codex-acp").agent(chunk(CODEX_PROSE), result())
     payload = _payload(wire)
-    assert payload["type"] == "rate_limit"
-    assert payload["reason"] == "silent_success"
+    assert (payload["type"], payload["reason"]) == ("rate_limit", "silent_success")
 
 
 @pytest.mark.parametrize(
@@ -106,8 +105,7 @@ def test_a_warning_in_a_result_that_its_client_reads_is_recorded_as_no_failure()
     wire = _wire("claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air(severity="warning", category="unknown", title="Another model took over.")
     wire.agent(chunk("Done."), answer)
-    assert wire.answers() == [answer]
-    assert _entries(wire, Kind.ERROR) == []
+    assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
     assert len(_entries(wire, Kind.ANSWER)) == 1
 
 
@@ -115,8 +113,7 @@ def test_a_session_failure_after_the_users_cancel_is_recorded_as_the_cancel() ->
     wire = _wire("claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air()
     wire.agent(chunk("One moment.")).client(cancel()).agent(answer)
-    assert wire.answers() == [answer]
-    assert _entries(wire, Kind.ERROR) == []
+    assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
 
 
 def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:

@@ -189,8 +189,7 @@ def test_a_login_that_is_missing_is_not_asked_for_twice() -> None:
     wire = opened()
     sent = len(wire.to_agent)
     wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32000, "message": "Log in"}})
-    assert len(wire.to_agent) == sent
-    assert len(wire.answers(5)) == 1
+    assert (len(wire.to_agent), len(wire.answers(5))) == (sent, 1)
 
 
 def test_a_session_that_comes_back_is_asked_for_them_again() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from lastword.core.classify import classify
 from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.decision import RETRIES_PENDING
 from lastword.core.link.evidence import SILENT
@@ -24,9 +23,7 @@ EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficie
 RESET = classify(ConnectionResetError("Connection reset by peer"))
 VAGUE = classify("something odd")
 
-JOURNAL, EVENTS, WIRE, STDERR = (
-    HintSource.JOURNAL, HintSource.EVENTS, HintSource.WIRE, HintSource.STDERR,
-)  # fmt: skip
+JOURNAL, WIRE, STDERR = HintSource.JOURNAL, HintSource.WIRE, HintSource.STDERR
 TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read", "status": "completed"}
 
 
@@ -592,11 +589,6 @@ def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
     assert notice["title"].startswith("The model provider is limiting requests.")
 
 
-def test_the_types_that_a_status_alone_cannot_tell_are_as_they_are_here() -> None:
-    assert (EMPTY.type, LIMITED.type) == (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
-    assert (RESET.type, VAGUE.type) == (ErrorType.NETWORK, ErrorType.UNKNOWN)
-
-
 def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
     wire = begun()
     wire.now = 3.0
@@ -658,8 +650,7 @@ def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
     wire.time(wire.now + 60)
     hint(wire, source=JOURNAL, goes_on=None, max_attempts=5)
     last = wire.updates()[-1]
-    assert (last["attempt"], last.get("max_attempts")) == (3, None)
-    assert told_again(wire) == 3
+    assert (last["attempt"], last.get("max_attempts"), told_again(wire)) == (3, None, 3)
 
 
 def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:

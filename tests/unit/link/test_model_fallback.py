@@ -136,13 +136,11 @@ def stop_reason(wire: Wire, request_id: Any = 1) -> str:
 
 def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back() -> None:
     wire = limited()
-    assert sent(wire) == ["hi", "=small"]
-    assert wire.answers(1) == []
+    assert (sent(wire), wire.answers(1)) == (["hi", "=small"], [])
     agree(wire)
     assert sent(wire) == ["hi", "=small", "hi"]
     wire.agent(chunk("Done."), result())
-    assert stop_reason(wire) == "end_turn"
-    assert sent(wire)[-1] == "=big"
+    assert (stop_reason(wire), sent(wire)[-1]) == ("end_turn", "=big")
     agree(wire)
     assert shown_models(wire) == ["small", "big"]
     outcomes = [(each["outcome"], each["from_model"], each["to_model"]) for each in switches(wire)]
@@ -186,8 +184,7 @@ def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     message: str, settings: dict[str, Any]
 ) -> None:
     wire = linked(**settings).agent(error(message=message))
-    assert len(wire.answers(1)) == 1
-    assert sent(wire) == ["hi"]
+    assert (len(wire.answers(1)), sent(wire)) == (1, ["hi"])
 
 
 @pytest.mark.parametrize("message", [
@@ -283,8 +280,7 @@ def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
     wire.time(SWITCH_LIMIT_SECONDS + 1)
     agree(wire, request=late)
     agree(wire)
-    assert shown_models(wire) == ["small", "big"]
-    assert len(wire.answers(1)) == 1
+    assert (shown_models(wire), len(wire.answers(1))) == (["small", "big"], 1)
 
 
 def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
@@ -327,8 +323,7 @@ def test_an_answer_that_names_another_model_is_a_refusal() -> None:
 def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_back() -> None:
     wire = limited(NOTICES, fallback_model="small")
     keep(wire, "tiny")
-    assert failure(wire)["type"] == "rate_limit"
-    assert shown_models(wire) == ["tiny"]
+    assert (failure(wire)["type"], shown_models(wire)) == ("rate_limit", ["tiny"])
     assert sent(wire)[-1] == "=big"
     keep(wire, "tiny")
     assert "does not go back to the model big" in wire.updates()[-1]["title"]
@@ -358,16 +353,14 @@ def test_a_failure_that_passes_as_the_agent_reports_it_is_followed_by_the_former
     record["title"] = "Rate limit reached. Try again in 20s."
     answer["result"]["_meta"] = {"jetbrains": {"air": {"version": 1, "sessionFailure": record}}}
     wire.agent(chunk("One moment."), answer)
-    assert wire.answers(1) == [answer]
-    assert sent(wire)[-1] == "=big"
+    assert (wire.answers(1), sent(wire)[-1]) == ([answer], "=big")
 
 
 def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> None:
     wire = limited()
     switch = own(wire)
     wire.client(cancel())
-    assert stop_reason(wire) == "cancelled"
-    assert sent(wire) == ["hi", "=small", "=big"]
+    assert (stop_reason(wire), sent(wire)) == ("cancelled", ["hi", "=small", "=big"])
     agree(wire, request=switch)
     agree(wire)
     assert sent(wire) == ["hi", "=small", "=big"]
@@ -500,8 +493,7 @@ def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
     wire = limited()
     wire.agent(update(sessionUpdate="config_option_update", configOptions=options("small")))
     agree(wire)
-    assert shown_models(wire) == ["small"]
-    assert switches(wire)[-1]["from_model"] == "big"
+    assert (shown_models(wire), switches(wire)[-1]["from_model"]) == (["small"], "big")
 
 
 def test_what_changes_with_the_model_is_shown_with_it() -> None:
@@ -552,8 +544,7 @@ def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> 
     wire = linked(restart=rest)
     wire.client({"jsonrpc": "2.0", "id": "o", "method": "session/load", "params": {}})
     wire.agent(error(message=LIMITED)).eof(Side.AGENT)
-    assert failure(wire)["type"] == "rate_limit"
-    assert sent(wire) == ["hi", "=small"]
+    assert (failure(wire)["type"], sent(wire)) == ("rate_limit", ["hi", "=small"])
 
 
 def test_the_first_sentence_names_both_models_in_a_notice() -> None:
@@ -675,8 +666,7 @@ def test_options_that_have_no_id_are_no_models() -> None:
 def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers() -> None:
     wire = agree(limited(cancel_grace_seconds=5.0))
     wire.agent(chunk("On and on.")).client(cancel()).time(6)
-    assert stop_reason(wire) == "cancelled"
-    assert sent(wire)[-1] == "=big"
+    assert (stop_reason(wire), sent(wire)[-1]) == ("cancelled", "=big")
     wire.client(prompt(2, text="Next.")).agent(result(1, "cancelled"))
     assert "Next." not in sent(wire)
     agree(wire)

@@ -16,8 +16,7 @@ from tests.kit.rows import every
 
 def test_an_option_has_the_same_name_everywhere() -> None:
     option = BY_KEY["idle_timeout"]
-    assert option.name == "idle-timeout"
-    assert option.variable == "LASTWORD_IDLE_TIMEOUT"
+    assert (option.name, option.variable) == ("idle-timeout", "LASTWORD_IDLE_TIMEOUT")
     assert option.field == "idle_timeout_seconds"
     assert BY_KEY["fallback"].field == "fallback"
 

@@ -79,8 +79,7 @@ def test_at_the_timeout_the_option_that_rejects_once_is_chosen_and_the_turn_goes
 def test_a_late_answer_of_the_users_goes_nowhere() -> None:
     wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE)
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
-    assert len(answered(wire)) == 1
-    assert wire.drops == ["question_expired"]
+    assert (len(answered(wire)), wire.drops) == (1, ["question_expired"])
 
 
 def test_an_answer_in_time_is_the_only_one() -> None:
@@ -103,8 +102,7 @@ def test_no_answer_of_lastwords_allows_anything(
     wire = linked(ask_timeout=f"1m={word}").agent(asked).time(MINUTE)
     assert answered(wire) == [given]
     (entry,) = [entry for entry in wire.entries if entry.kind is Kind.QUESTION_EXPIRED]
-    assert entry.request_id == "9"
-    assert entry.facts["outcome"] == outcome
+    assert (entry.request_id, entry.facts["outcome"]) == ("9", outcome)
     assert entry.facts["waited_seconds"] == MINUTE
     assert "user_answered" not in wire.kinds
     verb = "cancelled the question" if word == "cancel" else "answered no"
@@ -158,8 +156,7 @@ def test_each_of_two_questions_has_its_own_time() -> None:
     wire.time(10 * MINUTE)
     assert (len(answered(wire, 8)), len(answered(wire, 9))) == (1, 0)
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW}).time(60 * MINUTE)
-    assert answered(wire, 9) == [ALLOW]
-    assert withdrawn(wire) == [8]
+    assert (answered(wire, 9), withdrawn(wire)) == ([ALLOW], [8])
 
 
 def test_the_clocks_stand_while_a_question_is_open_and_go_on_from_its_timeout() -> None:
@@ -195,14 +192,12 @@ def test_a_question_of_an_agent_that_died_is_not_answered() -> None:
 def test_a_question_after_the_turn_is_answered_without_a_line() -> None:
     wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE).agent(result())
     wire.agent(question(session="s")).time(10 * MINUTE)
-    assert len(answered(wire)) == 1
-    assert thoughts(wire) == []
+    assert (len(answered(wire)), thoughts(wire)) == (1, [])
 
 
 def test_a_sub_agents_question_is_shown_in_the_session_that_waits_for_it() -> None:
     wire = linked(ask_timeout="10m").agent(question(session="sub")).time(10 * MINUTE)
-    assert len(answered(wire)) == 1
-    assert len(thoughts(wire)) == 1
+    assert (len(answered(wire)), len(thoughts(wire))) == (1, 1)
 
 
 def test_a_machine_that_sleeps_does_not_answer() -> None:

@@ -81,8 +81,7 @@ def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
 def test_an_exception_of_another_request_answers_that_request() -> None:
     wire = in_turn().client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
     said(wire, HandlerFailure(verdict=LIMITED), b"7")
-    assert failure(wire, 7)["type"] == "rate_limit"
-    assert wire.answers(1) == []
+    assert (failure(wire, 7)["type"], wire.answers(1)) == ("rate_limit", [])
 
 
 @pytest.mark.parametrize(("notes", "phase", "safety"), [

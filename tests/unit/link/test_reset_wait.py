@@ -336,8 +336,7 @@ def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
     wire = linked(wall_clock=clock).agent(chunk("Half."), error(message=LIMITED))
     clock.now += timedelta(days=3)
     wire.time(16)
-    assert prompts(wire) == ["hi"]
-    assert failure(wire)["type"] == "rate_limit"
+    assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")
 
 
 def test_without_a_wait_nothing_is_to_be_resumed() -> None:
@@ -353,5 +352,4 @@ def test_nor_does_it_where_agents_have_been_started_again() -> None:
     connection = wire.core.connection
     assert isinstance(connection, Connection)
     wire.carry_out(RestartLayer(connection).handle_timeout(16.0))
-    assert prompts(wire) == ["hi"]
-    assert failure(wire)["type"] == "rate_limit"
+    assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")

@@ -235,8 +235,7 @@ def test_each_turn_has_a_limit_of_its_own() -> None:
     wire.client(prompt(3)).agent(chunk(), cost(2.5), result(3))
     assert failure(wire, 3)["reason"] == "spend_limit"
     wire.client(prompt(4))
-    assert wire.answers(4) == []
-    assert wire.orders == []
+    assert (wire.answers(4), wire.orders) == ([], [])
 
 
 def test_a_day_is_shared_by_all_sessions_and_their_turns_end_together() -> None:
@@ -372,8 +371,7 @@ def test_costs_in_another_currency_are_reported_once_and_stop_nothing() -> None:
     assert "EUR" in title
     assert "does not apply" in title
     wire.agent(result()).client(prompt(2))
-    assert wire.answers() == [result()]
-    assert wire.answers(2) == []
+    assert (wire.answers(), wire.answers(2)) == ([result()], [])
     assert limits(wire) == ["other_currency"]
 
 
@@ -381,8 +379,7 @@ def test_an_agent_that_states_no_cost_is_reported_once_after_its_first_turn() ->
     wire = linked("1USD").agent(cost(0), result()).time(1)
     assert notices(wire) == []
     wire.time(3).client(prompt(2)).agent(chunk(), result(2)).time(9)
-    assert notices(wire) == [NO_COST]
-    assert limits(wire) == ["no_cost"]
+    assert (notices(wire), limits(wire)) == ([NO_COST], ["no_cost"])
 
 
 def test_a_cost_that_follows_the_answer_is_one() -> None:
@@ -404,8 +401,7 @@ def test_a_silent_success_that_is_let_through_is_looked_at_too() -> None:
     wire.core.expects_hints(present=True)
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "kind": "edit"}
     wire.agent(update(**call, status="completed"), result()).time(9)
-    assert wire.answers() == [result()]
-    assert limits(wire) == ["no_cost"]
+    assert (wire.answers(), limits(wire)) == ([result()], ["no_cost"])
 
 
 def test_a_session_that_is_closed_meanwhile_is_reported_to_nobody() -> None:
@@ -429,8 +425,7 @@ def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
 
 def test_a_sum_that_is_added_up_in_another_order_has_not_fallen() -> None:
     wire = linked("1USD/turn").agent(cost(0.1 + 0.2 + 0.3), cost(0.3 + 0.2 + 0.1), result())
-    assert wire.answers(1) == [result()]
-    assert costs(wire) == [(1, usd(0.6))]
+    assert (wire.answers(1), costs(wire)) == ([result()], [(1, usd(0.6))])
 
 
 def test_a_turn_that_goes_on_beyond_midnight_spends_of_the_new_day() -> None:

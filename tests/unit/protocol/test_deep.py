@@ -65,8 +65,7 @@ def _shallow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_deep_line_is_a_frame_whose_upper_members_are_read(depth: int) -> None:
     line = answer(nested(depth), ',"y":"\\ud83d"')
     frame = read(line)
-    assert frame.line == line
-    assert frame.message.request_id == b"7"
+    assert (frame.line, frame.message.request_id) == (line, b"7")
     assert jsonrpc.loads(frame.message.result)["stopReason"] == "end_turn"
     assert jsonrpc.loads(frame.readable)["y"] == "\ud83d"
 

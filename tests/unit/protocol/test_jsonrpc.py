@@ -21,8 +21,7 @@ def test_ids_of_different_json_types_stay_apart() -> None:
     number, text = decode(b'{"id":1,"result":{}}'), decode(b'{"id":"1","result":{}}')
     assert isinstance(number, Frame)
     assert isinstance(text, Frame)
-    assert number.message.request_id == b"1"
-    assert text.message.request_id == b'"1"'
+    assert (number.message.request_id, text.message.request_id) == (b"1", b'"1"')
 
 
 @pytest.mark.parametrize("update", [
@@ -37,8 +36,7 @@ def test_a_legal_frame_is_never_lost_to_the_codec(update: bytes) -> None:
     json.loads(line)
     frame = decode(line)
     assert isinstance(frame, Frame)
-    assert frame.line == line
-    assert frame.message.method == "session/update"
+    assert (frame.line, frame.message.method) == (line, "session/update")
     assert frame.message.session_id == "s"
 
 

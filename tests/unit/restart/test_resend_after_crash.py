@@ -46,8 +46,7 @@ def test_a_crash_during_the_wait_is_waited_out_and_the_session_brought_back_firs
     capabilities: dict[str, Any], method: str
 ) -> None:
     link = limited(capabilities).die()
-    assert link.answers(2) == []
-    assert link.orders == []
+    assert (link.answers(2), link.orders) == ([], [])
     link.time(422)
     goes_through(link, method)
     assert link.kinds.count("prompt") == 1
@@ -144,8 +143,7 @@ def test_the_next_agent_that_cannot_be_started_ends_every_wait() -> None:
     link.client(prompt(3, "other")).time(415)
     missing = classify_spawn_failure(2, "agent")
     link.carry_out(link.core.receive_eof(Side.AGENT, lambda: missing, link.now))
-    assert kind(link) == "rate_limit"
-    assert reasons(link, 3) == ["spawn_failed"]
+    assert (kind(link), reasons(link, 3)) == ("rate_limit", ["spawn_failed"])
 
 
 def test_an_agent_that_cannot_be_started_for_the_prompt_itself_is_the_failure() -> None:

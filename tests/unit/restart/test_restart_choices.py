@@ -83,8 +83,7 @@ def test_a_mode_that_the_session_has_left_is_not_set_again_but_the_one_that_it_l
     link = Link()
     choose(link, MODE, modeId="bypass")
     link.agent(update(**left_for("ask")))
-    assert bring_back(link) == [("set_mode", "ask")]
-    assert link.updates() == []
+    assert (bring_back(link), link.updates()) == ([("set_mode", "ask")], [])
 
 
 def test_an_option_that_has_changed_since_is_set_as_it_is() -> None:
@@ -155,8 +154,7 @@ def test_a_session_that_comes_back_in_another_mode_is_set_to_the_one_that_the_cl
 def test_a_mode_that_is_an_option_is_set_as_one() -> None:
     link = opened(configOptions=listed(mode="ask", model="small"))
     back = {"configOptions": listed(mode="bypass", model="small")}
-    assert bring_back(link, **back) == [("mode", "ask")]
-    assert link.updates() == []
+    assert (bring_back(link, **back), link.updates()) == ([("mode", "ask")], [])
 
 
 def test_a_mode_that_cannot_be_set_again_is_told_as_it_is() -> None:

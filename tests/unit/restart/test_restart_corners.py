@@ -37,8 +37,7 @@ def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
     link = coming_back()
     for number in range(1000):
         link.client(request(100 + number, "session/set_mode", sessionId="s", modeId="code"))
-    assert reasons(link, 1099) == ["queue_full"]
-    assert link.answers(1098) == []
+    assert (reasons(link, 1099), link.answers(1098)) == (["queue_full"], [])
 
 
 def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_crash() -> None:
@@ -93,8 +92,7 @@ def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
     link.time(10).client(prompt(2))
     link.greet()
     link.time(200).client(prompt(3, "t")).time(400)
-    assert reasons(link, 2) == ["context_lost"]
-    assert link.answers(3) == []
+    assert (reasons(link, 2), link.answers(3)) == (["context_lost"], [])
     link.time(501)
     assert reasons(link, 3) == ["context_lost"]
 
@@ -117,8 +115,7 @@ def test_a_note_for_a_session_that_is_lost_is_dropped() -> None:
     (load,) = link.asked()
     link.client({"jsonrpc": "2.0", "method": "_x/note", "params": {"sessionId": "s"}})
     link.agent({"jsonrpc": "2.0", "id": load["id"], "error": "not even an object"})
-    assert link.drops == ["agent_gone"]
-    assert reasons(link, 2) == ["context_lost"]
+    assert (link.drops, reasons(link, 2)) == (["agent_gone"], ["context_lost"])
 
 
 def test_what_waits_for_a_session_is_forgotten_when_the_client_leaves() -> None:
@@ -164,14 +161,12 @@ def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> Non
     assert reasons(link, 3) == ["queue_full"]
     link.orders.clear()
     link.time(10)
-    assert link.orders == [Restart()]
-    assert link.answers(2) == []
+    assert (link.orders, link.answers(2)) == ([Restart()], [])
 
 
 def test_behind_a_turn_that_never_ends_no_more_waits_than_fits() -> None:
     link = Link().client(prompt(2), cancel()).time(11).client(large(3), large(4))
-    assert reasons(link, 4) == ["queue_full"]
-    assert link.answers(3) == []
+    assert (reasons(link, 4), link.answers(3)) == (["queue_full"], [])
 
 
 def test_prompts_of_other_sessions_wait_for_the_agent_that_follows_too() -> None:
@@ -180,8 +175,7 @@ def test_prompts_of_other_sessions_wait_for_the_agent_that_follows_too() -> None
         link.client(prompt(number, session), cancel(session))
     link.time(11).client(prompt(11, "s")).time(15).client(prompt(21, "t")).time(22)
     link.die()
-    assert link.answers(11) == []
-    assert link.answers(21) == []
+    assert (link.answers(11), link.answers(21)) == ([], [])
     assert [frame.message.request_id for frame in link.core.connection.state.queue] == [
         b"11",
         b"21",

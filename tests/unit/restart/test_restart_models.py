@@ -62,8 +62,7 @@ def test_a_session_that_lost_its_agent_on_the_way_back_has_the_former_model(ends
     link.die_and_be_greeted()
     assert len(link.answers(1)) == 1
     link.come_back_with("big")
-    assert link.asked_last() == prompt(2)
-    assert link.shown() == "big"
+    assert (link.asked_last(), link.shown()) == (prompt(2), "big")
 
 
 def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends() -> None:
@@ -73,8 +72,7 @@ def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends()
     link.come_back_with("small")
     assert link.asked_last() == prompt()
     link.agent(chunk("Done."), result())
-    assert len(link.answers(1)) == 1
-    assert link.asked_last()["params"]["value"] == "big"
+    assert (len(link.answers(1)), link.asked_last()["params"]["value"]) == (1, "big")
 
 
 def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> None:

@@ -104,8 +104,7 @@ def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> Non
 def test_the_span_of_the_client_is_kept_and_nothing_else_of_its_meta() -> None:
     link = Recorded().prompt(_meta={"traceparent": TRACEPARENT, "user": SECRET_WORDS})
     (entry,) = link.of(Kind.PROMPT)
-    assert entry.facts == {"traceparent": TRACEPARENT}
-    assert entry.request_id == "2"
+    assert (entry.facts, entry.request_id) == ({"traceparent": TRACEPARENT}, "2")
 
 
 @pytest.mark.parametrize("meta", [{"traceparent": 7}, ["traceparent"], {"_": {"traceparent": "x"}}])
@@ -218,8 +217,7 @@ def test_a_question_and_its_answer_have_the_requests_id() -> None:
     link.agent(id="q", method="session/request_permission", params=params)
     link.client(id="q", result={"outcome": {"outcome": "cancelled"}})
     (asks, answers) = link.of(Kind.ASKED) + link.of(Kind.USER_ANSWERED)
-    assert (asks.request_id, answers.request_id) == ('"q"', '"q"')
-    assert asks.content == {}
+    assert (asks.request_id, answers.request_id, asks.content) == ('"q"', '"q"', {})
 
 
 @pytest.mark.parametrize(("method", "params", "content"), [
@@ -235,8 +233,7 @@ def test_a_questions_title_is_content_where_content_is_sent(
     link = Recorded(notify_content=True).prompt()
     link.agent(id=5, method=method, params={"sessionId": "s", **params})
     (entry,) = link.of(Kind.ASKED)
-    assert entry.content == content
-    assert entry.facts.keys() == {"what"}
+    assert (entry.content, entry.facts.keys()) == (content, {"what"})
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
