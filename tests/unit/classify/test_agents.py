@@ -67,24 +67,17 @@ def test_vibe_announces_a_retry_by_its_own_method() -> None:
     assert agents.read_notification("_session/retrying", None) is None
 
 
-@pytest.mark.parametrize(
-    ("meta", "type_", "attempt", "most"),
-    [
-        (
-            {"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
-            "rate_limit",
-            3,
-            6,
-        ),
-        ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
-        ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
-        ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),
-        ({"x": {"autoRetry": {"enabled": True}}}, None, None, None),
-        ({"mcpServer": {"error": {"message": "429", "willRetry": True}}}, None, None, None),
-        ({"a": {"b": {"c": {"d": {"retry": {"message": "429"}}}}}}, None, None, None),
-        ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
-    ],
-)
+@pytest.mark.parametrize(("meta", "type_", "attempt", "most"), [
+    ({"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
+     "rate_limit", 3, 6),
+    ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
+    ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
+    ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),
+    ({"x": {"autoRetry": {"enabled": True}}}, None, None, None),
+    ({"mcpServer": {"error": {"message": "429", "willRetry": True}}}, None, None, None),
+    ({"a": {"b": {"c": {"d": {"retry": {"message": "429"}}}}}}, None, None, None),
+    ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
+])  # fmt: skip
 def test_a_retry_in_meta_is_known_by_its_form(
     meta: dict[str, Any], type_: str | None, attempt: int | None, most: int | None
 ) -> None:

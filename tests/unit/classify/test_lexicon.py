@@ -19,18 +19,13 @@ TEXTS_OF_NO_FAILURE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("no dispone de permisos suficientes para la acci\u00f3n solicitada", ErrorType.AUTH),
-        ("flagged for a possible cybersecurity risk", ErrorType.CONTENT_FILTER),
-        ("Traffic to upstream pods is shed because of load", ErrorType.PROVIDER_UNAVAILABLE),
-        (
-            "requests budget for tokens in the last minute was spent by concurrent callers",
-            ErrorType.RATE_LIMIT,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), [
+    ("no dispone de permisos suficientes para la acci\u00f3n solicitada", ErrorType.AUTH),
+    ("flagged for a possible cybersecurity risk", ErrorType.CONTENT_FILTER),
+    ("Traffic to upstream pods is shed because of load", ErrorType.PROVIDER_UNAVAILABLE),
+    ("requests budget for tokens in the last minute was spent by concurrent callers",
+     ErrorType.RATE_LIMIT),
+])  # fmt: skip
 def test_words_that_no_rule_knows_name_a_type_together(text: str, kind: ErrorType) -> None:
     verdict = classify_text(text)
     assert (verdict.type, verdict.rule.partition(":")[0]) == (kind, "guess")

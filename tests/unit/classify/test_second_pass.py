@@ -159,20 +159,13 @@ def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:
 # --- words of single agents
 
 
-@pytest.mark.parametrize(
-    ("agent", "error", "kind"),
-    [
-        ("claude-agent-acp", {"subtype": "api_retry", "error_status": None}, "network"),
-        ("kimi-code", {"message": "APIEmptyResponseError: nothing"}, "protocol_error"),
-        (
-            "gemini-cli",
-            {"message": "Error when talking to Gemini API x.json terminated"},
-            "network",
-        ),
-        ("codex-acp", {"message": "The model produced an error."}, "provider_unavailable"),
-        ("mistral-vibe", {"message": "IncompleteProviderStream: eof"}, "network"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "error", "kind"), [
+    ("claude-agent-acp", {"subtype": "api_retry", "error_status": None}, "network"),
+    ("kimi-code", {"message": "APIEmptyResponseError: nothing"}, "protocol_error"),
+    ("gemini-cli", {"message": "Error when talking to Gemini API x.json terminated"}, "network"),
+    ("codex-acp", {"message": "The model produced an error."}, "provider_unavailable"),
+    ("mistral-vibe", {"message": "IncompleteProviderStream: eof"}, "network"),
+])  # fmt: skip
 def test_a_name_or_a_sentence_of_one_agents_own_is_read(
     agent: str, error: dict[str, Any], kind: str
 ) -> None:
@@ -183,21 +176,14 @@ def test_a_name_or_a_sentence_of_one_agents_own_is_read(
 # --- programs that do not run
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "reason"),
-    [
-        (
-            "/lib64/libc.so.6: version `GLIBC_2.34' not found (required by agent)",
-            1,
-            "missing_library",
-        ),
-        ("error while loading shared libraries: libssl.so.1.1", 127, "missing_library"),
-        ("SyntaxError: '??='\n at Loader.moduleStrategy (x.js:1:1)", 1, "runtime_version"),
-        ("npm WARN EBADENGINE Unsupported engine", 1, "runtime_version"),
-        ("Error: Cannot find module '/opt/agent/index.js'", 1, "file_not_found"),
-        ("sh: agent: not found: cannot find module", 127, "spawn_failed"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "reason"), [
+    ("/lib64/libc.so.6: version `GLIBC_2.34' not found (required by agent)", 1, "missing_library"),
+    ("error while loading shared libraries: libssl.so.1.1", 127, "missing_library"),
+    ("SyntaxError: '??='\n at Loader.moduleStrategy (x.js:1:1)", 1, "runtime_version"),
+    ("npm WARN EBADENGINE Unsupported engine", 1, "runtime_version"),
+    ("Error: Cannot find module '/opt/agent/index.js'", 1, "file_not_found"),
+    ("sh: agent: not found: cannot find module", 127, "spawn_failed"),
+])  # fmt: skip
 def test_a_program_that_cannot_run_here_says_why(words: str, code: int, reason: str) -> None:
     verdict = classify_exit(exit_code=code, stderr_tail=words)
     assert (verdict.type, verdict.reason, verdict.retryable) == ("agent_crash", reason, False)

@@ -24,35 +24,11 @@ def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None
     assert Options(spend_limit=text).spend_limit == written
 
 
-@every(
-    "text",
-    [
-        *(
-            "5",
-            "5XYZ",
-            "USD",
-            "five USD",
-            "5USD/week",
-            "5USD/",
-            "-5USD",
-            "+5USD",
-            "0USD",
-            "0.00EUR",
-        ),
-        *(
-            "1e400USD",
-            "nanUSD",
-            "infUSD",
-            "5 US Dollars",
-            "5$",
-            "$5",
-            "5,50EUR",
-            "5.5.0USD",
-            ".USD",
-        ),
-        *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
-    ],
-)
+@every("text", [
+    *("5", "5XYZ", "USD", "five USD", "5USD/week", "5USD/", "-5USD", "+5USD", "0USD", "0.00EUR"),
+    *("1e400USD", "nanUSD", "infUSD", "5 US Dollars", "5$", "$5", "5,50EUR", "5.5.0USD", ".USD"),
+    *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
+])  # fmt: skip
 def test_what_is_no_limit_is_refused_with_what_to_write(text: str) -> None:
     assert OPTION.read(text) is None
     with pytest.raises(UsageError, match="it takes an amount with its currency, such as 5USD"):

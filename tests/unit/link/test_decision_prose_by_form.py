@@ -171,19 +171,13 @@ def test_the_same_text_that_nobody_asked_for_is_the_error_of_a_model_call() -> N
     assert not {each for each in failed if "127.0.0.1" in each or "example.com" in each}
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "fails"),
-    [
-        ("The model `m` does not exist or you do not have access to it.", "systemError", True),
-        ("The model `m` does not exist or you do not have access to it.", "active", False),
-        ("The model is a good one.", "systemError", False),
-        (
-            "I've fixed it.\n\nThe model `m` does not exist means that it is gone.",
-            "systemError",
-            False,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "state", "fails"), [
+    ("The model `m` does not exist or you do not have access to it.", "systemError", True),
+    ("The model `m` does not exist or you do not have access to it.", "active", False),
+    ("The model is a good one.", "systemError", False),
+    ("I've fixed it.\n\nThe model `m` does not exist means that it is gone.", "systemError",
+     False),
+])  # fmt: skip
 def test_a_state_of_failure_and_a_text_that_names_one_agree(
     text: str, state: str, fails: bool
 ) -> None:

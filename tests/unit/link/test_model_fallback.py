@@ -578,21 +578,10 @@ def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() ->
     assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
 
 
-@pytest.mark.parametrize(
-    ("offer", "sentence", "outcome"),
-    [
-        (
-            OFFER,
-            "The agent does not offer the model none: --fallback-model skips it.",
-            "not_offered",
-        ),
-        (
-            {},
-            "The agent offers no choice of models, so --fallback-model has no effect.",
-            "no_models",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("offer", "sentence", "outcome"), [
+    (OFFER, "The agent does not offer the model none: --fallback-model skips it.", "not_offered"),
+    ({}, "The agent offers no choice of models, so --fallback-model has no effect.", "no_models"),
+])  # fmt: skip
 def test_a_session_that_lacks_a_model_says_so_when_it_opens(
     offer: dict[str, Any], sentence: str, outcome: str
 ) -> None:
