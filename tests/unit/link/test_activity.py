@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lastword.core.link.activity import Activity
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt, result, update
+from tests.kit.wire import Wire, chunk, prompt, prompted, result, update
 
 ASKS = {"_meta": {"agent_error": {"version": 1, "session": True}}}
 USAGE = update(sessionUpdate="usage_update", used=10, size=100)
@@ -15,11 +15,8 @@ USAGE = update(sessionUpdate="usage_update", used=10, size=100)
 
 def linked(capabilities: dict[str, Any] | None = None) -> Wire:
     """A turn at work."""
-    wire = Wire()
     capabilities = ASKS if capabilities is None else capabilities
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED).client(prompt()).agent(chunk("Half of it."))
-    return wire
+    return prompted(capabilities).agent(chunk("Half of it."))
 
 
 def words(wire: Wire) -> list[str]:

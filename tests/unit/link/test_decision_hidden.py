@@ -41,13 +41,8 @@ def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> 
         ("codex-acp", [chunk("The log says: exceeded retry limit, last status: 429.")]),
         ("opencode", [chunk(CODEX_PROSE)]),
         ("codex-acp", [chunk(CODEX_PROSE), chunk(" is what the test expects, so I changed it.")]),
-        (
-        "codex-acp",
-        [
-            update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
-            chunk(CODEX_PROSE),
-        ],
-    ),
+        ("codex-acp", [update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
+                       chunk(CODEX_PROSE)]),
     ], ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
 )  # fmt: skip
 def test_an_answer_that_only_speaks_of_an_error_is_an_answer(

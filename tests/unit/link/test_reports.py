@@ -16,12 +16,12 @@ from lastword.core.link.reports import HandlerFailure, HandlerReport, Note
 from lastword.core.link.retries.reported import Retrying
 from tests.kit.wire import (
     INITIALIZE,
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
     failure,
     prompt,
+    prompted,
     result,
     second_version,
 )
@@ -38,11 +38,8 @@ def said(wire: Wire, word: HandlerReport, request_id: bytes = b"1") -> list[Any]
 
 def in_turn(**extension: Any) -> Wire:
     """A link with a prompt under way, for a client that negotiated this much."""
-    wire = Wire(wall_clock=None)
     capabilities = {"_meta": {"agent_error": {"version": 1, **extension}}} if extension else {}
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params}).agent(INITIALIZED).client(prompt())
-    return wire
+    return prompted(capabilities, wall_clock=None)
 
 
 def test_an_exception_ends_its_turn_once_and_typed() -> None:
@@ -144,10 +141,8 @@ def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
 
 
 def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
-    wire = Wire()
     capabilities = {"session": {"notices": {}}}
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params}).agent(INITIALIZED).client(prompt())
+    wire = prompted(capabilities)
     said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
     (update,) = wire.updates()
     assert update["sessionUpdate"] == "notice"
