@@ -62,30 +62,19 @@ def sent(version: int) -> Iterator[tuple[str, Any]]:
 
 
 SEEN_NOWHERE: dict[int, dict[str, dict[str, Any]]] = {
-    1: {
-        "TerminalOutputRequest": {"sessionId": "s", "terminalId": "t"},
-        "WaitForTerminalExitRequest": {"sessionId": "s", "terminalId": "t"},
-        "KillTerminalRequest": {"sessionId": "s", "terminalId": "t"},
-        "CompleteElicitationNotification": {"elicitationId": "e"},
-        "CancelRequestNotification": {"requestId": 1},
-        "LogoutResponse": {},
-        "LoadSessionResponse": {},
-        "DeleteSessionResponse": {},
-        "ResumeSessionResponse": {},
-        "SetSessionConfigOptionResponse": {"configOptions": []},
-    },
-    2: {
-        "CompleteElicitationNotification": {"elicitationId": "e"},
-        "CancelRequestNotification": {"requestId": 1},
-        "LoginAuthResponse": {},
-        "LogoutAuthResponse": {},
-        "DeleteSessionResponse": {},
-        "ResumeSessionResponse": {},
-        "CancelToolCallResponse": {},
-        "CancelTerminalResponse": {},
-        "SetSessionConfigOptionResponse": {"configOptions": []},
-    },
-}
+    1: {"TerminalOutputRequest": {"sessionId": "s", "terminalId": "t"},
+     "WaitForTerminalExitRequest": {"sessionId": "s", "terminalId": "t"},
+     "KillTerminalRequest": {"sessionId": "s", "terminalId": "t"},
+     "CompleteElicitationNotification": {"elicitationId": "e"},
+     "CancelRequestNotification": {"requestId": 1}, "LogoutResponse": {},
+     "LoadSessionResponse": {}, "DeleteSessionResponse": {}, "ResumeSessionResponse": {},
+     "SetSessionConfigOptionResponse": {"configOptions": []}},
+    2: {"CompleteElicitationNotification": {"elicitationId": "e"},
+     "CancelRequestNotification": {"requestId": 1}, "LoginAuthResponse": {},
+     "LogoutAuthResponse": {}, "DeleteSessionResponse": {}, "ResumeSessionResponse": {},
+     "CancelToolCallResponse": {}, "CancelTerminalResponse": {},
+     "SetSessionConfigOptionResponse": {"configOptions": []}},
+}  # fmt: skip
 """A value for each definition that no vector sends, so that none goes unjudged."""
 
 

@@ -15,16 +15,10 @@ if TYPE_CHECKING:
 
 ROWS = (
     OwnRow(name="by-words", type=ErrorType.BUDGET, words=frozenset({"acmepoints", "acmegone"})),
-    OwnRow(
-        name="by-text",
-        type=ErrorType.AUTH,
-        messages=("no desk .. here",),
-        words=frozenset({"nodesk"}),
-        unless=("tomorrow",),
-        retryable=False,
-    ),
+    OwnRow(name="by-text", type=ErrorType.AUTH, messages=("no desk .. here",),
+     words=frozenset({"nodesk"}), unless=("tomorrow",), retryable=False),
     OwnRow(name="text-alone", type=ErrorType.TIMEOUT, messages=("left the building",)),
-)
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
