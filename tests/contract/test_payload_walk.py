@@ -140,8 +140,7 @@ CARRIED = [name for name in WALKED if name.partition("-")[0] in {"message", "exi
 def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
     message = typed(ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
-    assert by_client(message) == read
-    assert by_core(message, END) == read
+    assert (by_client(message), by_core(message, END)) == (read, read)
     assert by_guard(message, END) == read
 
 
@@ -150,8 +149,7 @@ def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
 def test_an_odd_payload_is_read_alike_wherever_it_stands(name: str, carrier: str) -> None:
     frames = CARRIERS[carrier](ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
-    assert by_client(frames[0]) == read
-    assert by_core(*frames) == read
+    assert (by_client(frames[0]), by_core(*frames)) == (read, read)
     assert by_guard(*frames) == read
     if carrier == "error":
         assert by_guard(raised=frames[0]["error"]) == read
@@ -173,8 +171,7 @@ def test_a_text_is_a_text_or_the_digits_of_a_whole_number(member: str) -> None:
 
 @pytest.mark.parametrize("member", [*INTEGERS, *COUNTS])
 def test_a_value_of_the_wrong_type_counts_as_absent(member: str) -> None:
-    assert read_of(member, 7) == 7
-    assert read_of(member, 7.0) == 7
+    assert (read_of(member, 7), read_of(member, 7.0)) == (7, 7)
     assert read_of(member, 2**53) == 2**53
     assert read_of(member, -9) == (-9 if member in INTEGERS else None)
     assert read_of(member, 1.2) == (None if member in INTEGERS else 2)
@@ -194,32 +191,23 @@ def test_a_detail_is_an_object_within_its_bound() -> None:
         assert 4000 < len(jsonrpc.dumps({name: cut})) <= 4096
 
 
-@pytest.mark.parametrize(
-    ("sent", "plain"),
-    [
-        ("see <b>`this`</b> [link](x) *now*", "see b this /b (link)(x) now"),
-        ("one\ntwo\x00\x1b[31m", "one two (31m"),
-        ("half \ud83d of \u202eit\u2028", "half of it"),
-        ("  a   b  ", "a b"),
-        ("x" * 501, "x" * 499 + "\u2026"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "plain"), [
+    ("see <b>`this`</b> [link](x) *now*", "see b this /b (link)(x) now"),
+    ("one\ntwo\x00\x1b[31m", "one two (31m"), ("half \ud83d of \u202eit\u2028", "half of it"),
+    ("  a   b  ", "a b"), ("x" * 501, "x" * 499 + "\u2026"),
+])  # fmt: skip
 def test_a_message_is_one_plain_line(sent: str, plain: str) -> None:
-    assert read_of("message", sent) == plain
-    assert read_of("message", plain) == plain
+    assert (read_of("message", sent), read_of("message", plain)) == (plain, plain)
 
 
-@pytest.mark.parametrize(
-    ("facts", "advice"),
-    [
-        ({"type": "rate_limit"}, "Try again in a moment."),
-        ({"type": "timeout", "retry_safety": "ask"}, "Check what has already been done"),
-        ({"type": "timeout", "retry_safety": "offer_continue"}, "Ask the agent to continue."),
-        ({"type": "agent_crash", "retry_safety": "ask"}, "Start the agent again"),
-        ({"type": "auth", "action": "switch_model"}, "Choose another model."),
-        ({}, "Check the details"),
-    ],
-)
+@pytest.mark.parametrize(("facts", "advice"), [
+    ({"type": "rate_limit"}, "Try again in a moment."),
+    ({"type": "timeout", "retry_safety": "ask"}, "Check what has already been done"),
+    ({"type": "timeout", "retry_safety": "offer_continue"}, "Ask the agent to continue."),
+    ({"type": "agent_crash", "retry_safety": "ask"}, "Start the agent again"),
+    ({"type": "auth", "action": "switch_model"}, "Choose another model."),
+    ({}, "Check the details"),
+])  # fmt: skip
 def test_the_words_that_a_failure_without_any_gets_end_with_what_to_do(
     facts: dict[str, Any], advice: str
 ) -> None:
@@ -231,8 +219,7 @@ def test_the_words_that_a_failure_without_any_gets_end_with_what_to_do(
 def test_half_a_character_is_none_to_whoever_reads_on() -> None:
     odd = {"source": "a\ud83d", "detail": {"text": "b\ud83d"}, "vendor": {"c\udc00": ["\ud83d"]}}
     read = read_payload(PAYLOAD | odd)
-    assert read.source == "a\ufffd"
-    assert read.detail == {"text": "b\ufffd"}
+    assert (read.source, read.detail) == ("a\ufffd", {"text": "b\ufffd"})
     assert read.extra == {"vendor": {"c\ufffd": ["\ufffd"]}}
     assert json.dumps(read.payload(), ensure_ascii=False).encode()
 
@@ -253,8 +240,7 @@ def test_the_public_model_is_made_of_the_same_reading(name: str) -> None:
     payload = ODD_PAYLOADS[name]
     read = read_payload(payload)
     model = AgentErrorPayload.model_validate(payload)
-    assert model.to_error() == read
-    assert told(model.to_wire()) == read.payload()
+    assert (model.to_error(), told(model.to_wire())) == (read, read.payload())
 
 
 @pytest.mark.parametrize("name", BOUNDS_OF_A_SPEAKER)
@@ -263,8 +249,7 @@ def test_a_speaker_tells_on_in_its_bounds(name: str) -> None:
     read = read_payload(payload).payload()
     on = by_core(typed(payload), END)
     assert on != read
-    assert by_guard(typed(payload), END) == on
-    assert by_client(typed(payload)) == read
+    assert (by_guard(typed(payload), END), by_client(typed(payload))) == (on, read)
     assert on is not None
     assert len(jsonrpc.dumps(on)) < 5000
     assert "session not found" not in on["message"].lower()
@@ -325,8 +310,7 @@ def test_every_door_reads_an_odd_update_alike(name: str) -> None:
     message = update(sessionUpdate="agent_error", **members)
     read = by_client(message)
     assert read is not None
-    assert by_core(message, END) == read
-    assert by_guard(message, END) == read
+    assert (by_core(message, END), by_guard(message, END)) == (read, read)
     model = AgentErrorUpdate.model_validate({"sessionUpdate": "agent_error", **members})
     assert model.error.to_error().payload() == read
     if "error" not in name or name == "error-text":

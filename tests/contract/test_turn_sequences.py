@@ -11,14 +11,7 @@ import pytest
 from lastword.core.link.connection import Side
 from lastword.core.link.turn import Event
 from tests.kit.rows import every
-from tests.kit.wire import (
-    Wire,
-    cancel,
-    chunk,
-    error,
-    prompted,
-    result,
-)
+from tests.kit.wire import Wire, cancel, chunk, error, prompted, result
 
 
 def _happen(wire: Wire, event: Event) -> None:

@@ -43,12 +43,9 @@ TEXT = (ROOT / "protocol" / "README.md").read_text()
 
 VALUES: dict[ValueForm, Any] = {
     ValueForm.SENTENCE: "The model provider is limiting requests. Try again in 20 seconds.",
-    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None},
-    ValueForm.FLAG: True,
-    ValueForm.COUNT: 20,
-    ValueForm.WHOLE: 429,
-    ValueForm.TEXT: "requests_per_minute",
-}
+    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None}, ValueForm.FLAG: True,
+    ValueForm.COUNT: 20, ValueForm.WHOLE: 429, ValueForm.TEXT: "requests_per_minute",
+}  # fmt: skip
 FULL = AgentError(**{m.name: next(iter(m.words)) if m.words else VALUES[m.form] for m in MEMBERS})
 
 
@@ -90,28 +87,13 @@ def test_the_schema_names_every_field_of_the_core() -> None:
     validator("AgentErrorPayload").validate(payload)
 
 
-@every(
-    "change",
-    [
-        {"type": "quota"},
-        {"message": ""},
-        {"message": "x" * 501},
-        {"message": "a [link]"},
-        {"message": None},
-        {"retryable": "yes"},
-        {"retry_after_seconds": 1.5},
-        {"retry_after_seconds": -1},
-        {"retry_after_seconds": None},
-        {"phase": "later"},
-        {"origin": "weather"},
-        {"action": "pray"},
-        {"retry_safety": "perhaps"},
-        {"detail": "text"},
-        {"source": "x" * 501},
-        {"provider_code": 429},
-        {"exit_code": 1.5},
-    ],
-)
+@every("change", [
+    {"type": "quota"}, {"message": ""}, {"message": "x" * 501}, {"message": "a [link]"},
+    {"message": None}, {"retryable": "yes"}, {"retry_after_seconds": 1.5},
+    {"retry_after_seconds": -1}, {"retry_after_seconds": None}, {"phase": "later"},
+    {"origin": "weather"}, {"action": "pray"}, {"retry_safety": "perhaps"},
+    {"detail": "text"}, {"source": "x" * 501}, {"provider_code": 429}, {"exit_code": 1.5},
+])  # fmt: skip
 def test_a_writer_that_strays_is_told_by_the_schema(change: dict[str, Any]) -> None:
     assert not validator("AgentErrorPayload").is_valid(FULL.payload() | change)
 
@@ -182,13 +164,10 @@ DETAILS = st.dictionaries(st.text(), st.none() | st.booleans() | st.text()).filt
     lambda detail: len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
 )
 STRATEGIES: dict[ValueForm, Any] = {
-    ValueForm.SENTENCE: MESSAGES,
-    ValueForm.DETAIL: DETAILS,
-    ValueForm.FLAG: st.booleans(),
-    ValueForm.COUNT: st.integers(0, 2**53),
-    ValueForm.WHOLE: st.integers(-255, 599),
+    ValueForm.SENTENCE: MESSAGES, ValueForm.DETAIL: DETAILS, ValueForm.FLAG: st.booleans(),
+    ValueForm.COUNT: st.integers(0, 2**53), ValueForm.WHOLE: st.integers(-255, 599),
     ValueForm.TEXT: st.text(max_size=MAX_TEXT_CHARS),
-}
+}  # fmt: skip
 
 
 def values_of(member: PayloadMember) -> st.SearchStrategy[Any]:
@@ -202,8 +181,7 @@ ERRORS = st.builds(AgentError, **{member.name: values_of(member) for member in M
 @given(ERRORS)
 def test_a_failure_survives_the_way_to_the_wire_and_back(error: AgentError) -> None:
     payload = AgentErrorPayload.from_error(error)
-    assert payload.to_wire() == error.payload()
-    assert payload.to_error() == error
+    assert (payload.to_wire(), payload.to_error()) == (error.payload(), error)
 
 
 JSON_VALUES = st.recursive(
@@ -230,99 +208,12 @@ def read(**payload: Any) -> AgentErrorPayload:
     return AgentErrorPayload.model_validate(payload)
 
 
-def test_a_type_that_nobody_knows_is_unknown() -> None:
-    assert read(type="quota", message="No.", retryable=True).type is ErrorType.UNKNOWN
-    assert read(message="No.").type is ErrorType.UNKNOWN
-
-
-@every("member", ["origin", "phase", "retry_safety", "action"])
-@every("value", ["beyond", 7, None, ["auto"], {"a": 1}])
-def test_a_word_outside_its_closed_set_counts_as_absent(member: str, value: Any) -> None:
-    payload = read(type="auth", message="No.", retryable=False, **{member: value})
-    assert getattr(payload, member) is None
-    assert member not in payload.to_wire()
-
-
-def test_members_that_nobody_knows_are_kept() -> None:
-    payload = read(
-        type="auth", message="No.", retryable=False, vendor={"a": None}, stopReason="error"
-    )
-    assert payload.to_wire() == {
-        "type": "auth",
-        "message": "No.",
-        "retryable": False,
-        "vendor": {"a": None},
-        "stopReason": "error",
-    }
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [(20, 20), (19.2, 20), (0, 0), (0.001, 1), (-1, None), ("20", None), (True, None)],
-)
-def test_a_wait_is_whole_seconds_rounded_up_or_nothing(value: Any, seconds: int | None) -> None:
-    assert read(retry_after_seconds=value).retry_after_seconds == seconds
-
-
-def test_an_infinite_wait_counts_as_absent() -> None:
-    assert read(retry_after_seconds=float("inf")).retry_after_seconds is None
-    assert read(reset_at_epoch_ms=float("nan")).reset_at_epoch_ms is None
-
-
-@pytest.mark.parametrize("message", [None, "", "   ", 7, ["x"]])
-def test_a_failure_without_words_gets_some(message: Any) -> None:
-    assert read(type="auth", message=message, retryable=False).message == (
-        "The model provider refused the login or API key. Log in again or check the API key."
-    )
-
-
-def test_a_message_that_is_too_long_is_cut_and_says_so() -> None:
-    message = read(message="x" * 1000).message
-    assert len(message) == 500
-    assert message.endswith("…")
-
-
-@every("error_type", ErrorType)
-def test_without_a_word_on_retrying_the_default_of_the_type_holds(error_type: ErrorType) -> None:
-    assert read(type=error_type.value).retryable is DEFAULTS[error_type].retryable
-    assert read(type=error_type.value, retryable=None).retryable is DEFAULTS[error_type].retryable
-    assert read(type=error_type.value, retryable="true").retryable is False
-
-
-def test_a_detail_that_is_text_becomes_the_text_of_one() -> None:
-    assert read(detail="429").detail == {"text": "429"}
-    assert read(detail=[429]).detail is None
-
-
-def test_a_code_that_is_a_number_becomes_text() -> None:
-    assert read(provider_code=429).provider_code == "429"
-
-
 @pytest.mark.parametrize("version_2", [False, True])
 def test_the_typed_update_is_read_and_written(version_2: bool) -> None:
     kind = "_agent_error" if version_2 else "agent_error"
     update = {"sessionUpdate": kind, "stopReason": "error", "error": FULL.payload()}
     assert AgentErrorUpdate.model_validate(update).to_wire() == update
     validator("AgentErrorUpdate").validate(update)
-
-
-def test_the_ad_hoc_shape_with_a_message_is_read() -> None:
-    update = AgentErrorUpdate.model_validate(
-        {"sessionUpdate": "agent_error", "message": "The backend said no", "raw": {"code": 7}}
-    )
-    assert update.error.type is ErrorType.UNKNOWN
-    assert update.error.message == "The backend said no"
-    assert update.error.detail == {"code": 7}
-    assert update.error.retryable is False
-
-
-def test_the_ad_hoc_shape_with_a_text_is_read() -> None:
-    update = AgentErrorUpdate.model_validate(
-        {"sessionUpdate": "agent_error", "type": "error", "text": "The backend said no"}
-    )
-    assert update.error.type is ErrorType.UNKNOWN
-    assert update.error.message == "The backend said no"
-    validator("AgentErrorUpdate").validate(update.to_wire())
 
 
 def test_another_kind_of_update_is_not_taken_for_a_failure() -> None:

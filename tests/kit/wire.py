@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import FORWARD
@@ -90,13 +90,17 @@ class Wire:
             dropped=self.drops.append,
         )
 
-    def client(self, message: dict[str, Any] | bytes) -> None:
-        """The client sends."""
-        self._receive(Side.CLIENT, message)
+    def client(self, *messages: dict[str, Any] | bytes) -> Self:
+        """The client sends; what happens on a link can be told in one chain."""
+        for message in messages:
+            self._receive(Side.CLIENT, message)
+        return self
 
-    def agent(self, message: dict[str, Any] | bytes) -> None:
+    def agent(self, *messages: dict[str, Any] | bytes) -> Self:
         """The agent sends."""
-        self._receive(Side.AGENT, message)
+        for message in messages:
+            self._receive(Side.AGENT, message)
+        return self
 
     def _receive(self, side: Side, message: dict[str, Any] | bytes) -> None:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -107,20 +111,23 @@ class Wire:
         self.kinds.append(entry.kind.value)
         self.entries.append(entry)
 
-    def eof(self, side: Side) -> None:
+    def eof(self, side: Side) -> Self:
         """A side is gone."""
         self.carry_out(self.core.receive_eof(side, None, self.now))
+        return self
 
-    def stderr(self, data: bytes) -> None:
+    def stderr(self, data: bytes) -> Self:
         """The agent writes to stderr."""
         self.carry_out(self.core.receive_stderr(data, self.now))
+        return self
 
-    def time(self, now: float) -> None:
+    def time(self, now: float) -> Self:
         """The clock moves; what is due on the way happens at its time."""
         while (due := self.core.next_timeout()) is not None and due <= now:
             self.now = max(self.now, due)
             self.carry_out(self.core.handle_timeout(self.now))
         self.now = now
+        return self
 
     def carry_out(self, effects: list[Effect], *came: Any) -> None:
         """What the core asks for happens; `came` are the side and the frame that it is about."""
@@ -138,19 +145,33 @@ class Wire:
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
 
-def greeted(**options: Any) -> Wire:
+def greeted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link on which both ends have said hello."""
-    wire = Wire(**options)
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    return wire
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
+    return Wire(**options).client(INITIALIZE | {"params": params}).agent(INITIALIZED)
 
 
-def prompted(**options: Any) -> Wire:
+def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt under way."""
-    wire = greeted(**options)
-    wire.client(prompt())
-    return wire
+    return greeted(capabilities, **options).client(prompt())
+
+
+def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
+    """The payload of the one answer to a request, which is a failure."""
+    (answer,) = wire.answers(request_id)
+    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return payload
+
+
+def notices(wire: Wire) -> list[str]:
+    """The notices that the client got."""
+    return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
+
+
+def thoughts(wire: Wire) -> list[str]:
+    """The lines in the conversation."""
+    shown = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
+    return [each["content"]["text"].strip() for each in shown]
 
 
 def second_version() -> Wire:

@@ -16,84 +16,28 @@ INTERNAL = -32603
     ("error", "kind", "retryable"),
     [
         # opencode: the class in `errorName` says nothing but for ContextOverflowError
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: Bad Gateway",
-                "data": {"service": "session", "errorName": "APIError"},
-            },
-            "provider_unavailable",
-            True,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: Connection reset by server",
-                "data": {"service": "session", "errorName": "APIError"},
-            },
-            "network",
-            True,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: Session too large to compact",
-                "data": {"service": "session", "errorName": "ContextOverflowError"},
-            },
-            "context_overflow",
-            False,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: something",
-                "data": {"service": "session", "errorName": "UnknownError"},
-            },
-            "unknown",
-            False,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error",
-                "data": {
-                    "errorName": "APIError",
-                    "statusCode": 503,
-                    "isRetryable": False,
-                    "responseHeaders": {"Retry-After": "9"},
-                },
-            },
-            "provider_unavailable",
-            False,
-        ),
+        ({"code": INTERNAL, "message": "Internal error: Bad Gateway",
+         "data": {"service": "session", "errorName": "APIError"}}, "provider_unavailable", True),
+        ({"code": INTERNAL, "message": "Internal error: Connection reset by server",
+         "data": {"service": "session", "errorName": "APIError"}}, "network", True),
+        ({"code": INTERNAL, "message": "Internal error: Session too large to compact",
+         "data": {"service": "session", "errorName": "ContextOverflowError"}}, "context_overflow",
+         False),
+        ({"code": INTERNAL, "message": "Internal error: something", "data": {"service": "session",
+         "errorName": "UnknownError"}}, "unknown", False),
+        ({"code": INTERNAL, "message": "Internal error", "data": {"errorName": "APIError",
+         "statusCode": 503, "isRetryable": False, "responseHeaders": {"Retry-After": "9"}}},
+         "provider_unavailable", False),
         # claude-agent-acp: its kind for a lost connection is "server_error"
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: API Error: Connection to the API was lost (ECONNRESET)",
-                "data": {"errorKind": "server_error"},
-            },
-            "network",
-            True,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: API Error: 502 Bad Gateway. Try again in a moment.",
-                "data": {"errorKind": "server_error"},
-            },
-            "provider_unavailable",
-            True,
-        ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "Internal error: Prompt is too long · ~208310 tokens (limit 200000)",
-                "data": {"errorKind": "invalid_request"},
-            },
-            "context_overflow",
-            False,
-        ),
+        ({"code": INTERNAL,
+         "message": "Internal error: API Error: Connection to the API was lost (ECONNRESET)",
+         "data": {"errorKind": "server_error"}}, "network", True),
+        ({"code": INTERNAL,
+         "message": "Internal error: API Error: 502 Bad Gateway. Try again in a moment.",
+         "data": {"errorKind": "server_error"}}, "provider_unavailable", True),
+        ({"code": INTERNAL,
+         "message": "Internal error: Prompt is too long · ~208310 tokens (limit 200000)",
+         "data": {"errorKind": "invalid_request"}}, "context_overflow", False),
         ({"code": INTERNAL, "message": "x", "data": {"errorKind": "account_on_hold"}}, "budget", 0),
         ({"code": -32000, "message": "Authentication required"}, "auth", False),
         # gemini, qwen: the HTTP status is the code
@@ -116,15 +60,8 @@ INTERNAL = -32603
             "rate_limit",
             True,
         ),
-        (
-            {
-                "code": INTERNAL,
-                "message": "no",
-                "data": {"codexErrorInfo": {"responseStreamDisconnected": {}}},
-            },
-            "network",
-            True,
-        ),
+        ({"code": INTERNAL, "message": "no",
+         "data": {"codexErrorInfo": {"responseStreamDisconnected": {}}}}, "network", True),
         ({"code": INTERNAL, "message": "no", "data": {"codexErrorInfo": "usageLimitExceeded"}},
          "budget", False),
         # mistral-vibe
@@ -167,15 +104,11 @@ def test_an_error_that_speaks_for_itself_needs_no_stderr() -> None:
     assert verdict.type == "auth"
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        "rate_limits: none\nlogin ok, quota refreshed\n",
-        "DeprecationWarning: auth.jose is deprecated, it will be removed\n",
-        "[session/create] phase=models durationMs=1\n",
-        "",
-    ],
-)
+@pytest.mark.parametrize("log", [
+    "rate_limits: none\nlogin ok, quota refreshed\n",
+    "DeprecationWarning: auth.jose is deprecated, it will be removed\n",
+    "[session/create] phase=models durationMs=1\n", "",
+])  # fmt: skip
 def test_ordinary_log_lines_are_no_evidence(log: str) -> None:
     assert classify_text("", stderr_tail=log).type == "unknown"
 

@@ -16,17 +16,10 @@ from tests.kit.rows import every
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text(encoding="utf-8").splitlines()]
 RECORD_KEYS = {
-    "status": "http_status",
-    "headers": "headers",
-    "body": "body",
-    "class": "exception_class",
-    "message": "message",
-    "phase": "phase",
-    "code": "code",
-    "attributes": "attrs",
-    "causes": "cause_chain",
-    "process": "process",
-}
+    "status": "http_status", "headers": "headers", "body": "body", "class": "exception_class",
+    "message": "message", "phase": "phase", "code": "code", "attributes": "attrs",
+    "causes": "cause_chain", "process": "process",
+}  # fmt: skip
 
 
 def verdict_on(sample: dict[str, Any]) -> Verdict:

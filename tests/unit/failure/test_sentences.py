@@ -70,8 +70,7 @@ def check(error: AgentError) -> None:
 
 
 def test_every_type_has_a_sentence_and_every_action_an_advice() -> None:
-    assert set(WHAT) == set(ErrorType)
-    assert set(ADVICE) == set(Action)
+    assert (set(WHAT), set(ADVICE)) == (set(ErrorType), set(Action))
 
 
 @every("kind", ErrorType)
@@ -115,20 +114,14 @@ def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
 NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
 
 
-@pytest.mark.parametrize(
-    ("after", "words"),
-    [
-        (timedelta(seconds=20), "in 20 seconds"),
-        (timedelta(minutes=5), "in 5 minutes"),
-        (timedelta(minutes=35), "at 14:06"),
-        (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
-        (timedelta(hours=19), "tomorrow at 08:31"),
-        (timedelta(days=2), "on 6 May at 13:31"),
-        (timedelta(days=5, hours=1), "on 9 May at 14:31"),
-        (timedelta(days=300), "on 28 February 2027 at 13:31"),
-        (timedelta(seconds=-1), ""),
-    ],
-)
+@pytest.mark.parametrize(("after", "words"), [
+    (timedelta(seconds=20), "in 20 seconds"), (timedelta(minutes=5), "in 5 minutes"),
+    (timedelta(minutes=35), "at 14:06"),
+    (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
+    (timedelta(hours=19), "tomorrow at 08:31"), (timedelta(days=2), "on 6 May at 13:31"),
+    (timedelta(days=5, hours=1), "on 9 May at 14:31"),
+    (timedelta(days=300), "on 28 February 2027 at 13:31"), (timedelta(seconds=-1), ""),
+])  # fmt: skip
 def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
     after: timedelta, words: str
 ) -> None:
@@ -140,8 +133,7 @@ def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
 
 def test_a_moment_out_of_any_calendar_is_left_out() -> None:
     for epoch_ms in (10**18, -(10**18), 10**30):
-        assert plain_moment(epoch_ms, NOW) == ""
-        assert plain_moment(epoch_ms) == ""
+        assert (plain_moment(epoch_ms, NOW), plain_moment(epoch_ms)) == ("", "")
 
 
 def test_a_used_up_budget_names_the_ways_out() -> None:
@@ -153,17 +145,12 @@ def test_a_used_up_budget_names_the_ways_out() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("safety", "retryable", "action"),
-    [
-        (RetrySafety.AUTO, True, Action.WAIT),
-        (None, True, Action.WAIT),
-        (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
-        (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
-        (RetrySafety.NEVER, False, Action.SWITCH_MODEL),
-        (RetrySafety.ASK, False, Action.SWITCH_MODEL),
-    ],
-)
+@pytest.mark.parametrize(("safety", "retryable", "action"), [
+    (RetrySafety.AUTO, True, Action.WAIT), (None, True, Action.WAIT),
+    (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
+    (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
+    (RetrySafety.NEVER, False, Action.SWITCH_MODEL), (RetrySafety.ASK, False, Action.SWITCH_MODEL),
+])  # fmt: skip
 def test_the_action_depends_on_whether_a_retry_would_do_harm(
     safety: RetrySafety | None, action: Action, *, retryable: bool
 ) -> None:

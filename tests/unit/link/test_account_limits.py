@@ -9,14 +9,7 @@ import pytest
 
 from lastword.core.link import account_limits
 from tests.kit.rows import every
-from tests.kit.wire import (
-    Wire,
-    chunk,
-    error,
-    prompted,
-    result,
-    update,
-)
+from tests.kit.wire import Wire, chunk, error, prompted, result, update
 
 CET = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -69,8 +62,7 @@ def linked(**options: Any) -> Wire:
 
 def test_a_limit_without_an_end_of_its_own_has_that_of_the_account() -> None:
     fails = failed(usage())
-    assert fails["type"] == "rate_limit"
-    assert fails["retry_after_seconds"] == 7200
+    assert (fails["type"], fails["retry_after_seconds"]) == ("rate_limit", 7200)
     assert fails["reset_at_epoch_ms"] == RESETS_AT * 1000
     assert (fails["retryable"], fails["retry_safety"]) == (False, "never")
     assert "14:00" in fails["message"]
@@ -87,25 +79,15 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
     assert "retry_after_seconds" not in fails
 
 
-@every(
-    "updates",
-    [
-        [],
-        [usage(status="allowed")],
-        [usage(status="allowed_warning")],
-        [usage(), usage(status="allowed")],
-        [usage(resetsAt=int(NOW.timestamp()) - 5)],
-        [usage(resetsAt=None)],
-        [usage(resetsAt=True)],
-        [usage(resetsAt="soon")],
-        [codex(primary=window(used=99.9))],
-        [codex(primary=window(used="100"))],
-        [codex(primary=window(resets_at=None), secondary=None)],
-        [codex(primary=window()), codex(primary=window(used=0))],
-        [usage(resetsAt=5)],
-        [usage(resetsAt=1e300)],
-    ],
-)
+@every("updates", [
+    [], [usage(status="allowed")], [usage(status="allowed_warning")],
+    [usage(), usage(status="allowed")], [usage(resetsAt=int(NOW.timestamp()) - 5)],
+    [usage(resetsAt=None)], [usage(resetsAt=True)], [usage(resetsAt="soon")],
+    [codex(primary=window(used=99.9))], [codex(primary=window(used="100"))],
+    [codex(primary=window(resets_at=None), secondary=None)],
+    [codex(primary=window()), codex(primary=window(used=0))], [usage(resetsAt=5)],
+    [usage(resetsAt=1e300)],
+])  # fmt: skip
 def test_what_is_not_used_up_or_has_no_end_adds_nothing(updates: list[dict[str, Any]]) -> None:
     fails = failed(*updates)
     assert not {"retry_after_seconds", "reset_at_epoch_ms"} & fails.keys()
@@ -123,30 +105,22 @@ def test_of_the_windows_that_codex_has_used_up_the_last_to_open_counts() -> None
     assert failed(codex(other, primary=window(used=5)))["retry_after_seconds"] == 10_800
 
 
-@pytest.mark.parametrize(
-    ("stated", "kind"),
-    [
-        (usage(resetsAt=RESETS_AT - 7200 + DAY - 1), "rate_limit"),
-        (usage(resetsAt=RESETS_AT - 7200 + DAY), "budget"),
-        (usage(rateLimitType="seven_day"), "rate_limit"),
-        (codex(secondary=window(resets_at=RESETS_AT + 3 * DAY, minutes=10_080)), "budget"),
-    ],
-)
+@pytest.mark.parametrize(("stated", "kind"), [
+    (usage(resetsAt=RESETS_AT - 7200 + DAY - 1), "rate_limit"),
+    (usage(resetsAt=RESETS_AT - 7200 + DAY), "budget"),
+    (usage(rateLimitType="seven_day"), "rate_limit"),
+    (codex(secondary=window(resets_at=RESETS_AT + 3 * DAY, minutes=10_080)), "budget"),
+])  # fmt: skip
 def test_the_type_follows_from_when_the_window_opens(stated: dict[str, Any], kind: str) -> None:
     fails = failed(stated)
     assert (fails["type"], fails["reason"]) == (kind, "usage_window")
     assert fails["retryable"] is False
 
 
-@pytest.mark.parametrize(
-    ("stated", "kind"),
-    [
-        (usage(), "rate_limit"),
-        (usage(rateLimitType="seven_day"), "budget"),
-        (codex(primary=window()), "rate_limit"),
-        (codex(primary=window(minutes=None)), "budget"),
-    ],
-)
+@pytest.mark.parametrize(("stated", "kind"), [
+    (usage(), "rate_limit"), (usage(rateLimitType="seven_day"), "budget"),
+    (codex(primary=window()), "rate_limit"), (codex(primary=window(minutes=None)), "budget"),
+])  # fmt: skip
 def test_without_a_clock_it_follows_from_the_length_of_the_window(
     stated: dict[str, Any], kind: str
 ) -> None:
@@ -164,20 +138,13 @@ def said(text: str, **options: Any) -> dict[str, Any]:
     return payload
 
 
-@pytest.mark.parametrize(
-    ("words", "kind", "seconds"),
-    [
-        ("resets in 2s", "rate_limit", 2),
-        ("resets in 2h 14m", "rate_limit", 8040),
-        ("resets in 26h", "budget", 93_600),
-        ("resets 3pm (Europe/Berlin)", "rate_limit", 7200),
-        ("resets 3pm", "rate_limit", 10_800),
-        ("resets 12:04pm (UTC)", "rate_limit", 240),
-        ("resets Mar 4, 3pm (UTC)", "budget", 270_000),
-        ("", "budget", None),
-        ("resets 3pm (Nowhere/Land)", "budget", None),
-    ],
-)
+@pytest.mark.parametrize(("words", "kind", "seconds"), [
+    ("resets in 2s", "rate_limit", 2), ("resets in 2h 14m", "rate_limit", 8040),
+    ("resets in 26h", "budget", 93_600), ("resets 3pm (Europe/Berlin)", "rate_limit", 7200),
+    ("resets 3pm", "rate_limit", 10_800), ("resets 12:04pm (UTC)", "rate_limit", 240),
+    ("resets Mar 4, 3pm (UTC)", "budget", 270_000), ("", "budget", None),
+    ("resets 3pm (Nowhere/Land)", "budget", None),
+])  # fmt: skip
 def test_the_end_of_a_limit_is_read_from_its_words(
     words: str, kind: str, seconds: int | None
 ) -> None:
@@ -192,10 +159,9 @@ def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 
 
-@pytest.mark.parametrize(
-    ("left", "kind", "seconds"),
+@pytest.mark.parametrize(("left", "kind", "seconds"),
     [(3600, "rate_limit", 3600), (86_400, "budget", 86_400), (0, "budget", None)],
-)
+)  # fmt: skip
 def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
     left: int, kind: str, seconds: int | None
 ) -> None:
@@ -204,9 +170,7 @@ def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
 
 
 def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="Your credit balance is too low"))
+    wire = linked().agent(usage(), error(message="Your credit balance is too low"))
     (answer,) = wire.answers()
     fails = answer["error"]["data"]["agent_error"]
     assert (fails["type"], "retry_after_seconds" in fails) == ("budget", False)
@@ -218,35 +182,26 @@ def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
 
 
 def test_another_failure_has_nothing_to_do_with_it() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="401 Unauthorized: invalid API key"))
+    wire = linked().agent(usage(), error(message="401 Unauthorized: invalid API key"))
     (answer,) = wire.answers()
     fails = answer["error"]["data"]["agent_error"]
     assert (fails["type"], "retry_after_seconds" in fails) == ("auth", False)
 
 
 def test_an_end_that_the_error_states_itself_stands() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(error(message="429 Too Many Requests: try again in 20s"))
+    wire = linked().agent(usage(), error(message="429 Too Many Requests: try again in 20s"))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["retry_after_seconds"] == 20
 
 
 def test_a_turn_that_succeeds_is_untouched() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire = linked().agent(usage(), chunk("Done."), result())
     (answer,) = wire.answers()
     assert answer["result"]["stopReason"] == "end_turn"
 
 
 def test_the_turn_waits_for_it_where_that_was_chosen() -> None:
-    wire = linked(continue_at_reset_seconds=21_600.0, roll=lambda: 0.0)
-    wire.agent(usage())
-    wire.agent(FAILS)
+    wire = linked(continue_at_reset_seconds=21_600.0, roll=lambda: 0.0).agent(usage(), FAILS)
     assert wire.answers() == []
     wire.time(7199)
     assert sum(b"session/prompt" in frame for frame in wire.to_agent) == 1

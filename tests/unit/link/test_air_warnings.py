@@ -27,8 +27,7 @@ def linked(**options: Any) -> Wire:
     params = {"protocolVersion": 1, "clientCapabilities": AIR}
     wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
     login = {"protocolVersion": 1, "authMethods": [{"id": "k", "name": "Key"}]}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": login})
-    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": login}).client(prompt())
     return wire
 
 
@@ -78,8 +77,7 @@ ENDS: dict[str, tuple[Callable[[Wire], object], str]] = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
-    wire = linked()
-    wire.agent(RETRYING)
+    wire = linked().agent(RETRYING)
     carry_out, severity = ENDS[end]
     carry_out(wire)
     last = expect_one_row(wire, severity)
@@ -87,18 +85,12 @@ def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
 
 
 def test_a_withheld_success_replaces_it_too() -> None:
-    wire = linked(silent_success="pass")
-    wire.agent(RETRYING)
-    wire.agent(result())
-    wire.time(99)
-    assert len(wire.answers()) == 1
-    assert records(wire)[-1]["revision"] == 2
+    wire = linked(silent_success="pass").agent(RETRYING, result()).time(99)
+    assert (len(wire.answers()), records(wire)[-1]["revision"]) == (1, 2)
 
 
 def test_a_login_that_the_agent_warned_of_itself_comes_under_its_own_id() -> None:
-    wire = linked()
-    wire.agent(own_record("warning"))
-    wire.agent(LOGIN)
+    wire = linked().agent(own_record("warning"), LOGIN)
     last = expect_one_row(wire, "error")
     assert (last["id"], last["actions"]) == ("own", ["login"])
     assert wire.answers()[0]["error"]["code"] == -32000
@@ -114,31 +106,22 @@ def test_a_login_without_an_open_warning_is_the_error_alone(frames: list[dict[st
 
 
 def test_a_record_that_cannot_be_counted_on_is_left_as_it_is() -> None:
-    wire = linked()
-    wire.agent(own_record("warning", "first"))
-    wire.agent(LOGIN)
+    wire = linked().agent(own_record("warning", "first"), LOGIN)
     assert len(records(wire)) == 1
 
 
 def test_a_warning_of_the_agents_own_is_the_agents_to_close() -> None:
-    wire = linked()
-    wire.agent(own_record("warning"))
-    wire.agent(chunk())
-    wire.agent(result())
+    wire = linked().agent(own_record("warning"), chunk(), result())
     assert len(records(wire)) == 1
 
 
 def test_a_cancel_that_the_agent_does_not_confirm_closes_a_warning_of_its_own() -> None:
-    wire = linked()
-    wire.agent(own_record("warning"))
-    wire.client(cancel())
-    wire.time(99)
+    wire = linked().agent(own_record("warning")).client(cancel()).time(99)
     assert expect_one_row(wire, "warning")["revision"] == 2
 
 
 def test_a_failure_in_a_record_of_the_agents_own_ends_a_warning_of_ours() -> None:
-    wire = linked()
-    wire.agent(RETRYING)
+    wire = linked().agent(RETRYING)
     failed = own_record("error")["params"]["update"]["_meta"]
     wire.agent({"id": 1, "result": {"stopReason": "end_turn", "_meta": failed}})
     ours = [row for row in records(wire) if row["id"] != "own"]

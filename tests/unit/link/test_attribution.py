@@ -25,17 +25,15 @@ OTHERS = b"npm error 429 Too Many Requests - GET https://packages.example.org/le
 
 
 def test_every_level_has_its_row() -> None:
-    assert set(EFFECTS) == set(Attribution)
-    assert EFFECTS[FOREIGN] == (False,) * 5
+    assert (set(EFFECTS), EFFECTS[FOREIGN]) == (set(Attribution), (False,) * 5)
     for lower, higher in pairwise(LEVELS):
         pairs = zip(EFFECTS[lower], EFFECTS[higher], strict=True)
         assert all(may <= may_as_well for may, may_as_well in pairs)
 
 
-@pytest.mark.parametrize(
-    ("level", "at_once", "after_a_second"),
+@pytest.mark.parametrize(("level", "at_once", "after_a_second"),
     [(FOREIGN, 0, 0), (WEAK, 0, 0), (STRONG, 0, 1), (PROVEN, 1, 1)],
-)
+)  # fmt: skip
 def test_a_retry_is_reported_at_once_after_a_silence_or_never(
     level: Attribution, at_once: int, after_a_second: int
 ) -> None:
@@ -57,8 +55,7 @@ def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
 def test_output_withdraws_what_was_not_yet_confirmed() -> None:
     wire = begun()
     hint(wire, attribution=STRONG, attempt=2)
-    wire.agent(chunk("Here it is."))
-    wire.time(wire.now + 10)
+    wire.agent(chunk("Here it is.")).time(wire.now + 10)
     assert retries(wire) == []
 
 
@@ -67,8 +64,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
     level: Attribution,
 ) -> None:
     wire = begun()
-    hint(wire, attribution=level)
-    wire.agent(error())
+    hint(wire, attribution=level).agent(error())
     failed = payload(wire)
     named = level in {STRONG, PROVEN}
     assert (failed["type"] == "rate_limit") is named
@@ -78,8 +74,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
 @pytest.mark.parametrize("level", LEVELS)
 def test_only_what_is_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
     wire = begun(retry=2)
-    hint(wire, attribution=level)
-    wire.agent(error())
+    hint(wire, attribution=level).agent(error())
     waits = any(turn.waits for turn in wire.core.connection.link.open_turns())
     assert waits is (level in {STRONG, PROVEN})
 
@@ -90,8 +85,7 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
 ) -> None:
     wire = begun()
     hint(wire, attribution=level)
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     answer = wire.answers()[0]
     named = "error" in answer and payload(wire)["type"] == "rate_limit"
     assert named is (level in {STRONG, PROVEN})
@@ -99,23 +93,18 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -> None:
-    wire = begun()
-    wire.agent(chunk("It is"))
+    wire = begun().agent(chunk("It is"))
     wire.now += 1.0
     hint(wire, source=JOURNAL, attribution=level, goes_on=False)
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     assert ("error" in wire.answers()[0]) is (level is PROVEN)
 
 
-@pytest.mark.parametrize(
-    ("line", "kind", "quoted"),
+@pytest.mark.parametrize(("line", "kind", "quoted"),
     [(MODEL_CALL, "rate_limit", False), (WORDS, "unknown", True), (OTHERS, "unknown", False)],
-)
+)  # fmt: skip
 def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
-    wire = begun()
-    wire.stderr(line)
-    wire.agent(error())
+    wire = begun().stderr(line).agent(error())
     failed = payload(wire)
     assert failed["type"] == kind
     text = str(failed.get("detail"))
@@ -130,8 +119,7 @@ def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
     if after:
         wire.agent(_update(call | {"sessionUpdate": "tool_call_update", "status": "completed"}))
         wire.now += TOOL_TAIL_SECONDS
-    wire.stderr(MODEL_CALL)
-    wire.agent(error())
+    wire.stderr(MODEL_CALL).agent(error())
     assert (payload(wire)["type"] == "rate_limit") is after
 
 
@@ -147,51 +135,41 @@ def test_colours_hide_no_writer() -> None:
 
 
 def test_stderr_of_several_turns_is_nobodys() -> None:
-    wire = begun(sessions=("s", "other"))
-    wire.stderr(MODEL_CALL)
-    wire.agent(error())
+    wire = begun(sessions=("s", "other")).stderr(MODEL_CALL).agent(error())
     assert payload(wire)["type"] == "unknown"
 
 
 def test_stderr_from_before_the_turn_is_never_its_own() -> None:
-    wire = Wire()
-    wire.stderr(MODEL_CALL)
-    wire.client(prompt())
-    wire.agent(error())
+    wire = Wire().stderr(MODEL_CALL).client(prompt()).agent(error())
     assert payload(wire)["type"] == "unknown"
 
 
-@every(
-    ("record", "level"),
-    [
-        ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
-        ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
-        ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
-        ("[API Error: 503 Service Unavailable]", STRONG),
-        ("The model provider returned 502. Retrying in 4 s", STRONG),
-        ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
-        ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
-        ("ERROR 429 Too Many Requests", WEAK),
-        ("fetch failed", WEAK),
-        ("Unauthorized", WEAK),
-        ("npm error code E429", FOREIGN),
-        ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
-        ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
-        ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
-        ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
-        ("curl: (22) The requested URL returned error: 429", FOREIGN),
-        ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
-        ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
-        ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
-        ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
-        ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
-        ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
-        ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
-        ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
-        ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
-        ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
-    ],
-)
+@every(("record", "level"), [
+    ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
+    ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
+    ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
+    ("[API Error: 503 Service Unavailable]", STRONG),
+    ("The model provider returned 502. Retrying in 4 s", STRONG),
+    ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
+    ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
+    ("ERROR 429 Too Many Requests", WEAK), ("fetch failed", WEAK), ("Unauthorized", WEAK),
+    ("npm error code E429", FOREIGN),
+    ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
+    ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
+    ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
+    ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
+    ("curl: (22) The requested URL returned error: 429", FOREIGN),
+    ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
+    ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
+    ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
+    ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
+    ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
+    ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
+    ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
+    ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
+    ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
+    ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
+])  # fmt: skip
 def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
     record: str, level: Attribution
 ) -> None:
@@ -236,30 +214,23 @@ def test_of_several_records_the_last_of_a_model_call_counts() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Attribution) -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(result(1, "refusal"))
+    wire = begun(expects=True).agent(result(1, "refusal"))
     assert wire.answers() == []
     wire.now += 0.1
-    hint(wire, attribution=level, goes_on=False)
-    wire.time(wire.now + 1)
+    hint(wire, attribution=level, goes_on=False).time(wire.now + 1)
     assert ("error" in wire.answers()[0]) is (level in {STRONG, PROVEN})
 
 
 def test_stderr_and_text_that_come_together_are_two_signs() -> None:
     wire = begun()
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
-    wire.agent(chunk("Error: 402 Insufficient credits"))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(chunk("Error: 402 Insufficient credits"), result()).time(wire.now + 1)
     failed = payload(wire)
     assert (failed["type"], failed["phase"]) == ("budget", "before_output")
 
 
 def test_stderr_that_comes_just_after_the_answer_is_the_second_sign() -> None:
-    wire = begun()
-    wire.agent(chunk("Error: 402 Payment Required"))
-    wire.agent(result())
+    wire = begun().agent(chunk("Error: 402 Payment Required"), result())
     assert wire.answers() == []
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.time(wire.now + 1)
@@ -272,8 +243,7 @@ def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
         wire.agent(chunk("Info: Request failed due to a transient API error. Retrying..."))
         wire.now += 2
     wire.agent(chunk("Error: Failed to get response from the AI model. Last error: HTTP 502"))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(result()).time(wire.now + 1)
     assert payload(wire)["type"] == "provider_unavailable"
 
 
@@ -281,9 +251,7 @@ def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure() -> No
     words = "The answer of the model ended in the middle of a word."
     wire = begun("newcomer")
     hint(wire, classify(words), goes_on=True, attempt=2)
-    wire.agent(chunk(words))
-    wire.agent(result())
-    wire.time(wire.now + 1)
+    wire.agent(chunk(words), result()).time(wire.now + 1)
     assert "error" in wire.answers()[0]
 
 

@@ -58,63 +58,46 @@ def test_a_cancel_with_a_question_open_ends_the_turn_as_cancelled(
     wire.agent(result(1, reason))
     assert stop_reason(wire) == CANCELLED
     closing = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed"}
-    assert closed(wire) == [closing]
-    assert json.loads(wire.to_client[-1])["id"] == 1
+    assert (closed(wire), json.loads(wire.to_client[-1])["id"]) == ([closing], 1)
     facts = wire.entries[-1].facts
     assert (facts["stop_reason"], facts["cancelled"]) == (reason, True)
     assert summary.summarise(wire.entries).outcome == "cancelled"
 
 
 def test_the_next_prompt_passes_and_is_answered_as_the_agent_says() -> None:
-    wire = asked()
-    wire.client(cancel())
-    wire.agent(result(1))
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.client(cancel())
-    wire.agent(result(2))
+    wire = asked().client(cancel()).agent(result(1)).client(prompt(2)).agent(chunk())
+    wire.client(cancel()).agent(result(2))
     assert stop_reason(wire, 2) == ENDED
 
 
 def test_what_else_the_answer_says_stays() -> None:
-    wire = asked()
-    wire.client(cancel())
+    wire = asked().client(cancel())
     wire.agent(result(1) | {"result": {**ENDED, "usage": {"totalTokens": 7}}})
     assert stop_reason(wire) == {**CANCELLED, "usage": {"totalTokens": 7}}
 
 
 def test_an_answer_that_says_cancelled_passes_as_it_came() -> None:
-    wire = asked()
-    wire.client(cancel())
+    wire = asked().client(cancel())
     line = json.dumps(result(1, "cancelled")).encode()
     wire.agent(line)
-    assert wire.to_client[-1] == line
-    assert closed(wire) == []
+    assert (wire.to_client[-1], closed(wire)) == (line, [])
 
 
 @pytest.mark.parametrize("answered", [CHOSEN, LEFT], ids=["chosen", "left, and it went on"])
 def test_an_answer_that_may_have_crossed_the_cancel_passes(answered: dict[str, Any]) -> None:
-    wire = asked()
-    wire.client(answered)
-    wire.agent(chunk())
-    wire.client(cancel())
-    wire.agent(result(1))
-    assert stop_reason(wire) == ENDED
-    assert closed(wire) == []
+    wire = asked().client(answered).agent(chunk()).client(cancel()).agent(result(1))
+    assert (stop_reason(wire), closed(wire)) == (ENDED, [])
 
 
 def test_a_question_that_the_agent_took_back_stands_open_no_more() -> None:
     wire = asked()
     wire.agent({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}})
-    wire.client(cancel())
-    wire.agent(result(1))
+    wire.client(cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
 
 def test_a_question_in_another_session_says_nothing_of_this_one() -> None:
-    wire = asked(session_id="s2", sessions=("s", "s2"))
-    wire.client(cancel())
-    wire.agent(result(1))
+    wire = asked(session_id="s2", sessions=("s", "s2")).client(cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
 
@@ -128,16 +111,12 @@ def test_a_sub_agents_question_is_of_a_session_where_only_one_is_at_work(
     wire = asked(session_id="sub", sessions=sessions)
     for answer in left:
         wire.client(answer)
-    wire.client(cancel())
-    wire.agent(result(1))
+    wire.client(cancel()).agent(result(1))
     assert stop_reason(wire) == told
 
 
 def test_of_two_prompts_in_one_session_either_may_have_been_answered_before_the_cancel() -> None:
-    wire = asked()
-    wire.client(prompt(2))
-    wire.client(cancel())
-    wire.agent(result(1))
+    wire = asked().client(prompt(2), cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
 
@@ -151,12 +130,10 @@ def test_a_second_cancel_does_not_forget_that_the_agent_waited() -> None:
 
 @pytest.mark.parametrize("action", ["cancel", "decline"])
 def test_a_form_that_is_left_is_a_question_that_is_left(action: str) -> None:
-    wire = asked()
-    wire.client(CHOSEN)
+    wire = asked().client(CHOSEN)
     params = {"sessionId": "s", "mode": "form", "message": "Which?"}
     wire.agent({"jsonrpc": "2.0", "id": 10, "method": "elicitation/create", "params": params})
-    wire.client({"jsonrpc": "2.0", "id": 10, "result": {"action": action}})
-    wire.client(cancel())
+    wire.client({"jsonrpc": "2.0", "id": 10, "result": {"action": action}}, cancel())
     wire.agent(result(1))
     assert stop_reason(wire) == (CANCELLED if action == "cancel" else ENDED)
 
@@ -172,8 +149,7 @@ def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool
     wire.agent(update(**tool))
     if waits:
         wire.agent(update(sessionUpdate="state_update", state="requires_action"))
-    wire.client(cancel())
-    wire.agent(idle(**ENDED))
+    wire.client(cancel()).agent(idle(**ENDED))
     last = wire.updates()[-1]
     assert last == {"sessionUpdate": "state_update", "state": "idle"} | (
         CANCELLED if waits else ENDED
@@ -182,15 +158,9 @@ def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool
 
 
 def test_version_2_a_prompt_after_the_cancel_is_none_of_what_was_cancelled() -> None:
-    wire = second_version()
-    wire.agent(update(sessionUpdate="state_update", state="requires_action"))
-    wire.client(cancel())
-    wire.client(prompt(2))
-    wire.agent(idle(**ENDED))
-    assert wire.updates()[-1]["stopReason"] == "cancelled"
-    assert wire.answers(2) == []
+    wire = second_version().agent(update(sessionUpdate="state_update", state="requires_action"))
+    wire.client(cancel(), prompt(2)).agent(idle(**ENDED))
+    assert (wire.updates()[-1]["stopReason"], wire.answers(2)) == ("cancelled", [])
     wire.agent({"jsonrpc": "2.0", "id": 2, "result": {"messageId": "m2"}})
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.agent(chunk())
-    wire.agent(idle(**ENDED))
+    wire.agent(update(sessionUpdate="state_update", state="running"), chunk(), idle(**ENDED))
     assert wire.updates()[-1]["stopReason"] == "end_turn"

@@ -43,45 +43,34 @@ def test_a_broken_answer_ends_its_turn_at_once(request_id: bytes) -> None:
 
 
 def test_in_version_2_a_broken_answer_refuses_its_prompt() -> None:
-    wire = second_version()
-    wire.client(prompt(2))
+    wire = second_version().client(prompt(2))
     send(wire, Side.AGENT, BROKEN % b"2")
     assert payload(wire.answers(2)[0]) == ("protocol_error", "broken_answer")
 
 
 def test_a_broken_answer_to_any_other_request_fails_it_alone() -> None:
-    wire = in_turn()
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
+    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
     send(wire, Side.AGENT, BROKEN % b"5")
     assert payload(wire.answers(5)[0]) == ("protocol_error", "broken_answer")
     assert wire.answers(1) == []
 
 
 def test_a_broken_late_answer_ends_the_quarantine() -> None:
-    wire = in_turn()
-    wire.client(cancel())
-    wire.time(60)
+    wire = in_turn().client(cancel()).time(60)
     assert wire.core.connection.link.sessions["s"].quarantined
     send(wire, Side.AGENT, BROKEN % b"1")
     assert not wire.core.connection.link.sessions["s"].quarantined
     assert len(wire.answers(1)) == 1
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        BROKEN % b"77",
-        b'{"jsonrpc":"2.0","result":{"id":1,}}',
-        b'{"level":"info","id":1,}',
-        b'{"method":"_log","params":{"id":1,}}',
-        b'"id":1,"result":{}}',
-    ],
-)
+@pytest.mark.parametrize("line", [
+    BROKEN % b"77", b'{"jsonrpc":"2.0","result":{"id":1,}}', b'{"level":"info","id":1,}',
+    b'{"method":"_log","params":{"id":1,}}', b'"id":1,"result":{}}',
+])  # fmt: skip
 def test_a_broken_line_that_answers_nothing_ends_no_turn(line: bytes) -> None:
     wire = in_turn()
     send(wire, Side.AGENT, line)
-    assert wire.answers(1) == []
-    assert wire.drops == ["not_json"]
+    assert (wire.answers(1), wire.drops) == ([], ["not_json"])
 
 
 def test_an_agent_whose_question_was_broken_is_told_so() -> None:
@@ -96,8 +85,7 @@ def test_an_agent_whose_question_was_broken_is_told_so() -> None:
 
 @pytest.mark.parametrize("request_id", [b"1", b'"1"'])
 def test_a_clients_broken_answer_is_an_error_for_the_agent_that_asked(request_id: bytes) -> None:
-    wire = in_turn()
-    wire.agent(permission(1))
+    wire = in_turn().agent(permission(1))
     send(wire, Side.CLIENT, BROKEN % request_id)
     assert [f["id"] for f in to_agent(wire) if "error" in f] == [1]
     assert wire.answers() == []
@@ -108,30 +96,22 @@ def test_a_clients_broken_answer_to_nobody_is_told_to_nobody() -> None:
     wire = in_turn()
     before = len(wire.to_agent)
     send(wire, Side.CLIENT, BROKEN % b"77")
-    assert wire.answers() == []
-    assert len(wire.to_agent) == before
+    assert (wire.answers(), len(wire.to_agent)) == ([], before)
 
 
 def test_a_clients_broken_answer_is_told_to_a_new_agent_under_its_own_id() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(permission(4))
+    link = Link().come_back().agent(permission(4))
     shown = json.dumps(json.loads(link.to_client[-1])["id"]).encode()
     link.asked()
     send(link, Side.CLIENT, BROKEN % shown)
     assert [frame["id"] for frame in link.asked() if "error" in frame] == [4]
 
 
-@pytest.mark.parametrize(
-    ("line", "request_id"),
-    [
-        (b'{"id":8,"method":"x","params":{"id":7,}}', 8),
-        (b'{"method":"x","params":{"id":7,}}', None),
-        (b'{"id":1,"method":"x","params":{,}}', None),
-        (b'{"id":4,"params":{,}}', None),
-        (b'{"id":5,"params":{,}}', 5),
-    ],
-)
+@pytest.mark.parametrize(("line", "request_id"), [
+    (b'{"id":8,"method":"x","params":{"id":7,}}', 8), (b'{"method":"x","params":{"id":7,}}', None),
+    (b'{"id":1,"method":"x","params":{,}}', None), (b'{"id":4,"params":{,}}', None),
+    (b'{"id":5,"params":{,}}', 5),
+])  # fmt: skip
 def test_a_clients_broken_request_is_refused_under_its_own_id_where_that_is_free(
     line: bytes, request_id: int | None
 ) -> None:
@@ -146,16 +126,14 @@ def test_a_clients_broken_request_is_refused_under_its_own_id_where_that_is_free
 
 
 def test_after_a_clients_answer_that_was_too_long_the_clocks_run_again() -> None:
-    wire = in_turn()
-    wire.agent(permission(4))
+    wire = in_turn().agent(permission(4))
     wire.carry_out(wire.core.receive_oversized(Side.CLIENT, b'{"id":4,"result":"x', wire.now))
     assert not wire.core.connection.link.sessions["s"].asking
 
 
-@pytest.mark.parametrize(
-    ("ends", "request_id"),
+@pytest.mark.parametrize(("ends", "request_id"),
     [(b'{"method":"x","params":"x\nx","id":8}', 8), (b'{"method":"x","params":"x\nx"}', None)],
-)
+)  # fmt: skip
 def test_a_clients_request_that_is_too_long_is_not_told_as_the_agents_fault(
     ends: bytes, request_id: int | None
 ) -> None:
@@ -169,8 +147,7 @@ def test_a_clients_request_that_is_too_long_is_not_told_as_the_agents_fault(
 
 
 def test_a_long_answer_fails_the_turn_whose_id_stands_at_its_end() -> None:
-    wire = in_turn()
-    wire.client(prompt(2, "t"))
+    wire = in_turn().client(prompt(2, "t"))
     ends = b'{"jsonrpc":"2.0","result":{"_meta":{"id":1},"x":"\nx"},"id":2}'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, ends, wire.now))
     assert payload(wire.answers(2)[0]) == ("protocol_error", "line_too_long")
@@ -180,22 +157,16 @@ def test_a_long_answer_fails_the_turn_whose_id_stands_at_its_end() -> None:
 # --- which ids are the same
 
 
-@pytest.mark.parametrize(
-    ("asked", "other"),
+@pytest.mark.parametrize(("asked", "other"),
     [("v1", "v1.0"), ("11", "11.0"), (11, "11.0"), ("true", True), ("01", 1), ("null", None)],
-)
+)  # fmt: skip
 def test_only_a_number_and_its_text_are_the_same_id(asked: object, other: object) -> None:
-    wire = in_turn()
-    wire.client(prompt(asked, "t"))
-    wire.agent(result(other))
+    wire = in_turn().client(prompt(asked, "t")).agent(result(other))
     assert wire.answers(asked) == []
 
 
 def test_a_clients_broken_line_answers_no_prompt_that_waits_for_the_agents_grace() -> None:
-    wire = in_turn(cancel_grace_seconds=5.0)
-    wire.client(cancel())
-    wire.time(6)
-    wire.client(prompt(2))
+    wire = in_turn(cancel_grace_seconds=5.0).client(cancel()).time(6).client(prompt(2))
     send(wire, Side.CLIENT, b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{},}')
     assert wire.answers(2) == []
     assert [answer["error"]["code"] for answer in wire.answers(None)] == [-32700]

@@ -29,18 +29,12 @@ def attach(link: Link) -> None:
 
 def begun() -> Link:
     """A link with a turn under way."""
-    link = Link()
-    link.client(prompt(2))
-    link.agent(chunk())
-    return link
+    return Link().client(prompt(2)).agent(chunk())
 
 
 def after_a_restart() -> Link:
     """The same with an agent that is not the first."""
-    link = Link()
-    link.come_back()
-    link.agent(chunk())
-    return link
+    return Link().come_back().agent(chunk())
 
 
 both = pytest.mark.parametrize("start", [begun, after_a_restart])
@@ -52,22 +46,19 @@ def test_a_turn_goes_on_while_nobody_is_there(start: Callable[[], Link]) -> None
     link.asked()
     detach(link)
     assert link.asked() == []
-    link.agent(chunk("more"))
-    link.agent(result(2))
+    link.agent(chunk("more"), result(2))
     attach(link)
     assert link.answers(2) == [result(2)]
 
 
 @both
 def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> None:
-    link = start()
-    link.agent(permission(9))
+    link = start().agent(permission(9))
     asked = link.to_client[-1]
     detach(link)
     link.time(link.now + 10 * HOURS)
     attach(link)
-    assert link.answers(2) == []
-    assert link.to_client[-1] == asked
+    assert (link.answers(2), link.to_client[-1]) == ([], asked)
     link.asked()
     link.client({"jsonrpc": "2.0", "id": json.loads(asked)["id"], "result": ALLOW})
     assert [frame["id"] for frame in link.asked()] == [9]
@@ -89,8 +80,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
     link = begun()
     link.asked()
     detach(link)
-    link.time(10)
-    link.die()
+    link.time(10).die()
     assert reasons(link, 2) == ["killed"]
     assert link.answers(2)[0]["error"]["data"]["agent_error"]["action"] != "restart"
     link.time(1000)
@@ -101,9 +91,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
 
 
 def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() -> None:
-    link = Link(LOADING)
-    link.die()
-    link.client(prompt(2))
+    link = Link(LOADING).die().client(prompt(2))
     detach(link)
     link.time(10)
     assert link.orders == [Restart()]
@@ -116,18 +104,14 @@ def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() ->
 def test_who_leaves_while_detached_has_left() -> None:
     link = begun()
     detach(link)
-    link.eof(Side.CLIENT)
-    link.die()
-    link.time(1000)
+    link.eof(Side.CLIENT).die().time(1000)
     assert link.answers(2)[0]["result"] == {"stopReason": "cancelled"}
     assert link.orders == []
 
 
 def test_who_left_does_not_come_back() -> None:
-    link = begun()
-    link.eof(Side.CLIENT)
-    assert link.core.client_attached(1.0) == []
-    assert link.core.client_detached(1.0) == []
+    link = begun().eof(Side.CLIENT)
+    assert (link.core.client_attached(1.0), link.core.client_detached(1.0)) == ([], [])
     link.die()
     assert Kill() not in link.orders
 

@@ -22,22 +22,17 @@ def begun() -> Wire:
 
 
 def test_a_turn_under_way_keeps_nothing() -> None:
-    wire = begun()
-    wire.agent(chunk())
+    wire = begun().agent(chunk())
     assert kept(wire) == []
 
 
 def test_an_answer_that_shows_nothing_is_kept() -> None:
-    wire = begun()
-    wire.agent(result())
+    wire = begun().agent(result())
     assert kept(wire) == [("client", result())]
 
 
 def test_a_prompt_behind_a_quarantine_is_kept() -> None:
-    wire = begun()
-    wire.client(cancel())
-    wire.time(2)
-    wire.client(prompt(2))
+    wire = begun().client(cancel()).time(2).client(prompt(2))
     assert kept(wire) == [("agent", prompt(2))]
 
 

@@ -51,8 +51,7 @@ def test_a_request_of_the_agents_over_the_limit_is_no_answer_to_ours_of_the_same
 
 
 def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> None:
-    wire = in_turn()
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
+    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, b'{"id":5,"result":"x', 1.0))
     payload = wire.answers(5)[0]["error"]["data"]["agent_error"]
     assert (payload["type"], payload["reason"]) == ("protocol_error", "line_too_long")
@@ -60,17 +59,15 @@ def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> 
 
 
 def test_a_frame_over_the_limit_stops_every_session_at_work() -> None:
-    wire = in_turn()
-    wire.client(prompt(2, "t"))
+    wire = in_turn().client(prompt(2, "t"))
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, b'{"method":"session/upd', 1.0))
     stopped = [json.loads(f) for f in wire.to_agent if b"session/cancel" in f]
     assert {frame["params"]["sessionId"] for frame in stopped} == {"s", "t"}
 
 
-@pytest.mark.parametrize(
-    ("limit", "pieces", "stops"),
+@pytest.mark.parametrize(("limit", "pieces", "stops"),
     [(10, (10,), 0), (10, (11,), 1), (10, (5, 5, 1), 1), (1, (2,), 1), (0, (10_000,), 0)],
-)
+)  # fmt: skip
 def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
     limit: int, pieces: tuple[int, ...], stops: int
 ) -> None:
@@ -81,9 +78,7 @@ def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
 
 
 def test_after_a_flood_the_count_begins_anew() -> None:
-    wire = in_turn(stderr_limit_bytes=10)
-    wire.stderr(b"x" * 11)
-    wire.stderr(b"x" * 10)
+    wire = in_turn(stderr_limit_bytes=10).stderr(b"x" * 11).stderr(b"x" * 10)
     assert wire.core.connection.link.stderr.since_frame == 10
 
 
@@ -118,11 +113,9 @@ def test_each_prompt_of_a_failed_turn_is_answered_under_its_id() -> None:
 
 
 def test_in_version_2_a_login_is_asked_for_where_the_agent_offers_one() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
     offered = {"protocolVersion": 2, "authMethods": [{"id": "browser"}]}
-    wire.agent(INITIALIZED | {"result": offered})
-    wire.client(prompt())
+    wire.agent(INITIALIZED | {"result": offered}).client(prompt())
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
     wire.agent(update(sessionUpdate="state_update", state="running"))
     failed = {"message": "401 Unauthorized: invalid API key"}
@@ -142,7 +135,5 @@ def test_in_version_2_an_idle_update_that_does_not_fit_is_sent_without_the_agent
 
 
 def test_an_error_of_the_agents_keeps_its_answer() -> None:
-    wire = in_turn()
-    wire.agent(error())
-    wire.agent(result())
+    wire = in_turn().agent(error(), result())
     assert len(wire.answers()) == 1

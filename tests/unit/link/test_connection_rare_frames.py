@@ -36,8 +36,7 @@ def in_turn(*, retry: bool = False, **options: object) -> Wire:
     for request_id, session_id in ((20, "s"), (21, "t")):
         wire.client({"jsonrpc": "2.0", "id": request_id, "method": "session/new", "params": {}})
         wire.agent({"jsonrpc": "2.0", "id": request_id, "result": {"sessionId": session_id}})
-    wire.client(prompt())
-    wire.agent(chunk())
+    wire.client(prompt()).agent(chunk())
     return wire
 
 
@@ -54,15 +53,12 @@ def answer(wire: Wire, request_id: int, **members: object) -> None:
 
 @pytest.mark.parametrize("params", [{}, {"requestId": 77}])
 def test_a_withdrawal_of_nothing_is_passed_on(params: dict[str, object]) -> None:
-    wire = in_turn()
-    wire.agent(NOTE | {"params": params})
+    wire = in_turn().agent(NOTE | {"params": params})
     assert json.loads(wire.to_client[-1]) == NOTE | {"params": params}
 
 
 def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_work_alone() -> None:
-    wire = in_turn()
-    wire.agent(permission(9, "somebody-else"))
-    wire.time(5000)
+    wire = in_turn().agent(permission(9, "somebody-else")).time(5000)
     assert "cancel" not in wire.kinds
     answer(wire, 9)
     wire.time(5000 + 901)
@@ -70,32 +66,24 @@ def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_wor
 
 
 def test_an_echo_of_what_nobody_asked_is_dropped() -> None:
-    wire = in_turn()
-    wire.agent(prompt(99))
-    assert wire.drops == ["echo"]
-    assert wire.answers(99) == []
+    wire = in_turn().agent(prompt(99))
+    assert (wire.drops, wire.answers(99)) == (["echo"], [])
 
 
 def test_an_error_without_an_id_counts_for_nothing_once_the_turn_was_answered() -> None:
-    wire = in_turn()
-    wire.agent(error(None))
-    wire.agent(result())
-    wire.time(60)
-    assert wire.answers() == [result()]
-    assert wire.drops[-1] == "answer_to_nobody"
+    wire = in_turn().agent(error(None), result()).time(60)
+    assert (wire.answers(), wire.drops[-1]) == ([result()], "answer_to_nobody")
 
 
 def test_a_session_that_is_closed_is_forgotten() -> None:
     wire = in_turn()
     closing = {"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": {"sessionId": "t"}}
-    wire.client(closing)
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire.client(closing).agent({"jsonrpc": "2.0", "id": 5, "result": {}})
     assert set(wire.core.connection.link.sessions) == {"s"}
 
 
 def test_a_new_session_without_an_id_is_none() -> None:
-    wire = in_turn()
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/new", "params": {}})
+    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/new", "params": {}})
     wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})
     assert set(wire.core.connection.link.sessions) == {"s", "t"}
 
@@ -109,12 +97,8 @@ def test_the_mode_of_a_session_that_is_not_known_is_not_kept() -> None:
 
 
 def test_quarantine_withdraws_the_questions_of_its_own_session_alone() -> None:
-    wire = in_turn()
-    wire.client(prompt(2, "t"))
-    wire.agent(permission(8, "t"))
-    wire.agent(permission(9, "s"))
-    wire.client(cancel())
-    wire.time(11)
+    wire = in_turn().client(prompt(2, "t")).agent(permission(8, "t"), permission(9, "s"))
+    wire.client(cancel()).time(11)
     refused = [json.loads(frame)["id"] for frame in wire.to_agent if b"outcome" in frame]
     assert refused == [9]
 
@@ -125,8 +109,7 @@ def test_an_agent_that_speaks_our_words_to_a_client_that_reads_them_is_left_alon
     params = {"protocolVersion": 1, "clientCapabilities": extension}
     wire.client(INITIALIZE | {"params": params})
     capable = {"protocolVersion": 1, "agentCapabilities": extension}
-    wire.agent(INITIALIZED | {"result": capable})
-    wire.client(prompt())
+    wire.agent(INITIALIZED | {"result": capable}).client(prompt())
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
     ended = {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "error"}}
     wire.agent(ended)
@@ -135,8 +118,7 @@ def test_an_agent_that_speaks_our_words_to_a_client_that_reads_them_is_left_alon
 
 
 def test_capabilities_of_a_strange_shape_pass_without_our_own() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
+    wire = Wire().client(INITIALIZE)
     strange = {"protocolVersion": 1, "agentCapabilities": {"_meta": "none of yours"}}
     wire.agent(INITIALIZED | {"result": strange})
     assert json.loads(wire.to_client[-1])["result"] == strange
@@ -145,39 +127,32 @@ def test_capabilities_of_a_strange_shape_pass_without_our_own() -> None:
 def test_a_typed_failure_of_odd_members_keeps_what_can_be_read() -> None:
     wire = in_turn()
     told = {"type": "no such word", "message": "Wait.", "detail": {"text": "429"}, "origin": 7}
-    wire.agent(update(sessionUpdate="agent_error", error=told))
-    wire.agent(error())
+    wire.agent(update(sessionUpdate="agent_error", error=told), error())
     payload = wire.answers()[0]["error"]["data"]["agent_error"]
     assert (payload["type"], payload["detail"]) == ("unknown", {"text": "429"})
     assert "origin" not in payload
 
 
-@pytest.mark.parametrize(
-    "meta",
-    [
-        {"codex": {"threadStatus": {"type": "idle"}, "about": {"systemError": None}}},
-        {"jetbrains": {"air": {"sessionFailure": {"title": "429", "severity": "warning"}}}},
-    ],
-)
+@pytest.mark.parametrize("meta", [
+    {"codex": {"threadStatus": {"type": "idle"}, "about": {"systemError": None}}},
+    {"jetbrains": {"air": {"sessionFailure": {"title": "429", "severity": "warning"}}}},
+])  # fmt: skip
 @pytest.mark.parametrize("retry", [True, False])
 def test_an_update_that_tells_no_failure_does_not_fail_the_turn(
     meta: dict[str, object], *, retry: bool
 ) -> None:
-    wire = in_turn(retry=retry)
-    wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
+    wire = in_turn(retry=retry).agent(update(sessionUpdate="session_info_update", _meta=meta))
     wire.agent(result())
     assert wire.answers() == [result()]
 
 
 def test_a_tool_that_names_no_call_is_not_counted_as_open() -> None:
-    wire = in_turn()
-    wire.agent(update(sessionUpdate="tool_call", status="in_progress", kind="execute"))
+    wire = in_turn().agent(update(sessionUpdate="tool_call", status="in_progress", kind="execute"))
     assert wire.core.connection.link.sessions["s"].tools.drain() == []
 
 
 def test_a_call_that_is_told_more_of_stays_what_it_was() -> None:
-    wire = in_turn()
-    wire.agent(update(sessionUpdate="tool_call", toolCallId="c", status="in_progress"))
+    wire = in_turn().agent(update(sessionUpdate="tool_call", toolCallId="c", status="in_progress"))
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="c", title="more of it"))
     tools = wire.core.connection.link.sessions["s"].tools
     assert tools.running
@@ -196,11 +171,7 @@ def test_a_cancel_of_an_unknown_request_is_passed_on() -> None:
 
 
 def test_a_prompt_behind_a_quarantine_is_cancelled_by_its_own_id() -> None:
-    wire = in_turn()
-    wire.client(cancel())
-    wire.time(11)
-    wire.client(prompt(2))
-    wire.client(prompt(3))
+    wire = in_turn().client(cancel()).time(11).client(prompt(2), prompt(3))
     wire.client(NOTE | {"params": {"requestId": 3}})
     assert wire.answers(2) == []
     assert wire.answers(3)[0]["result"] == {"stopReason": "cancelled"}
@@ -232,24 +203,19 @@ def test_an_oversized_answer_that_nobody_waits_for_is_told_to_nobody(head: bytes
 
 @pytest.mark.parametrize("text", [{"type": "text"}, "/no block", {"type": "text", "text": 7}])
 def test_a_prompt_of_a_strange_shape_is_no_command_of_the_agents(text: object) -> None:
-    wire = in_turn()
-    wire.agent(result())
+    wire = in_turn().agent(result())
     strange = prompt(2)
     strange["params"]["prompt"] = [text]
-    wire.client(strange)
-    wire.agent(result(2))
-    wire.time(60)
+    wire.client(strange).agent(result(2)).time(60)
     assert wire.answers(2)[0]["error"]["data"]["agent_error"]["reason"] == "silent_success"
 
 
 def test_a_command_may_stand_behind_what_the_client_attached() -> None:
-    wire = in_turn()
-    wire.agent(result())
+    wire = in_turn().agent(result())
     command = prompt(2)
     picture = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
     command["params"]["prompt"] = [picture, {"type": "text", "text": " /compact"}]
-    wire.client(command)
-    wire.agent(result(2))
+    wire.client(command).agent(result(2))
     assert wire.answers(2)[0]["result"] == {"stopReason": "end_turn"}
 
 
@@ -257,9 +223,7 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
     from lastword.core import classify  # noqa: PLC0415
     from lastword.core.link.reports import HandlerFailure  # noqa: PLC0415
 
-    wire = second_version()
-    wire.client(prompt(2))
-    wire.client(cancel())
+    wire = second_version().client(prompt(2), cancel())
     failure = HandlerFailure(verdict=classify.classify_text("boom"))
     wire.carry_out(wire.core.receive_report(b"2", failure, 0.0))
     assert wire.answers(2)[0]["error"]["code"] == -32800
@@ -268,17 +232,14 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
 # --- options, clocks, what the shell may ask
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"record": 7}, "record takes True, False, or a folder's path"),
-        ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
-        ({"idle_timeout_seconds": True}, "not True"),
-        ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
-        ({"tool_timeout_seconds": float("inf")}, "not inf"),
-        ({"restart": "always"}, "restart takes one of"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    ({"record": 7}, "record takes True, False, or a folder's path"),
+    ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
+    ({"idle_timeout_seconds": True}, "not True"),
+    ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
+    ({"tool_timeout_seconds": float("inf")}, "not inf"),
+    ({"restart": "always"}, "restart takes one of"),
+])  # fmt: skip
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         LinkOptions(**options)  # type: ignore[arg-type]
@@ -357,10 +318,6 @@ def test_a_run_of_tool_calls_that_repeat_themselves_ends_before_the_last() -> No
 
 
 def test_a_turn_whose_answer_is_held_back_hears_what_else_comes() -> None:
-    wire = in_turn()
-    wire.agent(result())
-    wire.client(prompt(2))
-    wire.agent(result(2))
-    wire.client(prompt(3))
+    wire = in_turn().agent(result()).client(prompt(2)).agent(result(2)).client(prompt(3))
     wire.agent(chunk("late"))
     assert wire.answers(2) == [result(2)]

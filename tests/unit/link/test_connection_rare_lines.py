@@ -121,14 +121,11 @@ def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None
     assert details_of(error, None) == "It said: no x."
 
 
-@pytest.mark.parametrize(
-    ("code", "is_prompt", "told"),
-    [
-        (-32603, True, {"code": -32603, "message": "no", "data": {"details": "It failed. (no)"}}),
-        (-32603, False, {"code": -32603, "message": "It failed. (no)"}),
-        (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
-    ],
-)
+@pytest.mark.parametrize(("code", "is_prompt", "told"), [
+    (-32603, True, {"code": -32603, "message": "no", "data": {"details": "It failed. (no)"}}),
+    (-32603, False, {"code": -32603, "message": "It failed. (no)"}),
+    (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
+])  # fmt: skip
 def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
     code: int, is_prompt: bool, told: dict[str, object]
 ) -> None:
@@ -171,9 +168,7 @@ def test_secrets_are_known_by_the_names_of_their_variables() -> None:
 
 
 def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled() -> None:
-    wire = second_version()
-    wire.client(prompt(2))
-    wire.client(cancel())
+    wire = second_version().client(prompt(2), cancel())
     head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
@@ -181,8 +176,7 @@ def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled()
 
 @pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
 def test_an_answer_to_initialize_that_says_nothing_passes_as_it_came(members: Any) -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
+    wire = Wire().client(INITIALIZE)
     answer = {"jsonrpc": "2.0", "id": 0} | members
     wire.agent(answer)
     assert [json.loads(frame) for frame in wire.to_client] == [answer]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.classify import classify_exit, classify_spawn_failure
 from lastword.core.link.connection import Side
@@ -13,6 +13,7 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     permission,
     prompt,
     result,
@@ -51,8 +52,7 @@ class Restarted(Wire):
     def __init__(self, **options: Any) -> None:
         self.records: list[str] = []
         super().__init__(restart="on-crash", **options)
-        self.client(INITIALIZE)
-        self.agent(_reply(0, **LOADING))
+        self.client(INITIALIZE).agent(_reply(0, **LOADING))
         self.client(_request(1, "session/new", cwd="/w", mcpServers=[]))
         self.agent(_reply(1, sessionId="s"))
 
@@ -60,10 +60,11 @@ class Restarted(Wire):
         self.records += [str(effect) for effect in effects]
         super().carry_out(effects, *came)
 
-    def die(self) -> None:
+    def die(self) -> Self:
         """The agent is killed."""
         cause = classify_exit(exit_signal=9)
         self.carry_out(self.core.receive_eof(Side.AGENT, lambda: cause, self.now))
+        return self
 
     def cannot_start(self) -> None:
         """The agent that was ordered cannot be started."""
@@ -79,58 +80,36 @@ class Restarted(Wire):
     def back_with_a_prompt(self) -> Any:
         """A crash, a prompt, a new agent; gives the id of the request that loads the session."""
         self.die()
-        self.time(10)
-        self.client(prompt(2))
+        self.time(10).client(prompt(2))
         self.start()
         return json.loads(self.to_agent[-1])["id"]
-
-
-def _payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    (answer,) = wire.answers(request_id)
-    found: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return found
 
 
 def test_an_agent_that_cannot_be_started_again_is_given_up_however_long_the_last_one_lived() -> (
     None
 ):
-    link = Restarted()
-    link.time(400)
-    link.die()
-    link.client(prompt(2))
-    link.time(link.now + 60)
+    link = Restarted().time(400).die()
+    link.client(prompt(2)).time(link.now + 60)
     link.cannot_start()
-    assert _payload(link, 2)["reason"] == "spawn_failed"
+    assert failure(link, 2)["reason"] == "spawn_failed"
 
 
 def test_a_watchdog_leaves_alone_the_turn_beside_it_that_the_user_cancelled() -> None:
-    wire = Wire(first_update_timeout_seconds=5.0)
-    wire.client(INITIALIZE)
-    wire.client(prompt(1))
-    wire.client(cancel())
-    wire.client(prompt(2))
+    wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1), cancel(), prompt(2))
     wire.time(30)
     assert wire.answers(1) == [result(1, "cancelled")]
-    assert _payload(wire, 2)["type"] == "agent_stalled"
+    assert failure(wire, 2)["type"] == "agent_stalled"
 
 
 def test_a_watchdog_leaves_alone_the_turn_beside_it_that_is_being_stopped() -> None:
-    wire = Wire(first_update_timeout_seconds=5.0)
-    wire.client(INITIALIZE)
-    wire.client(prompt(1))
-    wire.time(6)
-    wire.client(prompt(2))
-    wire.time(12)
-    wire.eof(Side.AGENT)
-    assert _payload(wire, 1)["reason"] == "first_update_timeout"
-    assert _payload(wire, 2)["reason"] == "first_update_timeout"
+    wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1)).time(6)
+    wire.client(prompt(2)).time(12).eof(Side.AGENT)
+    assert failure(wire, 1)["reason"] == "first_update_timeout"
+    assert failure(wire, 2)["reason"] == "first_update_timeout"
 
 
 def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_where_its_session_is_closed() -> None:
-    link = Restarted()
-    link.die()
-    link.client(prompt(2))
-    link.client(_request(3, "session/close", sessionId="s"))
+    link = Restarted().die().client(prompt(2), _request(3, "session/close", sessionId="s"))
     assert link.answers(2) == [result(2, "cancelled")]
 
 
@@ -142,24 +121,13 @@ def test_a_prompt_that_waits_for_its_session_is_cancelled_where_that_is_closed()
 
 
 def test_an_error_without_an_id_ends_the_quarantine_of_the_turn_that_it_answers() -> None:
-    wire = Wire(cancel_grace_seconds=0)
-    wire.client(INITIALIZE)
-    wire.agent(_reply(0, protocolVersion=1))
-    wire.client(prompt())
-    wire.agent(error(None))
-    wire.client(cancel())
-    wire.time(1)
-    wire.client(prompt(2))
+    wire = Wire(cancel_grace_seconds=0).client(INITIALIZE).agent(_reply(0, protocolVersion=1))
+    wire.client(prompt()).agent(error(None)).client(cancel()).time(1).client(prompt(2))
     assert json.loads(wire.to_agent[-1]) == prompt(2)
 
 
 def test_a_late_answer_that_is_too_long_ends_its_quarantine_and_no_other_turn() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.client(prompt(1))
-    wire.client(cancel())
-    wire.time(11)
-    wire.client(prompt(2, "t"))
+    wire = Wire().client(INITIALIZE, prompt(1), cancel()).time(11).client(prompt(2, "t"))
     head = b'{"jsonrpc":"2.0","id":1,"result":{"more":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
     wire.client(prompt(3))
@@ -170,34 +138,25 @@ def test_a_session_that_the_client_loads_while_ours_fails_is_not_lost() -> None:
     link = Restarted()
     ours = link.back_with_a_prompt()
     link.client(_request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    link.agent(error(ours))
-    link.agent(_reply(3))
-    link.client(prompt(4))
+    link.agent(error(ours), _reply(3)).client(prompt(4))
     assert [json.loads(line)["id"] for line in link.to_agent[-3:]] == [3, 2, 4]
 
 
 def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.client(prompt())
-    wire.client(cancel())
-    wire.time(11)
+    wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
     for number in range(1001):
         wire.client(prompt(100 + number))
-    assert wire.answers(1099) == []
-    assert _payload(wire, 1100)["reason"] == "queue_full"
+    assert (wire.answers(1099), failure(wire, 1100)["reason"]) == ([], "queue_full")
 
 
 def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() -> None:
     link = Restarted()
     for generation in range(4):
-        link.time(link.now + 400)
-        link.client(prompt(f"p{generation}"))
+        link.time(link.now + 400).client(prompt(f"p{generation}"))
         for number in range(300):
             link.agent(permission(generation * 1000 + number))
         link.die()
-        link.time(link.now + 2)
-        link.client(_request(f"l{generation}", "session/list"))
+        link.time(link.now + 2).client(_request(f"l{generation}", "session/list"))
         link.start()
         link.agent(_reply(json.loads(link.to_agent[-1])["id"]))
     assert len(link.core.connection.link.withdrawn) <= 1000
@@ -213,177 +172,119 @@ def test_the_record_of_a_lost_session_holds_no_secret() -> None:
 
 def test_an_echo_is_told_also_by_an_agent_that_was_started_again() -> None:
     link = Restarted()
-    link.agent(_reply(link.back_with_a_prompt()))
-    link.agent(prompt(2))
-    assert _payload(link, 2)["reason"] == "not_acp"
+    link.agent(_reply(link.back_with_a_prompt()), prompt(2))
+    assert failure(link, 2)["reason"] == "not_acp"
 
 
 def test_a_users_sentence_holds_no_markup_of_the_agents() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.client(prompt())
-    wire.agent(update(sessionUpdate="agent_error", message="See [this](http://host/)"))
-    wire.agent(result())
-    assert "[" not in _payload(wire)["message"]
+    wire = Wire().client(INITIALIZE, prompt())
+    wire.agent(update(sessionUpdate="agent_error", message="See [this](http://host/)"), result())
+    assert "[" not in failure(wire)["message"]
 
 
 def test_a_message_is_short_also_for_a_client_that_reads_details_alone() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": ZED})
-    wire.client(prompt())
+    wire = Wire().client(INITIALIZE | {"params": ZED}, prompt())
     wire.agent(error(message="word " * 2000))
     assert len(wire.answers()[0]["error"]["message"]) <= 500
 
 
 def test_a_client_that_shows_data_as_it_is_gets_none_on_a_request_that_is_no_prompt() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": ZED})
-    wire.client(_request(2, "session/new", cwd="/w", mcpServers=[]))
-    wire.eof(Side.AGENT)
+    wire = Wire().client(INITIALIZE | {"params": ZED})
+    wire.client(_request(2, "session/new", cwd="/w", mcpServers=[])).eof(Side.AGENT)
     assert wire.answers(2)[0]["error"].keys() == {"code", "message"}
 
 
 def test_the_rung_of_version_2_is_none_for_version_1() -> None:
-    wire = Wire(fallback="v2")
-    wire.client(INITIALIZE)
-    wire.agent(_reply(0, protocolVersion=1))
-    wire.client(prompt())
-    wire.eof(Side.AGENT)
+    wire = Wire(fallback="v2").client(INITIALIZE).agent(_reply(0, protocolVersion=1))
+    wire.client(prompt()).eof(Side.AGENT)
     assert json.loads(wire.to_client[-1])["id"] == 1
 
 
 def test_what_is_late_stays_back_also_after_the_session_was_closed() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
-    wire.client(prompt())
-    wire.client(cancel())
-    wire.time(11)
-    wire.client(_request(2, "session/close", sessionId="s"))
-    wire.agent(_reply(2))
-    wire.agent(chunk())
+    wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
+    wire.client(_request(2, "session/close", sessionId="s")).agent(_reply(2), chunk())
     assert wire.updates() == []
 
 
 def _accepting() -> Wire:
-    wire = second_version()
-    wire.agent(update(**IDLE, stopReason="cancelled"))
+    wire = second_version().agent(update(**IDLE, stopReason="cancelled"))
     wire.to_client.clear()
     return wire
 
 
 def test_a_cancel_holds_for_a_prompt_that_the_ended_work_had_not_taken_in() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(_without(2))
+    wire = _accepting().client(prompt(2), _without(2))
     wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.agent(update(**IDLE, stopReason="end_turn"))
-    wire.time(30)
+    wire.agent(update(**IDLE, stopReason="end_turn")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
 
 
 def test_a_cancel_does_not_hold_for_a_prompt_that_came_after_it() -> None:
-    wire = second_version()
-    wire.client(cancel())
-    wire.client(prompt(2))
-    wire.agent(update(**IDLE, stopReason="cancelled"))
-    wire.agent(_reply(2, messageId="m"))
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.time(30)
+    wire = second_version().client(cancel(), prompt(2))
+    wire.agent(update(**IDLE, stopReason="cancelled"), _reply(2, messageId="m"))
+    wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [told["state"] for told in wire.updates() if "state" in told][-1] == "running"
 
 
 def test_the_end_of_a_cancelled_prompt_is_no_idle_state_while_other_work_goes_on() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(_without(2))
-    wire.client(prompt(3))
-    wire.agent(_reply(3, messageId="m"))
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.time(30)
+    wire = _accepting().client(prompt(2), _without(2), prompt(3)).agent(_reply(3, messageId="m"))
+    wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
     assert [told["state"] for told in wire.updates()][-1] == "running"
 
 
 def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(_without(2))
-    wire.client(prompt(3))
-    wire.agent(error(2, -32800, "cancelled"))
-    wire.agent(_reply(3, messageId="m"))
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.time(30)
+    wire = _accepting().client(prompt(2), _without(2), prompt(3))
+    wire.agent(error(2, -32800, "cancelled"), _reply(3, messageId="m"))
+    wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
     assert [told["state"] for told in wire.updates()][-1] == "running"
 
 
 def test_prompts_after_a_cancel_are_one_work_and_end_with_it() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(_without(2))
+    wire = _accepting().client(prompt(2), _without(2))
     for number in (3, 4):
-        wire.client(prompt(number))
-        wire.agent(_reply(number, messageId="m"))
-    wire.agent(update(**IDLE, stopReason="max_tokens"))
-    wire.time(2000)
+        wire.client(prompt(number)).agent(_reply(number, messageId="m"))
+    wire.agent(update(**IDLE, stopReason="max_tokens")).time(2000)
     assert not any("error" in told for told in wire.updates())
 
 
 def test_a_failure_is_told_at_once_beside_a_cancelled_prompt_that_was_not_taken_in() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(cancel())
-    wire.client(prompt(3))
-    wire.agent(_reply(3, messageId="m"))
+    wire = _accepting().client(prompt(2), cancel(), prompt(3)).agent(_reply(3, messageId="m"))
     wire.agent(update(**IDLE, stopReason="error", error={"code": -32603, "message": "boom"}))
     assert wire.updates()[-1]["stopReason"] == "error"
 
 
 def test_an_idle_state_ends_all_that_was_taken_in() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(cancel())
+    wire = _accepting().client(prompt(2), cancel())
     for number in (3, 4):
-        wire.client(prompt(number))
-        wire.agent(_reply(number, messageId="m"))
-        wire.client(cancel())
-    wire.agent(update(**IDLE, stopReason="cancelled"))
-    wire.time(2000)
+        wire.client(prompt(number)).agent(_reply(number, messageId="m")).client(cancel())
+    wire.agent(update(**IDLE, stopReason="cancelled")).time(2000)
     assert not any("error" in told for told in wire.updates())
 
 
 def test_a_prompt_that_the_agent_takes_in_after_it_was_given_up_starts_no_work_to_be_seen() -> None:
-    wire = _accepting()
-    wire.client(prompt(2))
-    wire.client(_without(2))
-    wire.time(30)
+    wire = _accepting().client(prompt(2), _without(2)).time(30)
     wire.to_client.clear()
-    wire.agent(_reply(2, messageId="m"))
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.agent(chunk())
-    wire.agent(update(**IDLE, stopReason="end_turn"))
+    wire.agent(_reply(2, messageId="m"), update(sessionUpdate="state_update", state="running"))
+    wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert wire.to_client == []
 
 
 def test_a_prompt_is_answered_though_the_agent_told_of_its_works_failure_itself() -> None:
     typed = {"_meta": {"agent_error": {"version": 1}}}
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
-    wire.agent(_reply(0, protocolVersion=2, capabilities=typed))
-    wire.client(prompt())
+    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
+    wire.agent(_reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
     wire.agent(update(sessionUpdate="state_update", state="running"))
     wire.agent(update(sessionUpdate="_agent_error", message="it broke"))
-    wire.agent(update(**IDLE, stopReason="error"))
-    wire.time(2000)
+    wire.agent(update(**IDLE, stopReason="error")).time(2000)
     assert len(wire.answers()) == 1
 
 
 def test_a_line_too_long_refuses_its_prompt_and_no_other_that_joined() -> None:
-    wire = second_version()
-    wire.client(prompt(2))
+    wire = second_version().client(prompt(2))
     head = b'{"jsonrpc":"2.0","id":2,"result":{"messageId":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
-    assert _payload(wire, 2)["reason"] == "line_too_long"
-    wire.agent(chunk())
-    wire.agent(update(**IDLE, stopReason="end_turn"))
+    assert failure(wire, 2)["reason"] == "line_too_long"
+    wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert [told["state"] for told in wire.updates() if "state" in told] == ["running", "idle"]

@@ -13,31 +13,31 @@ from tests.kit.wire import (
     chunk,
     permission,
     prompt,
+    prompted,
     result,
     update,
 )
 
 
-def test_a_failure_that_the_agent_announced_is_not_announced_again() -> None:
-    wire = Wire()
+def speaking() -> Wire:
+    """A prompt under way between two ends that speak our words."""
     spoken = {"_meta": {"agent_error": {"version": 1}}}
+    wire = Wire()
     wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": spoken}})
     wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    wire.client(prompt())
+    return wire.client(prompt())
+
+
+def test_a_failure_that_the_agent_announced_is_not_announced_again() -> None:
+    wire = speaking()
     told = {"type": "rate_limit", "message": "Wait.", "retryable": True}
-    wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=told))
-    wire.eof(Side.AGENT)
+    wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=told)).eof(Side.AGENT)
     assert [one["sessionUpdate"] for one in wire.updates()] == ["agent_error"]
     assert wire.answers()[0]["error"]["data"]["errorKind"] == "rate_limit"
 
 
 def test_a_payload_beside_a_success_passes_where_both_ends_speak() -> None:
-    wire = Wire()
-    spoken = {"_meta": {"agent_error": {"version": 1}}}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": spoken}})
-    wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    wire.client(prompt())
-    wire.agent(chunk("Wait."))
+    wire = speaking().agent(chunk("Wait."))
     told = {"type": "rate_limit", "message": "Wait.", "retryable": True, "stopReason": "error"}
     answer = {"stopReason": "end_turn", "_meta": {"agent_error": told}}
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
@@ -49,11 +49,8 @@ def test_a_payload_beside_a_success_passes_where_both_ends_speak() -> None:
 def test_what_a_session_never_opened_tells_in_our_words_passes_to_who_asked_alone(
     kind: str, *, asked: bool
 ) -> None:
-    wire = Wire()
     wish = {"_meta": {"agent_error": {"version": 1, "retry": True}}} if asked else {}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": wish}})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(wish)
     told = update(sessionUpdate=kind)
     told["params"]["sessionId"] = "sub"
     wire.agent(told)
@@ -61,13 +58,7 @@ def test_what_a_session_never_opened_tells_in_our_words_passes_to_who_asked_alon
 
 
 def test_a_cancel_of_an_agent_that_waited_for_the_user_stands_before_what_it_announced() -> None:
-    wire = Wire()
-    spoken = {"_meta": {"agent_error": {"version": 1}}}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": spoken}})
-    wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    wire.client(prompt())
-    wire.agent(permission())
-    wire.client(cancel())
+    wire = speaking().agent(permission()).client(cancel())
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
     wire.agent(result(1, "max_tokens"))
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}

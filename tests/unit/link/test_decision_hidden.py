@@ -11,13 +11,9 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, upda
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
-    "id": "f1",
-    "revision": 1,
-    "category": "limit",
-    "severity": "error",
-    "title": "Rate limit reached. Try again in 20s.",
-    "actions": ["retry"],
-}
+    "id": "f1", "revision": 1, "category": "limit", "severity": "error",
+    "title": "Rate limit reached. Try again in 20s.", "actions": ["retry"],
+}  # fmt: skip
 
 
 def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
@@ -25,8 +21,7 @@ def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: 
     params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
     wire.client(INITIALIZE | {"params": params})
     info = {"name": agent, "version": "1"}
-    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentInfo": info}})
-    wire.client(prompt())
+    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentInfo": info}}).client(prompt())
     return wire
 
 
@@ -37,30 +32,19 @@ def _payload(wire: Wire) -> dict[str, Any]:
 
 
 def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> None:
-    wire = _wire("codex-acp")
-    wire.agent(chunk(CODEX_PROSE))
-    wire.agent(result())
+    wire = _wire("codex-acp").agent(chunk(CODEX_PROSE), result())
     payload = _payload(wire)
-    assert payload["type"] == "rate_limit"
-    assert payload["reason"] == "silent_success"
+    assert (payload["type"], payload["reason"]) == ("rate_limit", "silent_success")
 
 
-@pytest.mark.parametrize(
-    ("agent", "messages"),
-    [
+@pytest.mark.parametrize(("agent", "messages"), [
         ("codex-acp", [chunk("The log says: exceeded retry limit, last status: 429.")]),
         ("opencode", [chunk(CODEX_PROSE)]),
         ("codex-acp", [chunk(CODEX_PROSE), chunk(" is what the test expects, so I changed it.")]),
-        (
-            "codex-acp",
-            [
-                update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
-                chunk(CODEX_PROSE),
-            ],
-        ),
-    ],
-    ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
-)
+        ("codex-acp", [update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
+                       chunk(CODEX_PROSE)]),
+    ], ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
+)  # fmt: skip
 def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
     agent: str, messages: list[dict[str, Any]]
 ) -> None:
@@ -75,8 +59,7 @@ def test_a_session_failure_in_a_result_that_says_end_turn_is_a_failure() -> None
     wire = _wire("claude-agent-acp")
     answer = result()
     answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR}}}
-    wire.agent(chunk("One moment."))
-    wire.agent(answer)
+    wire.agent(chunk("One moment."), answer)
     payload = _payload(wire)
     assert (payload["type"], payload["retry_after_seconds"]) == ("rate_limit", 20)
 
@@ -97,8 +80,7 @@ def _told_by_air(**members: Any) -> dict[str, Any]:
 def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() -> None:
     wire = _wire("claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air()
-    wire.agent(chunk("One moment."))
-    wire.agent(answer)
+    wire.agent(chunk("One moment."), answer)
     assert wire.answers() == [answer]
     (entry,) = _entries(wire, Kind.ERROR)
     told = {key: entry.facts[key] for key in ("type", "retry_after_seconds", "phase", "by")}
@@ -114,42 +96,32 @@ def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() ->
 def test_a_warning_in_a_result_that_its_client_reads_is_recorded_as_no_failure() -> None:
     wire = _wire("claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air(severity="warning", category="unknown", title="Another model took over.")
-    wire.agent(chunk("Done."))
-    wire.agent(answer)
-    assert wire.answers() == [answer]
-    assert _entries(wire, Kind.ERROR) == []
+    wire.agent(chunk("Done."), answer)
+    assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
     assert len(_entries(wire, Kind.ANSWER)) == 1
 
 
 def test_a_session_failure_after_the_users_cancel_is_recorded_as_the_cancel() -> None:
     wire = _wire("claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air()
-    wire.agent(chunk("One moment."))
-    wire.client(cancel())
-    wire.agent(answer)
-    assert wire.answers() == [answer]
-    assert _entries(wire, Kind.ERROR) == []
+    wire.agent(chunk("One moment.")).client(cancel()).agent(answer)
+    assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
 
 
 def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:
     wire = _wire("codex-acp")
     meta = {"codex": {"threadStatus": {"type": "systemError"}}}
-    wire.agent(chunk("I begin."))
-    wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
-    wire.agent(result())
+    wire.agent(chunk("I begin."), update(sessionUpdate="session_info_update", _meta=meta), result())
     assert _payload(wire)["reason"] == "silent_success"
 
 
 def test_silent_successes_pass_where_the_user_said_so() -> None:
-    wire = _wire("codex-acp", silent_success="pass")
-    wire.agent(chunk(CODEX_PROSE))
-    wire.agent(result())
+    wire = _wire("codex-acp", silent_success="pass").agent(chunk(CODEX_PROSE), result())
     assert wire.answers() == [result()]
 
 
 def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
-    wire = _wire("some-agent")
-    wire.agent(chunk("Here."))
+    wire = _wire("some-agent").agent(chunk("Here."))
     for meta in ({"agent_error": {"version": 1}}, {"agent_error": 7}, ["agent_error"]):
         wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
     wire.agent(result())

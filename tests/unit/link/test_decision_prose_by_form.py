@@ -22,48 +22,39 @@ THOUGHT = update(
 
 def asked(text: str = "Add a dark mode.", name: str = "an-agent-of-ours") -> Wire:
     """A prompt under way at an agent that no table knows."""
-    wire = Wire()
-    wire.client(INITIALIZE)
+    wire = Wire().client(INITIALIZE)
     agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
-    wire.client(prompt(text=text))
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent}).client(prompt(text=text))
     return wire
 
 
 def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
     """The turn ends so: has it failed?"""
     answer = {"stopReason": stop_reason, **members}
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
-    wire.time(wire.now + 1)
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer}).time(wire.now + 1)
     return "error" in wire.answers()[0]
 
 
-@pytest.mark.parametrize(
-    ("message", "phase"),
-    [
-        ("Internal error: Invalid API key · Fix external API key", "before_output"),
-        ("Invalid API key · Fix external API key", "before_output"),
-        ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
-        ("Internal error: 401 from the model provider", "mid_output"),
-    ],
-)
+@pytest.mark.parametrize(("message", "phase"), [
+    ("Internal error: Invalid API key · Fix external API key", "before_output"),
+    ("Invalid API key · Fix external API key", "before_output"),
+    ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
+    ("Internal error: 401 from the model provider", "mid_output"),
+])  # fmt: skip
 def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
-    wire = asked()
-    wire.agent(chunk("Invalid API key · Fix external API key"))
+    wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
     assert payload(wire)["phase"] == phase
 
 
 def test_a_message_of_blanks_is_repeated_by_no_error() -> None:
-    wire = asked()
-    wire.agent(chunk(" "))
+    wire = asked().agent(chunk(" "))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "x"}})
     assert "error" in wire.answers()[0]
 
 
 def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
-    wire = asked()
-    wire.agent(chunk(TOLD))
+    wire = asked().agent(chunk(TOLD))
     assert ended(wire)
     told = payload(wire)
     assert (told["type"], told["reason"], told["phase"]) == (
@@ -75,51 +66,39 @@ def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
 
 @pytest.mark.parametrize("before", [update(**TOOL), THOUGHT, chunk("It goes well.")])
 def test_what_was_shown_before_speaks_against_it(before: dict[str, Any]) -> None:
-    wire = asked()
-    wire.agent(before)
-    wire.agent(chunk(TOLD))
+    wire = asked().agent(before, chunk(TOLD))
     assert not ended(wire)
 
 
 def test_a_prompt_about_errors_may_have_asked_for_one() -> None:
-    wire = asked("Why does my curl fail?")
-    wire.agent(chunk(TOLD))
+    wire = asked("Why does my curl fail?").agent(chunk(TOLD))
     assert not ended(wire)
 
 
 def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
-    wire = asked("Say the error of line 7, word for word.")
-    wire.agent(chunk("It is on its way."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Now"))
-    wire.agent(chunk(TOLD))
-    wire.agent(result(2))
+    wire = asked("Say the error of line 7, word for word.").agent(chunk("It is on its way."))
+    wire.agent(result()).client(prompt(2, text="Now")).agent(chunk(TOLD), result(2))
     wire.time(wire.now + 1)
     assert wire.answers(2) == [result(2)]
 
 
 def test_a_prompt_that_is_too_long_and_several_prompts_may_have_asked_for_anything() -> None:
-    wire = asked("Add a dark mode. " * 2000)
-    wire.agent(chunk(TOLD))
+    wire = asked("Add a dark mode. " * 2000).agent(chunk(TOLD))
     assert not ended(wire)
 
 
 @pytest.mark.parametrize(("tokens", "fails"), [(0, True), (12, False), (None, True)])
 def test_output_tokens_of_the_model_speak_against_it(tokens: int | None, fails: bool) -> None:
-    wire = asked()
-    wire.agent(chunk(TOLD))
+    wire = asked().agent(chunk(TOLD))
     usage = {} if tokens is None else {"usage": {"outputTokens": tokens, "inputTokens": 7}}
     assert ended(wire, **usage) is fails
 
 
 def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None:
-    wire = asked("Why does my curl fail?")
-    wire.agent(chunk(BARE))
+    wire = asked("Why does my curl fail?").agent(chunk(BARE))
     assert ended(wire, "refusal")
     assert payload(wire)["type"] == "auth"
-    wire = asked()
-    wire.agent(chunk("I will not help with that."))
-    wire.agent(result(1, "refusal"))
+    wire = asked().agent(chunk("I will not help with that."), result(1, "refusal"))
     assert wire.answers() == [result(1, "refusal")]
 
 
@@ -127,8 +106,7 @@ def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has
     failed = {"codex": {"threadStatus": {"type": "systemError"}}}
     body = '{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
     for margin in ([update(sessionUpdate="session_info_update", _meta=failed)], []):
-        wire = asked(name="codex-acp")
-        wire.agent(chunk("Warning: no metadata for this model."))
+        wire = asked(name="codex-acp").agent(chunk("Warning: no metadata for this model."))
         wire.agent(chunk(body))
         for frame in margin:
             wire.agent(frame)
@@ -138,21 +116,16 @@ def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has
 
 
 def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
-    wire = asked()
-    wire.agent(chunk(BARE))
+    wire = asked().agent(chunk(BARE))
     assert not ended(wire)
-    wire = asked()
-    wire.agent(update(**TOOL))
-    hint(wire, RESET, STDERR)
-    wire.agent(chunk(BARE))
+    wire = asked().agent(update(**TOOL))
+    hint(wire, RESET, STDERR).agent(chunk(BARE))
     assert ended(wire)
     assert payload(wire)["type"] == "auth"
 
 
 def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
-    wire = asked()
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire = asked().agent(chunk("Done."), result())
     wire.client(
         {
             "jsonrpc": "2.0",
@@ -161,16 +134,13 @@ def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
             "params": {"sessionId": "s", "prompt": 7},
         }
     )
-    wire.agent(chunk(TOLD))
-    wire.agent(result(2))
+    wire.agent(chunk(TOLD), result(2))
     assert "error" in wire.answers(2)[0]
 
 
 def passes(answer: str, question: str, name: str) -> bool:
     """Is this only message of a turn taken for the answer that it is?"""
-    wire = asked(question, name)
-    wire.agent(chunk(answer))
-    wire.agent(result())
+    wire = asked(question, name).agent(chunk(answer), result())
     wire.time(wire.now + 1)
     return wire.answers() == [result()]
 
@@ -201,25 +171,18 @@ def test_the_same_text_that_nobody_asked_for_is_the_error_of_a_model_call() -> N
     assert not {each for each in failed if "127.0.0.1" in each or "example.com" in each}
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "fails"),
-    [
-        ("The model `m` does not exist or you do not have access to it.", "systemError", True),
-        ("The model `m` does not exist or you do not have access to it.", "active", False),
-        ("The model is a good one.", "systemError", False),
-        (
-            "I've fixed it.\n\nThe model `m` does not exist means that it is gone.",
-            "systemError",
-            False,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "state", "fails"), [
+    ("The model `m` does not exist or you do not have access to it.", "systemError", True),
+    ("The model `m` does not exist or you do not have access to it.", "active", False),
+    ("The model is a good one.", "systemError", False),
+    ("I've fixed it.\n\nThe model `m` does not exist means that it is gone.", "systemError",
+     False),
+])  # fmt: skip
 def test_a_state_of_failure_and_a_text_that_names_one_agree(
     text: str, state: str, fails: bool
 ) -> None:
     wire = asked()
     meta = {"x": {"threadStatus": {"type": state}}}
-    wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
-    wire.agent(chunk(text))
+    wire.agent(update(sessionUpdate="session_info_update", _meta=meta), chunk(text))
     assert ended(wire) is fails
     assert not fails or payload(wire)["type"] == "model_not_found"

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.core.failure import ladder
 from lastword.core.link import session
+from lastword.core.link.connection import Side
 from lastword.core.link.decision import Decision, TurnSnapshot, decide
+from lastword.core.link.effects import Answer, Effect, End, Send
+from lastword.core.link.handshake import ClientProfile, read_client
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline import summary
+from lastword.core.timeline.entry import ended_by_cancel
+from tests.kit.rows import every
 from tests.kit.sources import FILES, module_of, tree_of
-from tests.kit.wire import error, greeted, prompt
+from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, greeted, prompt, result, update
+from tests.unit.link.test_connection_rare_frames import in_turn
+
+if TYPE_CHECKING:
+    from lastword.core.failure.ladder import CancelledEnding, Ending
 
 STEPS = {"lastword.core.link.session", "lastword.core.link.ending"}
 """The turn's own module, and the one that ends turns."""
@@ -32,17 +44,15 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Decision]:
 @pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("sources", [False, True], ids=["wire alone", "with other sources"])
 @pytest.mark.parametrize(
-    "answer",
-    [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
+    "answer", [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
     ids=["named", "vague"],
-)
+)  # fmt: skip
 def test_each_failed_answer_is_decided_once(
     decisions: list[Decision], answer: dict[str, Any], retry: int, *, sources: bool
 ) -> None:
     wire = greeted(retry=retry)
     wire.core.expects_hints(present=sources)
-    wire.client(prompt(1))
-    wire.agent(answer)
+    wire.client(prompt(1)).agent(answer)
     wire.time(0.3)  # a vague answer is held back for a moment where other sources may speak
     assert len(decisions) == 1
     wire.client(prompt(2))  # gives up a wait, so that the first prompt fails for good
@@ -54,10 +64,8 @@ def test_what_was_learned_while_an_answer_was_held_back_is_decided_anew(
 ) -> None:
     wire = greeted()
     wire.core.expects_hints(present=True)
-    wire.client(prompt(1))
-    wire.agent(error(1, message="Internal error"))
-    wire.stderr(b"ERROR insufficient_quota\n")
-    wire.time(0.3)
+    wire.client(prompt(1)).agent(error(1, message="Internal error"))
+    wire.stderr(b"ERROR insufficient_quota\n").time(0.3)
     assert [made.cause.type.value for made in decisions] == ["internal", "budget"]
 
 
@@ -73,3 +81,93 @@ def test_only_the_endings_module_moves_a_turn() -> None:
         and node.func.attr == "step"
     }
     assert callers == STEPS
+
+
+# --- A turn that the user cancelled was cancelled, whatever the agent then calls it
+
+
+def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> None:
+    wire = in_turn().client(cancel()).agent(result(1))
+    assert wire.answers(1)[0]["result"] == {"stopReason": "end_turn"}
+    facts = wire.entries[-1].facts
+    assert (facts["stop_reason"], facts["cancelled"]) == ("end_turn", True)
+    assert summary.summarise(wire.entries).outcome == "cancelled"
+
+
+@pytest.mark.parametrize(("facts", "cancelled"), [
+    ({"stop_reason": "cancelled"}, True), ({"stop_reason": "end_turn", "cancelled": True}, True),
+    ({"stop_reason": "end_turn"}, False),
+])  # fmt: skip
+def test_an_answers_facts_tell_of_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
+    assert ended_by_cancel(facts) is cancelled
+
+
+# --- An ending as a value: one failure, told to each that looks on as that one would be told
+
+
+AIR = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+CLIENTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "zed": {"clientInfo": {"name": "zed", "version": "1"}},
+    "acpx": {"clientInfo": {"name": "acpx", "version": "1"}},
+    "typed": {"clientCapabilities": {"_meta": {"agent_error": {"version": 1}}}},
+    "stop_reason": {
+        "clientCapabilities": {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
+    },
+    "air": {"clientCapabilities": {"_meta": AIR}},
+}
+ENDS = {
+    "an error": lambda wire: wire.agent(error(1, 429, "slow down")),
+    "an error after a tool": lambda wire: [
+        wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="in_progress")),
+        wire.agent(error(1, -32603, "odd")),
+    ],
+    "a death": lambda wire: [wire.agent(chunk()), wire.eof(Side.AGENT)],
+    "a cancel that is not confirmed": lambda wire: [
+        wire.client(cancel()),
+        wire.agent(error(1, -32603, "stopped")),
+    ],
+}
+
+
+class Watched(Wire):
+    """A link whose ending is kept, as a value and as the frames that followed it."""
+
+    def __init__(self, client: dict[str, Any]) -> None:
+        super().__init__()
+        self.endings: list[Ending | CancelledEnding] = []
+        self.told: list[bytes] = []
+        greeting = INITIALIZE | {"params": {"protocolVersion": 1, **client}}
+        self.profile: ClientProfile = read_client(jsonrpc.dumps(greeting))
+        self.client(greeting).agent({"id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+
+    def carry_out(self, effects: list[Effect], *came: Any) -> None:
+        super().carry_out(effects, *came)
+        for effect in effects:
+            if isinstance(effect, End):
+                self.endings.append(effect.ending)
+            elif self.endings and isinstance(effect, Send | Answer) and effect.to is Side.CLIENT:
+                self.told.append(effect.frame)
+
+
+@every("end", ENDS)
+@every("viewer", CLIENTS)
+@every("client", CLIENTS)
+def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
+    client: str, viewer: str, end: str
+) -> None:
+    first, alone = Watched(CLIENTS[client]), Watched(CLIENTS[viewer])
+    for wire in (first, alone):
+        ENDS[end](wire)
+    (ending,) = first.endings
+    dialect = alone.profile.dialect
+    rung = ladder.rung_for(ladder.AUTO, alone.profile, dialect)
+    out = ladder.frames_for(ending, rung=rung, client=alone.profile, dialect=dialect)
+    assert [told.frame for told in out] == alone.told
+    assert out[-1].answers == b"1"
+
+
+def test_what_the_agent_ends_well_is_no_ending_of_ours() -> None:
+    wire = Watched({}).agent(chunk())
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    assert wire.endings == []

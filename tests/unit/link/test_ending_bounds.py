@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import (
-    INITIALIZE,
-    Wire,
-    error,
-    permission,
-    prompt,
-    prompted,
-    update,
-)
+from tests.kit.wire import INITIALIZE, Wire, error, permission, prompt, prompted, update
 
 LONG = {str(number): "word " * 1600 for number in range(20)}
 
@@ -31,8 +23,7 @@ def test_a_translated_failure_keeps_its_detail_within_the_bound() -> None:
 
 
 def test_a_mended_error_stays_within_the_bound() -> None:
-    wire = Wire()
-    wire.client({"jsonrpc": "2.0", "id": 3, "method": "session/new", "params": {}})
+    wire = Wire().client({"jsonrpc": "2.0", "id": 3, "method": "session/new", "params": {}})
     wire.agent({"jsonrpc": "2.0", "id": 3, "error": {"code": "x", "message": "no", "data": LONG}})
     assert len(wire.to_client[-1]) < 60 * 1024
     assert wire.answers(3)[0]["error"]["message"] == "no"
@@ -74,9 +65,9 @@ class Bounded(Wire):
         self.client(prompt(session_id=session))
         self.since = len(self.to_client)
 
-    def agent(self, message: dict[str, Any] | bytes) -> None:
-        self.theirs.append(json.dumps(message).encode())
-        super().agent(message)
+    def agent(self, *messages: dict[str, Any] | bytes) -> Self:
+        self.theirs += [json.dumps(message).encode() for message in messages]
+        return super().agent(*messages)
 
     def tool(self, tool_call_id: str) -> None:
         """The agent begins a tool call."""
@@ -96,8 +87,7 @@ def test_where_the_session_id_is_long_the_answer_alone_tells(client: str) -> Non
     wire = Bounded(LONG_ID, capabilities=CLIENTS[client], warn_after_seconds=1.0)
     category = {"category": "rate_limited", "detail": "429"}
     params = {"sessionId": LONG_ID, **category}
-    wire.agent({"jsonrpc": "2.0", "method": "_session/retrying", "params": params})
-    wire.time(2.0)
+    wire.agent({"jsonrpc": "2.0", "method": "_session/retrying", "params": params}).time(2.0)
     wire.tool("t")
     wire.eof(Side.AGENT)
     assert not wire.long
@@ -133,16 +123,14 @@ def test_what_alone_tells_of_a_failure_is_sent_whatever_its_length() -> None:
     wire.eof(Side.AGENT)
     (told,) = wire.long
     update = json.loads(told)["params"]["update"]
-    assert update["sessionUpdate"] == "agent_message_chunk"
-    assert len(wire.answers()) == 1
+    assert (update["sessionUpdate"], len(wire.answers())) == ("agent_message_chunk", 1)
 
 
 @pytest.mark.parametrize("client", ["one that knows nothing", "one that negotiated"])
 def test_what_alone_ends_a_turn_is_sent_whatever_its_length(client: str) -> None:
     wire = Bounded(LONG_ID, version=2, capabilities=CLIENTS[client])
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
-    wire.agent(update(LONG_ID, sessionUpdate="state_update", state="running"))
-    wire.eof(Side.AGENT)
+    wire.agent(update(LONG_ID, sessionUpdate="state_update", state="running")).eof(Side.AGENT)
     (told,) = wire.long
     ended = json.loads(told)["params"]["update"]
     assert (ended["state"], ended["stopReason"]) == ("idle", "error")

@@ -40,23 +40,19 @@ ANNOUNCED = AgentError(type=ErrorType.BUDGET, message="It is used up.", retryabl
 
 # Each source as the table has it, with what it can hold; what is named has a type of its own.
 SLOTS: dict[str, tuple[Any, ...]] = {
-    "announced": (None, ANNOUNCED),
-    "stopped": (None, _named(ErrorType.AGENT_STALLED)),
+    "announced": (None, ANNOUNCED), "stopped": (None, _named(ErrorType.AGENT_STALLED)),
     "lost": (None, _named(ErrorType.AGENT_CRASH)),
     "answer": (None, UNKNOWN, INTERNAL, _named(ErrorType.AUTH)),
     "margin": (None, UNKNOWN, INTERNAL, _named(ErrorType.NETWORK)),
-    "hint": (None, _named(ErrorType.RATE_LIMIT)),
-    "prose": (None, VAGUE_PROSE, NAMED_PROSE),
+    "hint": (None, _named(ErrorType.RATE_LIMIT)), "prose": (None, VAGUE_PROSE, NAMED_PROSE),
     "stderr": (b"", b"it went wrong, error\n", b"ERROR model_not_found\n"),
     "claim": (None, "silent", own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")),
-}
+}  # fmt: skip
 TYPES = {
-    NAMED_PROSE: ErrorType.PROVIDER_UNAVAILABLE,
-    VAGUE_PROSE: ErrorType.UNKNOWN,
+    NAMED_PROSE: ErrorType.PROVIDER_UNAVAILABLE, VAGUE_PROSE: ErrorType.UNKNOWN,
     b"ERROR context_length_exceeded\n": ErrorType.CONTEXT_OVERFLOW,
-    b"ERROR model_not_found\n": ErrorType.MODEL_NOT_FOUND,
-    "silent": ErrorType.UNKNOWN,
-}
+    b"ERROR model_not_found\n": ErrorType.MODEL_NOT_FOUND, "silent": ErrorType.UNKNOWN,
+}  # fmt: skip
 
 
 def _decided(slots: dict[str, Any]) -> Verdict | AgentError:
@@ -143,8 +139,7 @@ def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
 
 
 def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
-    wire = in_turn()
-    wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
+    wire = in_turn().agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
     margin(SYSTEM_ERROR)(wire)
     wire.agent(result())
     told = payload(wire)
@@ -155,14 +150,12 @@ def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
     wire = in_turn()
     margin(AIR)(wire)
     margin(SYSTEM_ERROR)(wire)
-    wire.agent(chunk("One moment."))
-    wire.agent(result())
+    wire.agent(chunk("One moment."), result())
     assert payload(wire)["type"] == "network"
 
 
 def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_was() -> None:
-    wire = in_turn()
-    wire.agent(result())
+    wire = in_turn().agent(result())
     margin(AIR)(wire)
     wire.time(1)
     assert payload(wire)["type"] == "network"
@@ -171,16 +164,13 @@ def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_wa
 def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
     wire = second_version()
     margin(AIR)(wire)
-    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn"))
-    wire.time(1)
+    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn")).time(1)
     told = wire.updates()[-1]["error"]["data"]["agent_error"]
     assert (told["type"], told["reason"]) == ("network", SILENT)
 
 
 def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
-    wire = in_turn()
-    wire.agent(chunk(NAMED_PROSE))
-    wire.agent(error(1, 401, "no"))
+    wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
     told = payload(wire)
     assert told["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
@@ -201,7 +191,5 @@ def test_a_margin_that_tells_of_a_retry_speaks_against_no_success() -> None:
     retry = AIR_NAMED | {"severity": "warning", "title": "Retrying, attempt 2 of 10."}
     answer = result()
     answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": retry}}}
-    wire = in_turn()
-    wire.agent(chunk("Here it is."))
-    wire.agent(answer)
+    wire = in_turn().agent(chunk("Here it is."), answer)
     assert wire.answers() == [answer]

@@ -23,14 +23,9 @@ WISH = {
 }
 METHOD = "_claude/sdkMessage"
 RETRY = {
-    "type": "system",
-    "subtype": "api_retry",
-    "attempt": 1,
-    "max_retries": 10,
-    "retry_delay_ms": 2000.5,
-    "error_status": 429,
-    "error": "rate_limit",
-}
+    "type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
+    "retry_delay_ms": 2000.5, "error_status": 429, "error": "rate_limit",
+}  # fmt: skip
 
 
 def opened(name: str = CLAUDE, method: str = "session/new", **options: Any) -> Wire:
@@ -57,8 +52,7 @@ def event(wire: Wire, **members: Any) -> None:
 
 
 def in_turn(**options: Any) -> Wire:
-    wire = opened(**options)
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire = opened(**options).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
     wire.client(prompt())
     wire.to_client.clear()
     return wire
@@ -78,10 +72,9 @@ def test_what_else_stands_in_meta_stays() -> None:
     assert asked(wire) == {"claudeCode": {**own["claudeCode"], **WISH["claudeCode"]}, "other": 1}
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
+@pytest.mark.parametrize(("name", "options"),
     [("codex-acp", {}), (CLAUDE, {"evidence": "wire"}), (CLAUDE, {"in_process": True})],
-)
+)  # fmt: skip
 def test_no_other_agent_and_no_one_by_the_pipes_alone_is_asked(
     name: str, options: dict[str, Any]
 ) -> None:
@@ -143,8 +136,7 @@ def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows()
 
 def test_a_limit_that_the_client_asked_for_itself_passes() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
-    wire = opened(meta=own)
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire = opened(meta=own).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
     wire.to_client.clear()
     event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
@@ -161,8 +153,7 @@ def test_the_events_that_a_client_asked_for_itself_pass() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
     wire = opened(meta=own)
     assert asked(wire) == own
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
-    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}}).client(prompt())
     wire.to_client.clear()
     event(wire)
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
@@ -198,14 +189,12 @@ def test_a_login_that_is_missing_is_not_asked_for_twice() -> None:
     wire = opened()
     sent = len(wire.to_agent)
     wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32000, "message": "Log in"}})
-    assert len(wire.to_agent) == sent
-    assert len(wire.answers(5)) == 1
+    assert (len(wire.to_agent), len(wire.answers(5))) == (sent, 1)
 
 
 def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
     named = LOADING | {"agentInfo": {"name": CLAUDE, "version": "1"}}
-    link = Link(named)
-    link.die_and_be_greeted()
+    link = Link(named).die_and_be_greeted()
     (load,) = link.asked()
     assert load["params"]["_meta"] == WISH
     own = {"claudeCode": {"emitRawSDKMessages": False}}
@@ -219,8 +208,7 @@ def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
 
 
 def test_a_cancelled_turn_is_told_of_no_retry() -> None:
-    wire = in_turn()
-    wire.client(cancel())
+    wire = in_turn().client(cancel())
     event(wire)
     wire.agent(result(1, "cancelled"))
     assert wire.updates() == []

@@ -9,7 +9,6 @@ import pytest
 
 from lastword.core.classify import classify
 from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.decision import RETRIES_PENDING
 from lastword.core.link.evidence import SILENT
@@ -24,12 +23,7 @@ EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficie
 RESET = classify(ConnectionResetError("Connection reset by peer"))
 VAGUE = classify("something odd")
 
-JOURNAL, EVENTS, WIRE, STDERR = (
-    HintSource.JOURNAL,
-    HintSource.EVENTS,
-    HintSource.WIRE,
-    HintSource.STDERR,
-)
+JOURNAL, WIRE, STDERR = HintSource.JOURNAL, HintSource.WIRE, HintSource.STDERR
 TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read", "status": "completed"}
 
 
@@ -37,6 +31,7 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     """A link with a prompt under way in each of these sessions."""
     client = options.pop("client", {"retry": True})
     capabilities = {"_meta": {"agent_error": {"version": 1, **client}}} if client else {}
+    expects = options.pop("expects", False)
     wire = Wire(**options)
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
     wire.client(INITIALIZE | {"params": params})
@@ -44,14 +39,17 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
     for number, session in enumerate(sessions, 1):
         wire.client(prompt(number, session))
+    if expects:
+        wire.core.expects_hints(present=True)
     return wire
 
 
-def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> None:
+def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> Wire:
     """A source gives this hint."""
     told = {"at_seconds": wire.now, "session_id": "s", "goes_on": True} | told
     told = {"attribution": attribution_by(source)} | told
     wire.carry_out(wire.core.receive_hint(Hint(source=source, verdict=verdict, **told), wire.now))
+    return wire
 
 
 def attribution_by(source: HintSource) -> Attribution:
@@ -91,10 +89,8 @@ def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: 
 
 
 def test_what_the_agent_tells_a_client_that_did_not_ask_leaves_hints_to_be_told() -> None:
-    wire = begun(client=None)
-    wire.agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
-    hint(wire, attempt=2, wait_seconds=60.0)
-    wire.time(10)
+    wire = begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
+    hint(wire, attempt=2, wait_seconds=60.0).time(10)
     (told,) = wire.updates()
     assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
 
@@ -129,8 +125,7 @@ def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> Non
     wire = begun()
     hint(wire, goes_on=False)
     assert retries(wire) == []
-    wire.agent(result())
-    wire.time(1)
+    wire.agent(result()).time(1)
     assert payload(wire)["type"] == "rate_limit"
 
 
@@ -138,8 +133,7 @@ def test_a_call_beside_the_turn_has_no_effect() -> None:
     wire = begun()
     hint(wire, side=True)
     assert retries(wire) == []
-    wire.agent(result())
-    wire.time(1)
+    wire.agent(result()).time(1)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("unknown", SILENT)
 
 
@@ -148,9 +142,7 @@ def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
     hint(wire, session_id="other")
     told = [json.loads(frame) for frame in wire.to_client]
     assert [f["params"]["sessionId"] for f in told if "method" in f] == ["other"]
-    wire.agent(result(2))
-    wire.agent(result(1))
-    wire.time(1)
+    wire.agent(result(2), result(1)).time(1)
     kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (2, 1)]
     assert kinds == ["rate_limit", "unknown"]
 
@@ -160,8 +152,7 @@ def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
     hint(wire, session_id=None)
     assert retries(wire) == []
     wire.now = 1.0
-    wire.agent(chunk("Done.", "other"))
-    wire.agent(result(2))
+    wire.agent(chunk("Done.", "other"), result(2))
     wire.now += LATE_SECONDS
     hint(wire, session_id=None)
     assert retries(wire) == [(2, "rate_limit")]
@@ -180,18 +171,14 @@ def test_what_comes_without_a_session_as_another_turn_ends_may_be_of_that_one() 
 def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself() -> None:
     wire = begun(sessions=("other",))
     wire.now = 1.0
-    wire.agent(error(1))
-    wire.client(prompt(2, "s"))
+    wire.agent(error(1)).client(prompt(2, "s"))
     hint(wire, session_id=None)
     assert retries(wire) == [(2, "rate_limit")]
 
 
 def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
-    wire = begun(sessions=("s", "other"))
-    wire.agent(chunk("The answer", "other"))
-    wire.agent(result(1))
-    hint(wire, session_id=None, goes_on=False)
-    wire.time(1)
+    wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
+    hint(wire, session_id=None, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
     wire.agent(result(2))
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
@@ -214,24 +201,19 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
     wire = begun()
     hint(wire, **told)
     assert retries(wire) == []
-    wire.agent(result())
-    wire.time(1)
+    wire.agent(result()).time(1)
     assert payload(wire)["type"] == "unknown"
 
 
 def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
-    wire = begun()
-    wire.client(cancel())
-    hint(wire)
-    wire.agent(error())
+    wire = begun().client(cancel())
+    hint(wire).agent(error())
     assert retries(wire) == []
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 
 def test_a_hint_after_the_turn_is_nobodys() -> None:
-    wire = begun()
-    wire.agent(chunk())
-    wire.agent(result())
+    wire = begun().agent(chunk(), result())
     hint(wire)
     assert retries(wire) == []
 
@@ -241,19 +223,16 @@ def test_a_hint_after_the_turn_is_nobodys() -> None:
 
 def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
     wire = begun()
-    hint(wire)
-    wire.agent(error(1, 401, "Unauthorized"))
+    hint(wire).agent(error(1, 401, "Unauthorized"))
     assert payload(wire)["type"] == "auth"
     wire = begun()
-    hint(wire)
-    wire.agent(error())
+    hint(wire).agent(error())
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_were_for() -> None:
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, attempt=2)
-    wire.time(80)
+    hint(wire, attempt=2).time(80)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
@@ -261,29 +240,24 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
     hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
     assert hour.retry_after_seconds == 100
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, hour)
-    wire.time(80)
+    hint(wire, hour).time(80)
     assert payload(wire)["retry_after_seconds"] == 30
     wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
-    hint(wire, hour)
-    wire.time(620)
+    hint(wire, hour).time(620)
     assert "retry_after_seconds" not in payload(wire)
 
 
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
     wire = begun(idle_timeout_seconds=60)
     hint(wire)
-    wire.agent(chunk("Here I am."))
-    wire.time(80)
+    wire.agent(chunk("Here I am.")).time(80)
     assert payload(wire)["type"] == "agent_stalled"
 
 
 def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
     wire = begun(first_update_timeout_seconds=60)
     hint(wire)
-    wire.time(60)
-    wire.agent(chunk("No content generated."))
-    wire.agent(result())
+    wire.time(60).agent(chunk("No content generated."), result())
     told = payload(wire)
     assert (told["type"], told["phase"]) == ("rate_limit", "before_output")
 
@@ -291,30 +265,24 @@ def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
 def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
     wire = begun()
     hint(wire, EMPTY, JOURNAL)
-    hint(wire, LIMITED, WIRE)
-    wire.agent(error())
+    hint(wire, LIMITED, WIRE).agent(error())
     assert payload(wire)["type"] == "budget"
     wire = begun()
     hint(wire, LIMITED, WIRE)
     hint(wire, RESET, STDERR)
-    hint(wire, VAGUE, JOURNAL)
-    wire.agent(error())
+    hint(wire, VAGUE, JOURNAL).agent(error())
     assert payload(wire)["type"] == "network"
 
 
 def test_a_success_that_ends_on_a_tool_and_a_failed_call_is_none() -> None:
-    wire = begun()
-    wire.agent(update(**TOOL))
-    hint(wire)
-    wire.agent(result())
+    wire = begun().agent(update(**TOOL))
+    hint(wire).agent(result())
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
-    wire = begun()
-    wire.agent(update(**TOOL))
-    hint(wire, source=STDERR)
-    wire.agent(result())
+    wire = begun().agent(update(**TOOL))
+    hint(wire, source=STDERR).agent(result())
     assert wire.answers() == [result()]
 
 
@@ -322,28 +290,23 @@ def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
 def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
     goes_on: bool | None, fails: bool
 ) -> None:
-    wire = begun()
-    wire.agent(chunk("The answer is"))
-    hint(wire, RESET, goes_on=goes_on)
-    wire.agent(result())
+    wire = begun().agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=goes_on).agent(result())
     assert ("error" in wire.answers()[0]) is fails
 
 
 def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE)
+    wire = Wire().client(INITIALIZE)
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
     wire.client(prompt(text="/compact"))
     hint(wire)
-    wire.agent(result())
-    wire.time(1)
+    wire.agent(result()).time(1)
     assert wire.answers() == [result()]
 
 
 @pytest.mark.parametrize("usage", [{"outputTokens": 0}, {"outputTokens": True}, 7, None])
 def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
-    wire = begun("codex-acp")
-    wire.agent(chunk("unexpected status 429 Too Many Requests"))
+    wire = begun("codex-acp").agent(chunk("unexpected status 429 Too Many Requests"))
     answer = {"stopReason": "end_turn", "usage": usage}
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
     assert payload(wire)["type"] == "rate_limit"
@@ -353,72 +316,50 @@ def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
 
 
 def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error())
+    wire = begun(expects=True).agent(error())
     assert wire.answers() == []
-    hint(wire, goes_on=False)
-    wire.time(1)
+    hint(wire, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
 
 
 def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error())
-    wire.time(1)
+    wire = begun(expects=True)
+    wire.agent(error()).time(1)
     assert payload(wire)["type"] == "unknown"
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error(1, 401, "Unauthorized"))
+    wire = begun(expects=True).agent(error(1, 401, "Unauthorized"))
     assert payload(wire)["type"] == "auth"
 
 
 def test_an_error_without_an_id_waits_but_once() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error(None))
-    wire.time(0.3)
+    wire = begun(expects=True)
+    wire.agent(error(None)).time(0.3)
     assert payload(wire)["type"] == "unknown"
 
 
 def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error())
-    wire.agent(chunk("late"))
+    wire = begun(expects=True).agent(error(), chunk("late"))
     assert payload(wire)["type"] == "unknown"
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(error())
-    wire.client(cancel())
+    wire = begun(expects=True)
+    wire.agent(error()).client(cancel())
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 
 def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(update(**TOOL))
-    wire.agent(result())
+    wire = begun(expects=True).agent(update(**TOOL), result())
     assert wire.answers() == []
     wire.time(1)
     assert wire.answers() == [result()]
 
 
 def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    wire.agent(update(**TOOL))
-    wire.agent(result())
-    hint(wire, goes_on=False)
-    wire.time(1)
+    wire = begun(expects=True).agent(update(**TOOL), result())
+    hint(wire, goes_on=False).time(1)
     assert payload(wire)["type"] == "rate_limit"
 
 
 def cut_after_a_retry(**told: Any) -> Wire:
     """A turn that has got over a cut, as it seems, and ends with a success that is held back."""
-    wire = begun()
-    wire.core.expects_hints(present=True)
+    wire = begun(expects=True)
     hint(wire, RESET, goes_on=None)
     wire.now = 2.0
     for text in ("The answer", " is"):
@@ -431,19 +372,15 @@ def cut_after_a_retry(**told: Any) -> Wire:
 
 
 def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a_success() -> None:
-    wire = cut_after_a_retry()
-    wire.time(4)
+    wire = cut_after_a_retry().time(4)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("network", SILENT)
     # Nothing is tried again once the agent has answered, and nothing is told of that.
     assert retries(wire) == [(2, "network")]
 
 
 def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    hint(wire)
-    wire.agent(chunk("The answer is 42."))
-    wire.agent(result())
+    wire = begun(expects=True)
+    hint(wire).agent(chunk("The answer is 42."), result())
     assert wire.answers() == []
     wire.time(1)
     assert wire.answers() == [result()]
@@ -451,8 +388,7 @@ def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came
 
 @pytest.mark.parametrize(("before", "fails"), [(0.3, True), (0.7, False)])
 def test_a_failure_well_before_the_last_output_was_got_over(before: float, fails: bool) -> None:
-    wire = cut_after_a_retry(at_seconds=2.0 - before)
-    wire.time(4)
+    wire = cut_after_a_retry(at_seconds=2.0 - before).time(4)
     assert ("error" in wire.answers()[0]) is fails
 
 
@@ -490,15 +426,13 @@ def test_a_retry_without_a_cause_is_told_with_the_one_that_a_journal_has() -> No
 
 
 def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
-    wire = announced()
-    wire.time(1)
+    wire = announced().time(1)
     assert retries(wire) == [(2, "unknown")]
     assert retries(announced(expects=False)) == [(2, "unknown")]
 
 
 def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame_passes() -> None:
-    wire = begun("pi-acp")
-    wire.core.expects_hints(present=True)
+    wire = begun("pi-acp", expects=True)
     assert (wire.core.next_timeout() or 0.0) > 1
     wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
     assert wire.core.next_timeout() == WITHHELD_SECONDS
@@ -516,8 +450,7 @@ def test_a_retry_that_another_follows_is_told_before_it() -> None:
 
 @pytest.mark.parametrize("text", [("The answer",), ("The answer", " is")])
 def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...]) -> None:
-    wire = begun()
-    wire.agent(chunk("I begin."))
+    wire = begun().agent(chunk("I begin."))
     wire.core.expects_hints(present=True)
     hint(wire, VAGUE, WIRE, attempt=2)
     for piece in text:
@@ -527,13 +460,9 @@ def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...
 
 
 def test_a_retry_that_waits_for_its_cause_as_the_turn_ends_is_not_told() -> None:
-    wire = announced()
-    wire.agent(result())
-    wire.time(0.3)
+    wire = announced().agent(result()).time(0.3)
     assert retries(wire) == []
-    wire = announced()
-    wire.client(cancel())
-    wire.time(1)
+    wire = announced().client(cancel()).time(1)
     assert retries(wire) == []
 
 
@@ -553,84 +482,62 @@ LINE = b"ERROR RateLimitError: 429 Too Many Requests. Attempt #1\n"
 
 
 def test_what_is_on_stderr_is_told_once_it_pauses_and_only_what_is_new() -> None:
-    wire = begun()
-    wire.stderr(LINE)
+    wire = begun().stderr(LINE)
     assert retries(wire) == []
-    wire.time(1.5)
-    wire.time(5)
+    wire.time(1.5).time(5)
     assert retries(wire) == [(2, "rate_limit")]
-    wire.stderr(LINE)
-    wire.time(10)
+    wire.stderr(LINE).time(10)
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
     assert {e.facts["source"] for e in wire.entries if e.kind.value == "retry"} == {"stderr"}
 
 
 def test_stderr_from_before_the_turn_is_no_evidence_of_it() -> None:
-    wire = begun(sessions=())
-    wire.stderr(LINE)
+    wire = begun(sessions=()).stderr(LINE)
     wire.now = 1.0
-    wire.client(prompt())
-    wire.time(60)
+    wire.client(prompt()).time(60)
     assert retries(wire) == []
     assert "RateLimitError" not in wire.core.stderr_tail()
 
 
 def test_stderr_that_speaks_of_no_failure_is_no_hint() -> None:
-    wire = begun()
-    wire.stderr(b"INFO all is well\n")
-    wire.time(5)
-    wire.stderr(b"ERROR of a kind that nobody knows\n")
-    wire.time(10)
+    wire = begun().stderr(b"INFO all is well\n").time(5)
+    wire.stderr(b"ERROR of a kind that nobody knows\n").time(10)
     assert retries(wire) == []
 
 
 def test_stderr_of_two_open_turns_may_be_of_either() -> None:
-    wire = begun(sessions=("s", "other"))
-    wire.stderr(LINE)
-    wire.time(5)
+    wire = begun(sessions=("s", "other")).stderr(LINE).time(5)
     assert retries(wire) == []
 
 
 def test_stderr_of_a_turn_that_has_failed_is_not_told_of_another() -> None:
-    wire = begun(sessions=("s", "other"))
-    wire.stderr(LINE)
+    wire = begun(sessions=("s", "other")).stderr(LINE)
     wire.now = 1.0
-    wire.agent(error(2))
-    wire.stderr(LINE)
-    wire.time(30)
-    wire.stderr(b"INFO all is well\n")
-    wire.time(35)
+    wire.agent(error(2)).stderr(LINE).time(30).stderr(b"INFO all is well\n").time(35)
     assert retries(wire) == []
-    wire.stderr(LINE)
-    wire.time(40)
+    wire.stderr(LINE).time(40)
     assert retries(wire) == [(2, "rate_limit")]
 
 
 def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
-    wire = begun()
-    wire.stderr(LINE)
+    wire = begun().stderr(LINE)
     wire.now = 0.1
-    wire.agent(chunk())
-    wire.time(5)
+    wire.agent(chunk()).time(5)
     assert retries(wire) == []
 
 
 def test_what_an_agent_sends_beside_its_answer_hides_nothing_that_stood_on_stderr() -> None:
-    wire = begun()
-    wire.stderr(LINE)
+    wire = begun().stderr(LINE)
     wire.now = 0.1
-    wire.agent(update(sessionUpdate="available_commands_update", availableCommands=[]))
-    wire.time(5)
+    wire.agent(update(sessionUpdate="available_commands_update", availableCommands=[])).time(5)
     assert retries(wire) == [(2, "rate_limit")]
 
 
 def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None:
     wire = begun(first_update_timeout_seconds=3 * STDERR_LOOKS, warn_after_seconds=0)
     for second in range(2 * STDERR_LOOKS):
-        wire.stderr(b"INFO again\n")
-        wire.time(float(second))
-    wire.stderr(LINE)
-    wire.time(wire.now + 5)
+        wire.stderr(b"INFO again\n").time(float(second))
+    wire.stderr(LINE).time(wire.now + 5)
     assert retries(wire) == []
     wire.time(3.0 * STDERR_LOOKS + 20)
     assert payload(wire)["reason"] == RETRIES_PENDING
@@ -647,10 +554,8 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
 
 
 def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
-    link = Link()
-    link.die()
-    link.time(link.now + 10)
-    link.client(request(7, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().die()
+    link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     link.asked()
     link.answer(7, sessionId="s")
@@ -660,19 +565,16 @@ def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
     link.core.expects_hints(present=True)
     assert [turn.session_id for turn in link.core.silent_turns(link.now, 0.0)] == ["s"]
     hint(link, session_id="s", goes_on=False)
-    link.agent(result(8))
-    link.time(link.now + 1)
+    link.agent(result(8)).time(link.now + 1)
     assert link.answers(8)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
 
 
 def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.answer(load["id"])
     hint(link, goes_on=False)
-    link.agent(result(2))
-    link.time(link.now + 1)
+    link.agent(result(2)).time(link.now + 1)
     assert link.answers(2)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
 
 
@@ -681,17 +583,10 @@ def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
     wire = Wire()
     params = {"protocolVersion": 1, "clientCapabilities": capabilities}
     wire.client(INITIALIZE | {"params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
-    wire.client(prompt())
-    hint(wire, goes_on=False)
-    wire.time(50)
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    hint(wire, goes_on=False).time(50)
     (notice,) = wire.updates()
     assert notice["title"].startswith("The model provider is limiting requests.")
-
-
-def test_the_types_that_a_status_alone_cannot_tell_are_as_they_are_here() -> None:
-    assert (EMPTY.type, LIMITED.type) == (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
-    assert (RESET.type, VAGUE.type) == (ErrorType.NETWORK, ErrorType.UNKNOWN)
 
 
 def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
@@ -704,14 +599,12 @@ def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
 
 
 def test_what_is_held_keeps_no_ended_turn_of_its_session_out_of_quarantine() -> None:
-    wire = begun(sessions=("s", "s"))
-    wire.core.expects_hints(present=True)
+    wire = begun(sessions=("s", "s"), expects=True)
     wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
     wire.now = 9.9
     wire.agent(error(2))
     wire.now = 10.0
-    wire.time(10.0)
-    wire.time(11.0)
+    wire.time(10.0).time(11.0)
     assert wire.answers(1)[0]["result"] == {"stopReason": "cancelled"}
     before = len(wire.updates())
     wire.agent(chunk("I go on."))
@@ -736,8 +629,7 @@ def test_a_failed_call_that_may_be_the_last_is_one_request(
 ) -> None:
     wire = begun(retry=2)
     for each in goes_on:
-        hint(wire, source=STDERR, goes_on=each)
-        wire.time(wire.now + 1)
+        hint(wire, source=STDERR, goes_on=each).time(wire.now + 1)
     assert told_again(wire) == requests + 1
 
 
@@ -758,14 +650,12 @@ def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
     wire.time(wire.now + 60)
     hint(wire, source=JOURNAL, goes_on=None, max_attempts=5)
     last = wire.updates()[-1]
-    assert (last["attempt"], last.get("max_attempts")) == (3, None)
-    assert told_again(wire) == 3
+    assert (last["attempt"], last.get("max_attempts"), told_again(wire)) == (3, None, 3)
 
 
 def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
     wire = begun()
-    hint(wire, source=JOURNAL, goes_on=None)
-    wire.agent(chunk("Here is"))
+    hint(wire, source=JOURNAL, goes_on=None).agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
     assert turn.tries == 2
 
@@ -787,8 +677,7 @@ def notification(update: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt() -> None:
-    wire = begun("newcomer")
-    wire.agent(notification(GROK))
+    wire = begun("newcomer").agent(notification(GROK))
     (update,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (update["attempt"], update["max_attempts"]) == (2, 16)
     assert update["error"]["type"] == "network"
@@ -796,8 +685,7 @@ def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt() -> N
 
 @pytest.mark.parametrize("change", [{"type": "retry_finished"}, {"attempt": None}])
 def test_one_that_is_over_or_has_no_attempt_is_none(change: dict[str, Any]) -> None:
-    wire = begun("newcomer")
-    wire.agent(notification(GROK | change))
+    wire = begun("newcomer").agent(notification(GROK | change))
     assert retries(wire) == []
 
 
@@ -806,16 +694,13 @@ def test_a_retry_is_no_progress_and_its_wait_is_no_silence() -> None:
     for at in range(5, 60, 5):
         wire.now = float(at)
         wire.agent(notification(GROK | {"attempt": at}))
-    wire.time(60.0)
-    wire.agent(error())
+    wire.time(60.0).agent(error())
     assert payload(wire)["reason"] == RETRIES_PENDING
     wire = begun(first_update_timeout_seconds=60)
     wire.now = 50.0
-    wire.agent(_retrying(wait=30))
-    wire.time(89.0)
+    wire.agent(_retrying(wait=30)).time(89.0)
     assert not wire.core.connection.link.sessions["s"].turns[0].evidence.signs
-    wire.time(90.0)
-    wire.agent(error())
+    wire.time(90.0).agent(error())
     assert payload(wire)["reason"] == RETRIES_PENDING
 
 

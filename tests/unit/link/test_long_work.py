@@ -6,7 +6,14 @@ from typing import Any
 
 from lastword.core.link.silence import Cause, SilenceCause
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt, result, update
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    notices,
+    prompted,
+    result,
+    update,
+)
 
 DONE = "The agent seems to be done; its answer has not come yet."
 NOTICES = {"session": {"notices": {}}}
@@ -14,11 +21,7 @@ NOTICES = {"session": {"notices": {}}}
 
 def linked(**options: Any) -> Wire:
     """A turn at work before a client that shows notices."""
-    wire = Wire(**options)
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": NOTICES}})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(NOTICES, **options)
 
 
 def tool(call: str = "t1", **members: Any) -> dict[str, Any]:
@@ -32,19 +35,12 @@ def usage(**members: Any) -> dict[str, Any]:
     return update(sessionUpdate="usage_update", used=10, size=100, **members)
 
 
-def notices(wire: Wire) -> list[str]:
-    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
-
-
 def silences(wire: Wire) -> list[dict[str, Any]]:
     return [entry.facts for entry in wire.entries if entry.kind is Kind.SILENCE]
 
 
 def test_a_tool_that_runs_long_is_named_with_its_title_and_recorded_without() -> None:
-    wire = linked()
-    wire.time(10)
-    wire.agent(tool())
-    wire.time(54)
+    wire = linked().time(10).agent(tool()).time(54)
     assert notices(wire) == []
     wire.time(600)
     assert notices(wire) == ['The tool "Run the tests" has been running for 45 s.']
@@ -53,10 +49,7 @@ def test_a_tool_that_runs_long_is_named_with_its_title_and_recorded_without() ->
 
 
 def test_of_several_tools_the_one_that_runs_longest_is_named_by_its_latest_title() -> None:
-    wire = linked()
-    wire.agent(tool("t0", title="Read", status="pending"))
-    wire.agent(tool("t1"))
-    wire.time(20)
+    wire = linked().agent(tool("t0", title="Read", status="pending"), tool("t1")).time(20)
     wire.agent(tool("t2", title="Lint", kind="of its own"))
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", title="pytest [a]"))
     wire.time(70)
@@ -68,17 +61,14 @@ def test_of_several_tools_the_one_that_runs_longest_is_named_by_its_latest_title
 
 
 def test_a_tool_is_named_once_however_often_it_shows_something() -> None:
-    wire = linked()
-    wire.agent(tool())
+    wire = linked().agent(tool())
     for minute in range(1, 9):
-        wire.time(minute * 60)
-        wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1"))
+        wire.time(minute * 60).agent(update(sessionUpdate="tool_call_update", toolCallId="t1"))
     assert len(notices(wire)) == 1
 
 
 def test_a_program_that_is_seen_stands_beside_the_title() -> None:
-    wire = linked()
-    wire.agent(tool(title='Say "hi" ' + "very " * 60))
+    wire = linked().agent(tool(title='Say "hi" ' + "very " * 60))
     seen = SilenceCause(cause=Cause.TOOL, since=0.0, program="pytest")
     wire.core.receive_silence(seen, 1.0)
     wire.time(45)
@@ -89,31 +79,24 @@ def test_a_program_that_is_seen_stands_beside_the_title() -> None:
 
 
 def test_a_tool_without_a_title_is_a_program() -> None:
-    wire = linked()
-    wire.agent(tool(title=None))
-    wire.time(45)
+    wire = linked().agent(tool(title=None)).time(45)
     assert notices(wire) == ["A program has been running for 45 s."]
 
 
 def test_a_title_is_redacted() -> None:
     wire = linked(secrets=("hunter2hunter2",))
-    wire.agent(tool(title="curl -H hunter2hunter2 example.com"))
-    wire.time(45)
+    wire.agent(tool(title="curl -H hunter2hunter2 example.com")).time(45)
     assert "hunter2" not in notices(wire)[0]
 
 
 def test_an_agent_that_said_its_last_word_and_its_usage_seems_done_once() -> None:
-    wire = linked()
-    wire.agent(tool())
+    wire = linked().agent(tool())
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", status="completed"))
-    wire.agent(chunk("All tests pass."))
-    wire.agent(usage(cost={"amount": 0.1, "currency": "USD"}))
-    wire.time(59)
+    wire.agent(chunk("All tests pass."), usage(cost={"amount": 0.1, "currency": "USD"})).time(59)
     assert notices(wire) == []
     wire.time(60)
     assert notices(wire) == [DONE]
-    wire.agent(update(sessionUpdate="session_info_update", title="The tests"))
-    wire.time(800)
+    wire.agent(update(sessionUpdate="session_info_update", title="The tests")).time(800)
     assert notices(wire) == [DONE]
     assert silences(wire) == [{"silent_seconds": 60, "cause": "done", "cause_seconds": 60}]
     wire.agent(result())
@@ -122,38 +105,22 @@ def test_an_agent_that_said_its_last_word_and_its_usage_seems_done_once() -> Non
 
 def test_text_after_the_usage_or_a_tool_after_the_text_is_work_that_goes_on() -> None:
     for after in (chunk("And more."), tool("t2", status="completed")):
-        wire = linked()
-        wire.agent(chunk("All tests pass."))
-        wire.agent(usage())
-        wire.agent(after)
-        wire.time(100)
+        wire = linked().agent(chunk("All tests pass."), usage(), after).time(100)
         assert notices(wire)[0].startswith("The agent has been silent for 45 seconds.")
 
 
 def test_usage_without_a_word_or_with_a_tool_open_is_no_end() -> None:
-    wire = linked()
-    wire.agent(usage())
-    wire.time(100)
+    wire = linked().agent(usage()).time(100)
     assert DONE not in notices(wire)
-    wire = linked()
-    wire.agent(tool(status="pending"))
-    wire.agent(chunk("Shall I?"))
-    wire.agent(usage())
-    wire.time(100)
+    wire = linked().agent(tool(status="pending"), chunk("Shall I?"), usage()).time(100)
     assert DONE not in notices(wire)
 
 
 def test_without_remarks_on_a_silence_there_is_neither() -> None:
-    wire = linked(warn_after_seconds=0.0)
-    wire.agent(chunk("Done."))
-    wire.agent(usage())
-    wire.time(400)
+    wire = linked(warn_after_seconds=0.0).agent(chunk("Done."), usage()).time(400)
     assert (notices(wire), silences(wire)) == ([], [])
 
 
 def test_a_late_answer_is_seen_though_remarks_come_late() -> None:
-    wire = linked(warn_after_seconds=600.0)
-    wire.agent(chunk("Done."))
-    wire.agent(usage())
-    wire.time(61)
+    wire = linked(warn_after_seconds=600.0).agent(chunk("Done."), usage()).time(61)
     assert notices(wire) == [DONE]

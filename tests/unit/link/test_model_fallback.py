@@ -22,6 +22,7 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     prompt,
     result,
     update,
@@ -63,16 +64,20 @@ def linked(
     wire = Wire(**({"fallback_model": "small,tiny", "incident_prefix": "run-"} | settings))
     wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
     wire.agent(INITIALIZED)
-    opened(wire, offer)
-    wire.client(prompt())
+    opened(wire, offer).client(prompt())
     return wire
 
 
-def opened(wire: Wire, offer: dict[str, Any], session: str = "s") -> None:
+def limited(*given: Any, **settings: Any) -> Wire:
+    """Such a link, whose prompt has failed of a limit."""
+    return linked(*given, **settings).agent(error(message=LIMITED))
+
+
+def opened(wire: Wire, offer: dict[str, Any], session: str = "s") -> Wire:
     """The client opens a session."""
     params = {"cwd": "/w", "mcpServers": []}
     wire.client({"jsonrpc": "2.0", "id": "new", "method": "session/new", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": "new", "result": {"sessionId": session, **offer}})
+    return wire.agent({"jsonrpc": "2.0", "id": "new", "result": {"sessionId": session, **offer}})
 
 
 def sent(wire: Wire) -> list[str]:
@@ -97,18 +102,16 @@ def own(wire: Wire) -> dict[str, Any]:
     return requests[-1]
 
 
-def agree(wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = None) -> None:
+def agree(wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = None) -> Wire:
     """The agent switches, and answers as the protocol has it, or briefly."""
     request = request or own(wire)
     answer = {"configOptions": options(request["params"].get("value", ""))} if lists else {}
-    wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer})
-    wire.time(wire.now)
+    return wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer}).time(wire.now)
 
 
-def refuse(wire: Wire) -> None:
+def refuse(wire: Wire) -> Wire:
     """The agent does not."""
-    wire.agent(error(own(wire)["id"], message="no such model"))
-    wire.time(wire.now)
+    return wire.agent(error(own(wire)["id"], message="no such model")).time(wire.now)
 
 
 def kinds(wire: Wire) -> list[str]:
@@ -131,23 +134,13 @@ def stop_reason(wire: Wire, request_id: Any = 1) -> str:
     return str(answer["result"]["stopReason"])
 
 
-def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    (answer,) = wire.answers(request_id)
-    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return payload
-
-
 def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    assert sent(wire) == ["hi", "=small"]
-    assert wire.answers(1) == []
+    wire = limited()
+    assert (sent(wire), wire.answers(1)) == (["hi", "=small"], [])
     agree(wire)
     assert sent(wire) == ["hi", "=small", "hi"]
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    assert stop_reason(wire) == "end_turn"
-    assert sent(wire)[-1] == "=big"
+    wire.agent(chunk("Done."), result())
+    assert (stop_reason(wire), sent(wire)[-1]) == ("end_turn", "=big")
     agree(wire)
     assert shown_models(wire) == ["small", "big"]
     outcomes = [(each["outcome"], each["from_model"], each["to_model"]) for each in switches(wire)]
@@ -156,20 +149,15 @@ def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back()
 
 
 def test_an_agent_without_config_options_is_switched_by_its_older_request() -> None:
-    wire = linked(offer=OLD_OFFER)
-    wire.agent(error(message=LIMITED))
+    wire = limited(offer=OLD_OFFER)
     assert own(wire)["method"] == SET_MODEL
-    agree(wire, lists=False)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    agree(wire, lists=False).agent(chunk("Done."), result())
     agree(wire, lists=False)
     assert sent(wire) == ["hi", "=small", "hi", "=big"]
 
 
 def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
-    wire = linked(continue_with="Go on.")
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=LIMITED))
+    wire = linked(continue_with="Go on.").agent(chunk("Half."), error(message=LIMITED))
     agree(wire)
     assert sent(wire) == ["hi", "=small", "Go on."]
 
@@ -177,8 +165,7 @@ def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
 def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
     wire = linked()
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
-    wire.agent(update(**call, status="in_progress"))
-    wire.agent(error(message=LIMITED))
+    wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
     assert [each["status"] for each in wire.updates() if "toolCallId" in each] == [
         "in_progress",
         "failed",
@@ -187,40 +174,25 @@ def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
     assert sent(wire)[-1] == "Continue."
 
 
-@pytest.mark.parametrize(
-    ("message", "settings"),
-    [
-        (SOON, {}),
-        (FAR, {"retry_wait_limit_seconds": 2400.0}),
-        (FAR, {"retry_wait_limit_seconds": 0}),
-        ("401 Unauthorized: invalid API key", {}),
-        (LIMITED, {"fallback_model": ""}),
-        (LIMITED, {"fallback_model": "big"}),
-        (LIMITED, {"fallback_model": "none"}),
-    ],
-)
+@pytest.mark.parametrize(("message", "settings"), [
+    (SOON, {}), (FAR, {"retry_wait_limit_seconds": 2400.0}),
+    (FAR, {"retry_wait_limit_seconds": 0}), ("401 Unauthorized: invalid API key", {}),
+    (LIMITED, {"fallback_model": ""}), (LIMITED, {"fallback_model": "big"}),
+    (LIMITED, {"fallback_model": "none"}),
+])  # fmt: skip
 def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     message: str, settings: dict[str, Any]
 ) -> None:
-    wire = linked(**settings)
-    wire.agent(error(message=message))
-    assert len(wire.answers(1)) == 1
-    assert sent(wire) == ["hi"]
+    wire = linked(**settings).agent(error(message=message))
+    assert (len(wire.answers(1)), sent(wire)) == (1, ["hi"])
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        FAR,
-        LIMITED,
-        "503 Service Unavailable",
-        "The model `big` does not exist",
-        "402 Payment Required: insufficient credits",
-    ],
-)
+@pytest.mark.parametrize("message", [
+    FAR, LIMITED, "503 Service Unavailable", "The model `big` does not exist",
+    "402 Payment Required: insufficient credits",
+])  # fmt: skip
 def test_limits_budgets_failing_providers_and_missing_models_are_helped(message: str) -> None:
-    wire = linked()
-    wire.agent(error(message=message))
+    wire = linked().agent(error(message=message))
     assert sent(wire) == ["hi", "=small"]
 
 
@@ -246,8 +218,7 @@ def test_where_the_fallback_fails_too_the_next_model_is_tried_and_then_the_turn_
 
 
 def test_a_model_that_the_agent_refuses_is_skipped() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     refuse(wire)
     assert sent(wire) == ["hi", "=small", "=tiny"]
     agree(wire)
@@ -256,8 +227,7 @@ def test_a_model_that_the_agent_refuses_is_skipped() -> None:
 
 
 def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     refuse(wire)
     refuse(wire)
     fails = failure(wire)
@@ -266,10 +236,7 @@ def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> 
 
 
 def test_a_model_that_the_agent_refuses_is_no_attempt_less() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(error(message=LIMITED))
+    wire = agree(limited()).agent(error(message=LIMITED))
     refuse(wire)
     assert failure(wire)["attempts"] == 2
 
@@ -289,22 +256,18 @@ def test_the_fallback_comes_before_the_wait_for_the_limit_and_after_the_retries(
     wire = linked(
         retry=1, continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small"
     )
-    wire.agent(error(message=SOON))
-    wire.time(21)
+    wire.agent(error(message=SOON)).time(21)
     assert sent(wire) == ["hi", "hi"]
     wire.agent(error(message=FAR))
     assert sent(wire)[-1] == "=small"
-    agree(wire)
-    wire.agent(error(message=FAR))
+    agree(wire).agent(error(message=FAR))
     assert Kind.LIMIT_WAIT.value in wire.kinds
     wire.time(wire.now + 2401)
     assert sent(wire) == ["hi", "hi", "=small", "hi", "hi"]
 
 
 def test_an_agent_that_does_not_answer_the_switch_is_given_up() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
-    wire.time(SWITCH_LIMIT_SECONDS - 1)
+    wire = limited(fallback_model="small").time(SWITCH_LIMIT_SECONDS - 1)
     assert wire.answers(1) == []
     wire.time(SWITCH_LIMIT_SECONDS + 1)
     assert failure(wire)["type"] == "rate_limit"
@@ -312,19 +275,16 @@ def test_an_agent_that_does_not_answer_the_switch_is_given_up() -> None:
 
 
 def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = limited(fallback_model="small")
     late = own(wire)
     wire.time(SWITCH_LIMIT_SECONDS + 1)
     agree(wire, request=late)
     agree(wire)
-    assert shown_models(wire) == ["small", "big"]
-    assert len(wire.answers(1)) == 1
+    assert (shown_models(wire), len(wire.answers(1))) == (["small", "big"], 1)
 
 
 def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = limited(fallback_model="small")
     wire.core.stand_still(100)
     wire.time(SWITCH_LIMIT_SECONDS + 50)
     assert wire.answers(1) == []
@@ -333,31 +293,24 @@ def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
     assert len(wire.answers(1)) == 1
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b'{"jsonrpc":"2.0","id":%b,"result":{',
-        b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
-    ],
-)
+@pytest.mark.parametrize("broken", [
+    b'{"jsonrpc":"2.0","id":%b,"result":{',
+    b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
+])  # fmt: skip
 def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
-    wire = linked(fallback_model="small")
-    wire.agent(error(message=LIMITED))
-    wire.agent(broken % json.dumps(own(wire)["id"]).encode())
-    wire.time(wire.now)
+    wire = limited(fallback_model="small")
+    wire.agent(broken % json.dumps(own(wire)["id"]).encode()).time(wire.now)
     assert failure(wire)["type"] == "rate_limit"
 
 
-def keep(wire: Wire, model: str) -> None:
+def keep(wire: Wire, model: str) -> Wire:
     """The agent answers without an error that this model is in force."""
     listed = {"configOptions": options(model)}
-    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed})
-    wire.time(wire.now)
+    return wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed}).time(wire.now)
 
 
 def test_an_answer_that_names_another_model_is_a_refusal() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = limited(NOTICES)
     keep(wire, "big")
     assert sent(wire) == ["hi", "=small", "=tiny"]
     keep(wire, "big")
@@ -368,11 +321,9 @@ def test_an_answer_that_names_another_model_is_a_refusal() -> None:
 
 
 def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_back() -> None:
-    wire = linked(NOTICES, fallback_model="small")
-    wire.agent(error(message=LIMITED))
+    wire = limited(NOTICES, fallback_model="small")
     keep(wire, "tiny")
-    assert failure(wire)["type"] == "rate_limit"
-    assert shown_models(wire) == ["tiny"]
+    assert (failure(wire)["type"], shown_models(wire)) == ("rate_limit", ["tiny"])
     assert sent(wire)[-1] == "=big"
     keep(wire, "tiny")
     assert "does not go back to the model big" in wire.updates()[-1]["title"]
@@ -384,8 +335,7 @@ def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
     for number in range(1, MAX_LATE_MODELS + 3):
         wire.agent(error(number, message=LIMITED))
         requests.append(own(wire))
-        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
-        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1)
+        wire.time(wire.now + SWITCH_LIMIT_SECONDS + 1).time(wire.now + SWITCH_LIMIT_SECONDS + 1)
         assert len(wire.answers(number)) == 1
         wire.client(prompt(number + 1))
     before = len(wire.to_client)
@@ -397,26 +347,20 @@ def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
 
 def test_a_failure_that_passes_as_the_agent_reports_it_is_followed_by_the_former_model() -> None:
     air = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
-    wire = linked({"_meta": air})
-    wire.agent(error(message=LIMITED))
-    agree(wire)
+    wire = agree(limited({"_meta": air}))
     record = {"id": "f", "revision": 1, "category": "limit", "severity": "error", "actions": []}
     answer = result()
     record["title"] = "Rate limit reached. Try again in 20s."
     answer["result"]["_meta"] = {"jetbrains": {"air": {"version": 1, "sessionFailure": record}}}
-    wire.agent(chunk("One moment."))
-    wire.agent(answer)
-    assert wire.answers(1) == [answer]
-    assert sent(wire)[-1] == "=big"
+    wire.agent(chunk("One moment."), answer)
+    assert (wire.answers(1), sent(wire)[-1]) == ([answer], "=big")
 
 
 def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     switch = own(wire)
     wire.client(cancel())
-    assert stop_reason(wire) == "cancelled"
-    assert sent(wire) == ["hi", "=small", "=big"]
+    assert (stop_reason(wire), sent(wire)) == ("cancelled", ["hi", "=small", "=big"])
     agree(wire, request=switch)
     agree(wire)
     assert sent(wire) == ["hi", "=small", "=big"]
@@ -424,18 +368,15 @@ def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> N
 
 
 def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     switch = own(wire)
-    wire.client(cancel())
-    wire.agent(error(switch["id"]))
+    wire.client(cancel()).agent(error(switch["id"]))
     agree(wire)
     assert sent(wire) == ["hi", "=small", "=big"]
 
 
 def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     switch = own(wire)
     wire.client(prompt(2, text="Something else."))
     assert stop_reason(wire) == "cancelled"
@@ -446,24 +387,16 @@ def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None
 
 
 def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire = agree(limited())
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire)[-1] == "=big"
     agree(wire)
     assert sent(wire)[-1] == "Next."
 
 
 def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_reads_so() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire = agree(limited(NOTICES))
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     refuse(wire)
     assert sent(wire)[-1] == "Next."
     assert wire.updates()[-1]["title"] == (
@@ -478,49 +411,32 @@ def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_
 
 
 def test_a_waiting_next_prompt_can_be_cancelled() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
-    wire.client(cancel())
+    wire = agree(limited())
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."), cancel())
     agree(wire)
     assert stop_reason(wire, 2) == "cancelled"
     assert "Next." not in sent(wire)
 
 
 def test_prompts_beyond_the_room_for_waiting_ones_are_refused() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire = agree(limited()).agent(chunk("Done."), result())
     for number in range(1001):
         wire.client(prompt(10 + number))
     assert failure(wire, 1010)["reason"] == "queue_full"
 
 
 def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.client(prompt(2, text="And this."))
-    wire.agent(chunk("Both."))
-    wire.agent(result())
+    wire = agree(limited())
+    wire.client(prompt(2, text="And this.")).agent(chunk("Both."), result())
     assert sent(wire)[-1] == "And this."
     wire.agent(result(2))
     assert sent(wire)[-1] == "=big"
 
 
 def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
-    wire = linked(NOTICES, fallback_stays=True)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
+    wire = agree(limited(NOTICES, fallback_stays=True))
     assert "Going on with the model small." in str(wire.updates()[-1])
-    wire.agent(chunk("Done."))
-    wire.agent(result())
-    wire.client(prompt(2, text="Next."))
+    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire) == ["hi", "=small", "hi", "Next."]
     wire.agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=tiny"
@@ -528,76 +444,60 @@ def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
 
 @pytest.mark.parametrize("offer", [OFFER, OLD_OFFER])
 def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
-    wire = linked(offer=offer)
-    wire.agent(error(message=LIMITED))
+    wire = limited(offer=offer)
     agree(wire, lists=offer is OFFER)
     new = offer is OFFER
     params = {"configId": "m", "value": "tiny"} if new else {"modelId": "tiny"}
     method = SET_OPTION if new else SET_MODEL
     choice = {"jsonrpc": "2.0", "id": "c", "method": method}
     wire.client(choice | {"params": {"sessionId": "s", **params}})
-    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}}, chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi", "=tiny"]
-    wire.client(prompt(2))
-    wire.agent(error(2, message=LIMITED))
+    wire.client(prompt(2)).agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=small"
-    agree(wire, lists=new)
-    wire.agent(chunk("Done."))
-    wire.agent(result(2))
+    agree(wire, lists=new).agent(chunk("Done."), result(2))
     assert sent(wire)[-1] == "=tiny"
 
 
 @pytest.mark.parametrize("accepts", [True, False])
 def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: bool) -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
+    wire = limited(NOTICES)
     switch = own(wire)
     params = {"sessionId": "s", "configId": "m", "value": "tiny"}
     wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
     if not accepts:
-        wire.agent(error(switch["id"]))
-        wire.time(wire.now)
+        wire.agent(error(switch["id"])).time(wire.now)
         assert failure(wire)["type"] == "rate_limit"
         assert sent(wire) == ["hi", "=small", "=tiny"]
         return
     agree(wire, request=switch)
     assert "Going on with the model that you chose." in str(wire.updates()[-1])
     wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("tiny")}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
 
 
 def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
+    wire = agree(limited())
     params = {"sessionId": "s", "configId": "mode", "value": "plan"}
     wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
     wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("small")}})
     wire.client(
         {"jsonrpc": "2.0", "id": "d", "method": SET_OPTION, "params": params | {"sessionId": "no"}}
     )
-    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}})
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}}, chunk("Done."), result())
     assert sent(wire)[-1] == "=big"
 
 
 def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     wire.agent(update(sessionUpdate="config_option_update", configOptions=options("small")))
     agree(wire)
-    assert shown_models(wire) == ["small"]
-    assert switches(wire)[-1]["from_model"] == "big"
+    assert (shown_models(wire), switches(wire)[-1]["from_model"]) == (["small"], "big")
 
 
 def test_what_changes_with_the_model_is_shown_with_it() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = limited()
     effort = {"id": "effort", "type": "select", "currentValue": "low", "options": []}
     listed = options("small", effort)
     wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": {"configOptions": listed}})
@@ -607,9 +507,7 @@ def test_what_changes_with_the_model_is_shown_with_it() -> None:
 
 
 def test_an_answer_without_options_is_shown_as_the_last_list_with_the_model_in_it() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire, lists=False)
+    wire = agree(limited(), lists=False)
     assert shown_models(wire) == ["small"]
 
 
@@ -618,9 +516,7 @@ def test_a_current_model_that_the_agent_reports_is_the_one_that_comes_back() -> 
     wire.agent(update(sessionUpdate="current_model_update", currentModelId="tiny"))
     wire.agent(error(message=LIMITED))
     assert sent(wire)[-1] == "=small"
-    agree(wire, lists=False)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    agree(wire, lists=False).agent(chunk("Done."), result())
     assert sent(wire)[-1] == "=tiny"
 
 
@@ -629,8 +525,7 @@ def test_without_a_known_current_model_none_comes_back() -> None:
     wire.agent(error(message=LIMITED))
     agree(wire, lists=False)
     assert "Going on with the model small." in str(wire.updates()[-1])
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi"]
 
 
@@ -638,8 +533,7 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
     bucket = RetryBucket()
     while bucket.spend(ErrorType.RATE_LIMIT):
         pass
-    wire = linked(retry_bucket=bucket)
-    wire.agent(error(message=LIMITED))
+    wire = limited(retry_bucket=bucket)
     assert len(wire.answers(1)) == 1
     (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
     assert entry.facts["retry_refused"] is True
@@ -649,25 +543,19 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
 def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> None:
     wire = linked(restart=rest)
     wire.client({"jsonrpc": "2.0", "id": "o", "method": "session/load", "params": {}})
-    wire.agent(error(message=LIMITED))
-    wire.eof(Side.AGENT)
-    assert failure(wire)["type"] == "rate_limit"
-    assert sent(wire) == ["hi", "=small"]
+    wire.agent(error(message=LIMITED)).eof(Side.AGENT)
+    assert (failure(wire)["type"], sent(wire)) == ("rate_limit", ["hi", "=small"])
 
 
 def test_the_first_sentence_names_both_models_in_a_notice() -> None:
-    wire = linked(NOTICES)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
+    wire = agree(limited(NOTICES))
     notice = wire.updates()[-1]
     assert notice["sessionUpdate"] == "notice"
     assert notice["title"].endswith(" Going on with the model small; the next turn has big again.")
 
 
 def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
-    wire = linked(RETRIES)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
+    wire = agree(limited(RETRIES))
     announced = wire.updates()[-1]
     assert (announced["sessionUpdate"], announced["attempt"]) == ("agent_retry", 2)
     assert "Going on with the model small" in announced["error"]["message"]
@@ -676,9 +564,7 @@ def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
 
 @pytest.mark.parametrize(("show", "kind"), [("auto", "agent_thought_chunk"), ("off", None)])
 def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: str | None) -> None:
-    wire = linked(show_retries=show, offer=OLD_OFFER)
-    wire.agent(error(message=LIMITED))
-    agree(wire, lists=False)
+    wire = agree(limited(show_retries=show, offer=OLD_OFFER), lists=False)
     thoughts = [each for each in kinds(wire) if each == "agent_thought_chunk"]
     assert thoughts == ([kind] if kind else [])
 
@@ -686,28 +572,16 @@ def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: 
 def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() -> None:
     available = [{"modelId": "gpt[low]"}, {"modelId": "big"}]
     offer = {"models": {"currentModelId": "big", "availableModels": available}}
-    wire = linked(NOTICES, offer=offer, fallback_model="gpt[low]")
-    wire.agent(error(message=LIMITED))
+    wire = limited(NOTICES, offer=offer, fallback_model="gpt[low]")
     assert sent(wire)[-1] == "=gpt[low]"
     agree(wire, lists=False)
     assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
 
 
-@pytest.mark.parametrize(
-    ("offer", "sentence", "outcome"),
-    [
-        (
-            OFFER,
-            "The agent does not offer the model none: --fallback-model skips it.",
-            "not_offered",
-        ),
-        (
-            {},
-            "The agent offers no choice of models, so --fallback-model has no effect.",
-            "no_models",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("offer", "sentence", "outcome"), [
+    (OFFER, "The agent does not offer the model none: --fallback-model skips it.", "not_offered"),
+    ({}, "The agent offers no choice of models, so --fallback-model has no effect.", "no_models"),
+])  # fmt: skip
 def test_a_session_that_lacks_a_model_says_so_when_it_opens(
     offer: dict[str, Any], sentence: str, outcome: str
 ) -> None:
@@ -729,9 +603,7 @@ def test_where_all_models_are_offered_nothing_is_said() -> None:
 
 
 def test_a_session_that_was_never_opened_here_has_no_models() -> None:
-    wire = linked()
-    wire.client(prompt(2, "elsewhere"))
-    wire.agent(error(2, message=LIMITED))
+    wire = linked().client(prompt(2, "elsewhere")).agent(error(2, message=LIMITED))
     assert len(wire.answers(2)) == 1
 
 
@@ -744,14 +616,9 @@ def test_version_two_has_no_fallback() -> None:
 
 
 def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire = agree(limited()).agent(chunk("Done."), result())
     close = {"jsonrpc": "2.0", "id": "x", "method": "session/close", "params": {"sessionId": "s"}}
-    wire.client(close)
-    wire.agent({"jsonrpc": "2.0", "id": "x", "result": {}})
+    wire.client(close).agent({"jsonrpc": "2.0", "id": "x", "result": {}})
     before = len(wire.to_client)
     agree(wire)
     assert len(wire.to_client) == before
@@ -760,8 +627,7 @@ def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
 def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
     requests = []
     for run in ("a-", "b-"):
-        wire = linked(incident_prefix=run)
-        wire.agent(error(message=LIMITED))
+        wire = limited(incident_prefix=run)
         requests.append(own(wire)["id"])
     assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
 
@@ -769,8 +635,7 @@ def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
 def test_an_error_without_an_id_is_not_taken_for_the_answer_of_another_request() -> None:
     wire = linked()
     listing = {"jsonrpc": "2.0", "id": "l", "method": "session/list", "params": {}}
-    wire.client(listing)
-    wire.agent(error(message=LIMITED))
+    wire.client(listing).agent(error(message=LIMITED))
     wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
     wire.time(wire.now + 1)
     assert wire.answers("l") == []
@@ -788,28 +653,18 @@ def test_options_that_have_no_id_are_no_models() -> None:
 
 
 def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers() -> None:
-    wire = linked(cancel_grace_seconds=5.0)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.agent(chunk("On and on."))
-    wire.client(cancel())
-    wire.time(6)
-    assert stop_reason(wire) == "cancelled"
-    assert sent(wire)[-1] == "=big"
-    wire.client(prompt(2, text="Next."))
-    wire.agent(result(1, "cancelled"))
+    wire = agree(limited(cancel_grace_seconds=5.0))
+    wire.agent(chunk("On and on.")).client(cancel()).time(6)
+    assert (stop_reason(wire), sent(wire)[-1]) == ("cancelled", "=big")
+    wire.client(prompt(2, text="Next.")).agent(result(1, "cancelled"))
     assert "Next." not in sent(wire)
     agree(wire)
     assert sent(wire)[-1] == "Next."
 
 
 def test_the_former_model_may_be_back_before_the_agent_lets_go_of_the_turn() -> None:
-    wire = linked(cancel_grace_seconds=5.0)
-    wire.agent(error(message=LIMITED))
-    agree(wire)
-    wire.client(cancel())
-    wire.time(6)
-    wire.client(prompt(2, text="Next."))
+    wire = agree(limited(cancel_grace_seconds=5.0))
+    wire.client(cancel()).time(6).client(prompt(2, text="Next."))
     agree(wire)
     assert "Next." not in sent(wire)
     wire.agent(result(1, "cancelled"))

@@ -16,38 +16,22 @@ from tests.kit.rows import every
 
 def test_an_option_has_the_same_name_everywhere() -> None:
     option = BY_KEY["idle_timeout"]
-    assert option.name == "idle-timeout"
-    assert option.variable == "LASTWORD_IDLE_TIMEOUT"
+    assert (option.name, option.variable) == ("idle-timeout", "LASTWORD_IDLE_TIMEOUT")
     assert option.field == "idle_timeout_seconds"
     assert BY_KEY["fallback"].field == "fallback"
 
 
-@every(
-    ("key", "text", "value"),
-    [
-        ("idle_timeout", "0.5s", 0.5),
-        ("idle_timeout", "1h", 3600),
-        ("idle_timeout", "soon", None),
-        ("idle_timeout", "-1", None),
-        ("stderr_limit", "2MiB", 2 * MIB),
-        ("stderr_limit", "2 parsecs", None),
-        ("retry", "2", 2),
-        ("retry", "-1", None),
-        ("retry", "1.5", None),
-        ("retry", "²", None),
-        ("retry", "9" * 5000, None),
-        ("verbose", "YES", True),
-        ("verbose", "perhaps", None),
-        ("fallback_model", "a, b", "a,b"),
-        ("fallback_model", "", ""),
-        ("fallback_model", "a,,b", None),
-        ("fallback_model", "a,a", None),
-        ("record", "/there", "/there"),
-        ("record", "", None),
-        ("silent_success", "pass", "pass"),
-        ("silent_success", "error|pass", None),
-    ],
-)
+@every(("key", "text", "value"), [
+    ("idle_timeout", "0.5s", 0.5), ("idle_timeout", "1h", 3600),
+    ("idle_timeout", "soon", None), ("idle_timeout", "-1", None),
+    ("stderr_limit", "2MiB", 2 * MIB), ("stderr_limit", "2 parsecs", None), ("retry", "2", 2),
+    ("retry", "-1", None), ("retry", "1.5", None), ("retry", "²", None),
+    ("retry", "9" * 5000, None), ("verbose", "YES", True), ("verbose", "perhaps", None),
+    ("fallback_model", "a, b", "a,b"), ("fallback_model", "", ""),
+    ("fallback_model", "a,,b", None), ("fallback_model", "a,a", None),
+    ("record", "/there", "/there"), ("record", "", None), ("silent_success", "pass", "pass"),
+    ("silent_success", "error|pass", None),
+])  # fmt: skip
 def test_a_text_is_read_by_the_kind_of_the_option(key: str, text: str, value: object) -> None:
     assert BY_KEY[key].read(text) == value
 

@@ -11,29 +11,31 @@ from lastword.core.link.connection import Side
 from lastword.core.link.open_question import MAX_REMINDERS, answer_of_nobody
 from lastword.core.link.questions import MAX_TITLE_CHARS
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result, update
+from tests.kit.wire import (
+    Wire,
+    cancel,
+    chunk,
+    notices,
+    prompted,
+    result,
+    thoughts,
+    update,
+)
 
 NOTICES = {"session": {"notices": {}}}
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 OPTIONS = [
-    {"optionId": "yes", "kind": "allow_once"},
-    {"optionId": "always", "kind": "allow_always"},
-    {"optionId": "never", "kind": "reject_always"},
-    {"optionId": "no", "kind": "reject_once"},
-]
+    {"optionId": "yes", "kind": "allow_once"}, {"optionId": "always", "kind": "allow_always"},
+    {"optionId": "never", "kind": "reject_always"}, {"optionId": "no", "kind": "reject_once"},
+]  # fmt: skip
 MINUTE = 60.0
 
 
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work, which no other clock ends."""
     limits = {"turn_timeout_seconds": 0.0, "idle_timeout_seconds": 0.0, "warn_after_seconds": 0.0}
-    wire = Wire(**(limits | options))
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    wire.agent(chunk())
-    return wire
+    return prompted(capabilities, **(limits | options)).agent(chunk())
 
 
 def question(request_id: Any = 9, session: str = "s", **members: Any) -> dict[str, Any]:
@@ -62,71 +64,45 @@ def withdrawn(wire: Wire) -> list[Any]:
     return [f["params"]["requestId"] for f in frames if f.get("method") == "$/cancel_request"]
 
 
-def thoughts(wire: Wire) -> list[str]:
-    """The lines in the conversation."""
-    shown = [u for u in wire.updates() if u["sessionUpdate"] == "agent_thought_chunk"]
-    return [update["content"]["text"].strip() for update in shown]
-
-
-def notices(wire: Wire) -> list[str]:
-    """The notices."""
-    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
-
-
 def test_at_the_timeout_the_option_that_rejects_once_is_chosen_and_the_turn_goes_on() -> None:
-    wire = linked(ask_timeout="30m=reject")
-    wire.agent(question())
-    wire.time(30 * MINUTE - 1)
+    wire = linked(ask_timeout="30m=reject").agent(question()).time(30 * MINUTE - 1)
     assert answered(wire) == withdrawn(wire) == []
     wire.time(30 * MINUTE + 0.01)
     assert answered(wire) == [{"outcome": {"outcome": "selected", "optionId": "no"}}]
     assert withdrawn(wire) == [9]
     line = "Nobody answered the agent within 30 minutes, so lastword answered no: Run rm -rf build."
     assert thoughts(wire) == [line]
-    wire.agent(chunk("Then not."))
-    wire.agent(result())
+    wire.agent(chunk("Then not."), result())
     assert wire.answers()[0]["result"] == {"stopReason": "end_turn"}
 
 
 def test_a_late_answer_of_the_users_goes_nowhere() -> None:
-    wire = linked(ask_timeout="30m")
-    wire.agent(question())
-    wire.time(31 * MINUTE)
+    wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE)
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
-    assert len(answered(wire)) == 1
-    assert wire.drops == ["question_expired"]
+    assert (len(answered(wire)), wire.drops) == (1, ["question_expired"])
 
 
 def test_an_answer_in_time_is_the_only_one() -> None:
-    wire = linked(ask_timeout="30m", ask_reminder_seconds=10 * MINUTE)
-    wire.agent(question())
-    wire.time(5 * MINUTE)
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
-    wire.time(90 * MINUTE)
+    wire = linked(ask_timeout="30m", ask_reminder_seconds=10 * MINUTE).agent(question())
+    wire.time(5 * MINUTE).client({"jsonrpc": "2.0", "id": 9, "result": ALLOW}).time(90 * MINUTE)
     assert answered(wire) == [ALLOW]
     assert withdrawn(wire) == thoughts(wire) == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "word", "given", "outcome"),
-    [
-        (question(), "cancel", CANCELLED, "cancelled"),
-        (question(options=OPTIONS[:3]), "reject", CANCELLED, "cancelled"),
-        (question(options="?"), "reject", CANCELLED, "cancelled"),
-        (form(), "reject", {"action": "decline"}, "decline"),
-        (form(), "cancel", {"action": "cancel"}, "cancel"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "word", "given", "outcome"), [
+    (question(), "cancel", CANCELLED, "cancelled"),
+    (question(options=OPTIONS[:3]), "reject", CANCELLED, "cancelled"),
+    (question(options="?"), "reject", CANCELLED, "cancelled"),
+    (form(), "reject", {"action": "decline"}, "decline"),
+    (form(), "cancel", {"action": "cancel"}, "cancel"),
+])  # fmt: skip
 def test_no_answer_of_lastwords_allows_anything(
     asked: dict[str, Any], word: str, given: dict[str, Any], outcome: str
 ) -> None:
-    wire = linked(ask_timeout=f"1m={word}")
-    wire.agent(asked)
-    wire.time(MINUTE)
+    wire = linked(ask_timeout=f"1m={word}").agent(asked).time(MINUTE)
     assert answered(wire) == [given]
     (entry,) = [entry for entry in wire.entries if entry.kind is Kind.QUESTION_EXPIRED]
-    assert entry.request_id == "9"
-    assert entry.facts["outcome"] == outcome
+    assert (entry.request_id, entry.facts["outcome"]) == ("9", outcome)
     assert entry.facts["waited_seconds"] == MINUTE
     assert "user_answered" not in wire.kinds
     verb = "cancelled the question" if word == "cancel" else "answered no"
@@ -141,8 +117,7 @@ def test_an_option_with_an_id_that_is_no_text_is_not_chosen() -> None:
 
 def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:
     wire = linked(NOTICES, ask_reminder_seconds=2 * MINUTE, ask_timeout="30m=cancel")
-    wire.agent(question())
-    wire.time(2 * MINUTE - 1)
+    wire.agent(question()).time(2 * MINUTE - 1)
     assert notices(wire) == []
     wire.time(2 * MINUTE)
     line = "The agent is waiting for your answer: Run rm -rf build."
@@ -152,9 +127,7 @@ def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:
 
 
 def test_without_a_timeout_a_reminder_is_all_and_the_question_stays_open() -> None:
-    wire = linked(ask_reminder_seconds=MINUTE)
-    wire.agent(form())
-    wire.time(90 * MINUTE)
+    wire = linked(ask_reminder_seconds=MINUTE).agent(form()).time(90 * MINUTE)
     assert set(thoughts(wire)) == {"The agent is waiting for your answer: Which branch."}
     wire.client({"jsonrpc": "2.0", "id": 9, "result": {"action": "decline"}})
     assert answered(wire) == [{"action": "decline"}]
@@ -163,16 +136,14 @@ def test_without_a_timeout_a_reminder_is_all_and_the_question_stays_open() -> No
 def test_a_title_comes_of_the_tool_call_where_the_question_has_none() -> None:
     wire = linked(ask_reminder_seconds=MINUTE)
     wire.agent(update(sessionUpdate="tool_call", toolCallId="t", title="Push?", status="pending"))
-    wire.agent(question(toolCall={"toolCallId": "t"}))
-    wire.time(MINUTE)
+    wire.agent(question(toolCall={"toolCallId": "t"})).time(MINUTE)
     assert thoughts(wire) == ["The agent is waiting for your answer: Push?"]
 
 
 def test_a_title_is_redacted_and_cut_and_a_question_without_one_is_named_all_the_same() -> None:
     wire = linked(ask_reminder_seconds=MINUTE, secrets=("hunter2hunter2",))
     wire.agent(question(toolCall={"title": f"Use hunter2hunter2 {'very ' * 99}much"}))
-    wire.agent(question(10, toolCall={"title": ["?"]}))
-    wire.time(MINUTE)
+    wire.agent(question(10, toolCall={"title": ["?"]})).time(MINUTE)
     long, unnamed = thoughts(wire)
     assert "hunter2" not in long
     assert long.endswith("…")
@@ -181,21 +152,15 @@ def test_a_title_is_redacted_and_cut_and_a_question_without_one_is_named_all_the
 
 
 def test_each_of_two_questions_has_its_own_time() -> None:
-    wire = linked(ask_timeout="10m")
-    wire.agent(question(8))
-    wire.time(5 * MINUTE)
-    wire.agent(question(9))
+    wire = linked(ask_timeout="10m").agent(question(8)).time(5 * MINUTE).agent(question(9))
     wire.time(10 * MINUTE)
     assert (len(answered(wire, 8)), len(answered(wire, 9))) == (1, 0)
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
-    wire.time(60 * MINUTE)
-    assert answered(wire, 9) == [ALLOW]
-    assert withdrawn(wire) == [8]
+    wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW}).time(60 * MINUTE)
+    assert (answered(wire, 9), withdrawn(wire)) == ([ALLOW], [8])
 
 
 def test_the_clocks_stand_while_a_question_is_open_and_go_on_from_its_timeout() -> None:
-    wire = linked(ask_timeout="30m", idle_timeout_seconds=100.0)
-    wire.agent(question())
+    wire = linked(ask_timeout="30m", idle_timeout_seconds=100.0).agent(question())
     wire.time(30 * MINUTE + 99)
     assert "cancel" not in wire.kinds
     wire.time(30 * MINUTE + 100)
@@ -203,30 +168,21 @@ def test_the_clocks_stand_while_a_question_is_open_and_go_on_from_its_timeout() 
 
 
 def test_a_question_that_the_agent_withdrew_is_neither_reminded_of_nor_answered() -> None:
-    wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE)
-    wire.agent(question())
+    wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE).agent(question())
     withdraw = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
-    wire.agent(withdraw)
-    wire.agent(withdraw | {"params": {"requestId": 10}})
-    wire.time(60 * MINUTE)
+    wire.agent(withdraw, withdraw | {"params": {"requestId": 10}}).time(60 * MINUTE)
     assert answered(wire) == thoughts(wire) == []
 
 
 def test_a_cancel_while_a_question_is_open_leaves_one_answer() -> None:
-    wire = linked(ask_timeout="10m")
-    wire.agent(question())
-    wire.time(MINUTE)
-    wire.client(cancel())
+    wire = linked(ask_timeout="10m").agent(question()).time(MINUTE).client(cancel())
     wire.client({"jsonrpc": "2.0", "id": 9, "result": CANCELLED})
-    wire.agent(result(stop_reason="cancelled"))
-    wire.time(60 * MINUTE)
+    wire.agent(result(stop_reason="cancelled")).time(60 * MINUTE)
     assert answered(wire) == [CANCELLED]
 
 
 def test_a_question_of_an_agent_that_died_is_not_answered() -> None:
-    wire = linked(ask_timeout="10m", restart="never")
-    wire.agent(question())
-    wire.eof(Side.AGENT)
+    wire = linked(ask_timeout="10m", restart="never").agent(question()).eof(Side.AGENT)
     wire.time(60 * MINUTE)
     assert answered(wire) == []
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
@@ -234,25 +190,18 @@ def test_a_question_of_an_agent_that_died_is_not_answered() -> None:
 
 
 def test_a_question_after_the_turn_is_answered_without_a_line() -> None:
-    wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE)
-    wire.agent(result())
-    wire.agent(question(session="s"))
-    wire.time(10 * MINUTE)
-    assert len(answered(wire)) == 1
-    assert thoughts(wire) == []
+    wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE).agent(result())
+    wire.agent(question(session="s")).time(10 * MINUTE)
+    assert (len(answered(wire)), thoughts(wire)) == (1, [])
 
 
 def test_a_sub_agents_question_is_shown_in_the_session_that_waits_for_it() -> None:
-    wire = linked(ask_timeout="10m")
-    wire.agent(question(session="sub"))
-    wire.time(10 * MINUTE)
-    assert len(answered(wire)) == 1
-    assert len(thoughts(wire)) == 1
+    wire = linked(ask_timeout="10m").agent(question(session="sub")).time(10 * MINUTE)
+    assert (len(answered(wire)), len(thoughts(wire))) == (1, 1)
 
 
 def test_a_machine_that_sleeps_does_not_answer() -> None:
-    wire = linked(ask_timeout="10m", ask_reminder_seconds=9 * MINUTE)
-    wire.agent(question())
+    wire = linked(ask_timeout="10m", ask_reminder_seconds=9 * MINUTE).agent(question())
     wire.agent({"jsonrpc": "2.0", "id": 8, "method": "fs/read_text_file", "params": {}})
     wire.core.stand_still(60 * MINUTE)
     wire.time(60 * MINUTE)
@@ -263,8 +212,7 @@ def test_a_machine_that_sleeps_does_not_answer() -> None:
 
 def test_a_shell_that_answers_itself_is_left_the_answer_and_not_the_reminder() -> None:
     wire = linked(ask_timeout="10m", ask_reminder_seconds=MINUTE, answers_questions=False)
-    wire.agent(question())
-    wire.time(60 * MINUTE)
+    wire.agent(question()).time(60 * MINUTE)
     assert answered(wire) == []
     assert thoughts(wire)[0].endswith("Without one, lastword answers no in 9 minutes.")
 
@@ -275,15 +223,12 @@ def test_a_question_that_ends_elsewhere_is_no_longer_reminded_of(
 ) -> None:
     seconds = reminder * MINUTE
     wire = linked(ask_timeout="10m", ask_reminder_seconds=seconds, answers_questions=False)
-    wire.agent(question())
-    wire.time(60 * MINUTE)
+    wire.agent(question()).time(60 * MINUTE)
     assert len(thoughts(wire)) == reminders
 
 
 def test_a_client_that_shows_nothing_gets_the_answers_end_alone() -> None:
-    wire = linked(ask_timeout="10m", show_retries="off")
-    wire.agent(question())
-    wire.time(10 * MINUTE)
+    wire = linked(ask_timeout="10m", show_retries="off").agent(question()).time(10 * MINUTE)
     assert (thoughts(wire), withdrawn(wire)) == ([], [9])
 
 

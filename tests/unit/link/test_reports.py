@@ -16,11 +16,12 @@ from lastword.core.link.reports import HandlerFailure, HandlerReport, Note
 from lastword.core.link.retries.reported import Retrying
 from tests.kit.wire import (
     INITIALIZE,
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
+    failure,
     prompt,
+    prompted,
     result,
     second_version,
 )
@@ -35,28 +36,16 @@ def said(wire: Wire, word: HandlerReport, request_id: bytes = b"1") -> list[Any]
     return effects
 
 
-def payload(wire: Wire, request_id: int = 1) -> dict[str, Any]:
-    """The typed payload of a request's answer, in whichever place it is."""
-    (answer,) = wire.answers(request_id)
-    found: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return found
-
-
 def in_turn(**extension: Any) -> Wire:
     """A link with a prompt under way, for a client that negotiated this much."""
-    wire = Wire(wall_clock=None)
     capabilities = {"_meta": {"agent_error": {"version": 1, **extension}}} if extension else {}
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(capabilities, wall_clock=None)
 
 
 def test_an_exception_ends_its_turn_once_and_typed() -> None:
     wire = in_turn()
     said(wire, HandlerFailure(verdict=LIMITED))
-    error = payload(wire)
+    error = failure(wire)
     assert (error["type"], error["retryable"], error["phase"]) == (
         "rate_limit",
         True,
@@ -68,48 +57,37 @@ def test_an_exception_ends_its_turn_once_and_typed() -> None:
 
 
 def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
-    wire = in_turn()
-    wire.client(cancel())
+    wire = in_turn().client(cancel())
     said(wire, HandlerFailure(verdict=LIMITED))
     assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["cancelled"]
 
 
 def test_an_exception_after_our_own_stop_is_what_we_stopped_for() -> None:
-    wire = in_turn()
-    wire.time(901)
+    wire = in_turn().time(901)
     said(wire, HandlerFailure(verdict=LIMITED))
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
-    wire = in_turn()
-    wire.agent(chunk())
-    wire.agent(result())
+    wire = in_turn().agent(chunk(), result())
     effects = said(wire, HandlerFailure(verdict=LIMITED))
     assert Drop("answer_to_nobody") in effects
     assert len(wire.answers()) == 1
 
 
 def test_an_exception_of_another_request_answers_that_request() -> None:
-    wire = in_turn()
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
+    wire = in_turn().client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
     said(wire, HandlerFailure(verdict=LIMITED), b"7")
-    assert payload(wire, 7)["type"] == "rate_limit"
-    assert wire.answers(1) == []
+    assert (failure(wire, 7)["type"], wire.answers(1)) == ("rate_limit", [])
 
 
-@pytest.mark.parametrize(
-    ("notes", "phase", "safety"),
-    [
-        ([], "before_output", "auto"),
-        ([Note.PROGRESS], "before_output", "auto"),
-        ([Note.OUTPUT], "mid_output", "offer_continue"),
-        ([Note.SAFE_TOOL], "tool_running", "ask"),
-        ([Note.SAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
-        ([Note.UNSAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
-        ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
-    ],
-)
+@pytest.mark.parametrize(("notes", "phase", "safety"), [
+    ([], "before_output", "auto"), ([Note.PROGRESS], "before_output", "auto"),
+    ([Note.OUTPUT], "mid_output", "offer_continue"), ([Note.SAFE_TOOL], "tool_running", "ask"),
+    ([Note.SAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+    ([Note.UNSAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+    ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
+])  # fmt: skip
 def test_what_the_handler_told_decides_phase_and_safety(
     notes: list[Note], phase: str, safety: str
 ) -> None:
@@ -117,12 +95,11 @@ def test_what_the_handler_told_decides_phase_and_safety(
     for note in notes:
         said(wire, note)
     said(wire, HandlerFailure(verdict=LIMITED))
-    assert (payload(wire)["phase"], payload(wire)["retry_safety"]) == (phase, safety)
+    assert (failure(wire)["phase"], failure(wire)["retry_safety"]) == (phase, safety)
 
 
 def test_told_progress_starts_the_clock_of_silence_anew() -> None:
-    wire = in_turn()
-    wire.time(800)
+    wire = in_turn().time(800)
     said(wire, Note.PROGRESS)
     wire.time(1600)
     assert wire.to_agent[-1] != json.dumps(cancel()).encode()
@@ -164,12 +141,8 @@ def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
 
 
 def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
-    wire = Wire()
     capabilities = {"session": {"notices": {}}}
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire = prompted(capabilities)
     said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
     (update,) = wire.updates()
     assert update["sessionUpdate"] == "notice"
@@ -196,7 +169,7 @@ def test_what_was_tried_is_counted_and_told() -> None:
     wire = in_turn()
     tried = (FailedAttempt(LIMITED, 3, 2.5), FailedAttempt(LIMITED))
     said(wire, HandlerFailure(verdict=LIMITED, tried=tried))
-    error = payload(wire)
+    error = failure(wire)
     assert error["attempts"] == 4
     assert "It was tried 4 times." in error["message"]
     assert error["detail"]["attempts"] == [
@@ -209,10 +182,10 @@ def test_many_tries_and_a_long_text_stay_within_the_bound_of_a_detail() -> None:
     wire = in_turn()
     long = classify.classify({"error": {"message": "slow down " * 2000}, "status": 429})
     said(wire, HandlerFailure(verdict=long, tried=(FailedAttempt(long, 2, 1.0),) * 500))
-    detail = payload(wire)["detail"]
+    detail = failure(wire)["detail"]
     assert len(detail["attempts"]) == MAX_LISTED
     assert len(json.dumps(detail, separators=(",", ":")).encode()) <= 4096
-    assert payload(wire)["attempts"] == 1000
+    assert failure(wire)["attempts"] == 1000
 
 
 def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() -> None:
@@ -223,7 +196,7 @@ def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() ->
         wire,
         HandlerFailure(verdict=verdict, message=f"Your [team] budget {key} is used up.\nAsk Ada."),
     )
-    message = payload(wire)["message"]
+    message = failure(wire)["message"]
     assert message.startswith("Your (team) budget")
     assert message.endswith("is used up. Ask Ada.")
     assert key not in message
@@ -248,10 +221,8 @@ def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> No
 
 
 def test_in_version_2_an_exception_before_the_acceptance_refuses_the_prompt() -> None:
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
-    wire.client(prompt())
+    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}}).client(prompt())
     said(wire, HandlerFailure(verdict=LIMITED))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"

@@ -21,6 +21,7 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     greeted,
     permission,
     prompt,
@@ -36,11 +37,7 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work."""
-    wire = Wire(**{"retry": 2, **options})
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(capabilities, **{"retry": 2, **options})
 
 
 def prompts(wire: Wire) -> list[dict[str, Any]]:
@@ -49,43 +46,15 @@ def prompts(wire: Wire) -> list[dict[str, Any]]:
     return [frame for frame in frames if frame.get("method") == "session/prompt"]
 
 
-def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    told: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return told
-
-
-def test_a_prompt_that_was_limited_is_sent_again_after_the_servers_wait() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(19)
-    assert len(prompts(wire)) == 1
-    wire.time(21)
-    assert prompts(wire) == [prompt(), prompt()]
-    wire.agent(chunk())
-    wire.agent(result())
-    assert wire.answers() == [result()]
-
-
 def test_a_prompt_is_sent_again_as_often_as_asked_and_every_try_is_told() -> None:
     wire = linked()
     for _ in range(3):
-        wire.agent(error(message=LIMITED))
-        wire.time(wire.now + 30)
+        wire.agent(error(message=LIMITED)).time(wire.now + 30)
     assert len(prompts(wire)) == 3
     told = failure(wire)
-    assert told["type"] == "rate_limit"
-    assert told["attempts"] == 3
+    assert (told["type"], told["attempts"]) == ("rate_limit", 3)
     assert [each["waited_seconds"] for each in told["detail"]["attempts"][:2]] == [21, 21]
     assert "waited_seconds" not in told["detail"]["attempts"][2]
-
-
-def test_nothing_is_sent_again_unless_asked_for() -> None:
-    wire = linked(retry=0)
-    wire.agent(error(message=LIMITED))
-    assert failure(wire)["retry_safety"] == "auto"
-    assert wire.core.idle
 
 
 def test_without_a_servers_wait_each_wait_may_be_twice_as_long() -> None:
@@ -101,21 +70,14 @@ def test_without_a_servers_wait_each_wait_may_be_twice_as_long() -> None:
 
 
 def test_waits_are_jittered_by_the_lots_that_the_shell_draws() -> None:
-    wire = linked(roll=lambda: 0.25)
-    wire.agent(error(message="503 Service Unavailable"))
+    wire = linked(roll=lambda: 0.25).agent(error(message="503 Service Unavailable"))
     assert wire.core.next_timeout() == 0.25
 
 
 def test_all_tries_are_one_turn_of_the_record_with_its_waits() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(30)
-    wire.agent(error(message="503 Service Unavailable"))
-    wire.time(40)
-    wire.agent(chunk())
-    wire.agent(result())
-    assert wire.kinds.count("prompt") == 1
-    assert wire.kinds.count("answer") == 1
+    wire = linked().agent(error(message=LIMITED)).time(30)
+    wire.agent(error(message="503 Service Unavailable")).time(40).agent(chunk(), result())
+    assert (wire.kinds.count("prompt"), wire.kinds.count("answer")) == (1, 1)
     (story,) = histories(wire.entries)
     assert [(r["attempt"], r["wait_seconds"], r["type"]) for r in story.retries] == [
         (2, 21, "rate_limit"),
@@ -129,11 +91,9 @@ def test_all_tries_are_one_turn_of_the_record_with_its_waits() -> None:
     ("capabilities", "kind"), [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")]
 )
 def test_the_wait_is_told_to_whoever_can_be_told(capabilities: dict[str, Any], kind: str) -> None:
-    wire = linked(capabilities)
-    wire.agent(error(message=LIMITED))
+    wire = linked(capabilities).agent(error(message=LIMITED))
     told = wire.updates()[-1]
-    assert told["sessionUpdate"] == kind
-    assert wire.answers() == []
+    assert (told["sessionUpdate"], wire.answers()) == (kind, [])
     if kind == "agent_retry":
         assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 3, 21)
     else:
@@ -152,16 +112,13 @@ SHOWN = (
 
 @pytest.mark.parametrize("frame", SHOWN)
 def test_what_was_shown_or_begun_is_never_repeated(frame: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(frame)
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(frame, error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
 
 @pytest.mark.parametrize("frame", SHOWN)
 def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     assert wire.answers() == []
     wire.agent(frame)
     told = failure(wire)
@@ -172,181 +129,78 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
     assert len(prompts(wire)) == 1
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        update(sessionUpdate="usage_update", used=1, size=2),
-        update("other", sessionUpdate="usage_update", used=1, size=2),
-        {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
-    ],
-)
+@pytest.mark.parametrize("frame", [
+    update(sessionUpdate="usage_update", used=1, size=2),
+    update("other", sessionUpdate="usage_update", used=1, size=2),
+    {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
+])  # fmt: skip
 def test_what_shows_nothing_of_the_session_does_not_end_the_wait(frame: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.agent(frame)
-    wire.time(30)
+    wire = linked().agent(error(message=LIMITED), frame).time(30)
     assert len(prompts(wire)) == 2
 
 
 @pytest.mark.parametrize("again", [error(), result(), result("1"), b'{"id":1,"result":{'])
 def test_a_second_answer_while_the_prompt_waits_is_none(again: dict[str, Any] | bytes) -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.agent(again)
+    wire = linked().agent(error(message=LIMITED), again)
     assert wire.answers() == []
     wire.time(30)
     assert len(prompts(wire)) == 2
 
 
 def test_an_error_without_an_id_is_never_of_a_prompt_that_waits() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.agent(error(None))
+    wire = linked().agent(error(message=LIMITED), error(None))
     assert wire.drops == ["answer_without_id"]
-    wire.client(prompt(2, "other"))
-    wire.agent(error(None, message="E-7731"))
-    wire.time(1)
-    assert failure(wire, 2)["type"] == "unknown"
-    assert wire.answers() == []
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        cancel(),
-        {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}},
-        {"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": {"sessionId": "s"}},
-    ],
-)
-def test_a_cancel_ends_the_wait_at_once(how: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client(how)
-    assert wire.answers() == [result(stop_reason="cancelled")]
-    wire.time(100)
-    assert len(prompts(wire)) == 1
-    assert wire.kinds[-2:] == ["cancel", "answer"]
+    wire.client(prompt(2, "other")).agent(error(None, message="E-7731")).time(1)
+    assert (failure(wire, 2)["type"], wire.answers()) == ("unknown", [])
 
 
 def test_a_cancel_of_another_request_does_not_end_the_wait() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}})
-    wire.client(cancel("other"))
-    wire.time(30)
+    wire.client(cancel("other")).time(30)
     assert len(prompts(wire)) == 2
 
 
-def test_a_turn_that_the_user_cancelled_is_not_tried_again() -> None:
-    wire = linked()
-    wire.client(cancel())
-    wire.agent(error(message=LIMITED))
-    assert wire.answers() == [result(stop_reason="cancelled")]
-
-
 def test_a_prompt_that_is_cancelled_in_its_second_try_is_cancelled_as_any() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(30)
-    wire.client(cancel())
+    wire = linked().agent(error(message=LIMITED)).time(30).client(cancel())
     assert wire.answers() == []
     wire.agent(result(stop_reason="cancelled"))
     assert wire.answers() == [result(stop_reason="cancelled")]
 
 
-def test_a_client_that_leaves_has_cancelled_what_waits() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.eof(Side.CLIENT)
-    assert wire.answers() == [result(stop_reason="cancelled")]
-    assert wire.core.idle
-    wire.time(100)
-    assert len(prompts(wire)) == 1
-
-
 def test_a_client_that_leaves_cancels_other_turns_as_ever() -> None:
-    wire = linked()
-    wire.eof(Side.CLIENT)
+    wire = linked().eof(Side.CLIENT)
     assert wire.answers() == []
     wire.agent(error(message=LIMITED))
     assert wire.answers() == [result(stop_reason="cancelled")]
 
 
-def test_another_prompt_in_the_session_ends_the_wait_with_the_failure() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client(prompt(2))
-    assert failure(wire)["type"] == "rate_limit"
-    assert prompts(wire) == [prompt(), prompt(2)]
-    wire.agent(error(2, message=LIMITED))
-    wire.time(30)
-    assert prompts(wire) == [prompt(), prompt(2), prompt(2)]
-
-
 def test_prompts_that_overlap_are_not_tried_again() -> None:
-    wire = linked()
-    wire.client(prompt(2))
-    wire.agent(error(message=LIMITED))
-    wire.agent(error(2, message=LIMITED))
+    wire = linked().client(prompt(2)).agent(error(message=LIMITED), error(2, message=LIMITED))
     assert failure(wire)["type"] == failure(wire, 2)["type"] == "rate_limit"
 
 
 def test_a_prompt_of_another_session_does_not_end_the_wait() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client(prompt(2, "other"))
-    wire.time(30)
+    wire = linked().agent(error(message=LIMITED)).client(prompt(2, "other")).time(30)
     assert prompts(wire) == [prompt(), prompt(2, "other"), prompt()]
 
 
 def test_a_session_that_is_deleted_ends_the_wait_with_the_failure() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED))
     params = {"sessionId": "s"}
     wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/delete", "params": params})
     assert failure(wire)["type"] == "rate_limit"
 
 
-@pytest.mark.parametrize("message", ["401 Unauthorized", "context length exceeded", "E-7731"])
-def test_a_failure_that_no_retry_helps_is_told_at_once(message: str) -> None:
-    wire = linked()
-    wire.agent(error(message=message))
-    assert failure(wire)["retryable"] is False
-
-
-def test_a_turn_that_the_watchdog_ended_is_not_tried_again() -> None:
-    wire = linked(idle_timeout_seconds=5, first_update_timeout_seconds=5)
-    wire.time(6)
-    wire.agent(error(message=LIMITED))
-    told = failure(wire)
-    assert told["type"] == "agent_stalled"
-    assert told["retryable"] is True
-
-
 def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
-    wire = linked(stderr_limit_bytes=10)
-    wire.agent(error(message=LIMITED))
-    wire.stderr(b"x" * 20)
+    wire = linked(stderr_limit_bytes=10).agent(error(message=LIMITED)).stderr(b"x" * 20)
     assert failure(wire)["type"] == "rate_limit"
     wire.time(100)
     assert len(prompts(wire)) == 1
 
 
-def test_a_silent_success_is_tried_again_where_its_stderr_names_what_passes() -> None:
-    wire = linked()
-    wire.stderr(b"API Error: 503 Service Unavailable\n")
-    wire.agent(result())
-    assert wire.answers() == []
-    wire.time(10)
-    assert len(prompts(wire)) == 2
-    wire.agent(chunk())
-    wire.agent(result())
-    assert wire.answers() == [result()]
-
-
 def test_a_failure_hidden_in_a_result_is_tried_again() -> None:
-    wire = linked()
-    wire.agent({"id": 1, "result": {"stopReason": "error", "message": "503 overloaded"}})
+    wire = linked().agent({"id": 1, "result": {"stopReason": "error", "message": "503 overloaded"}})
     wire.time(10)
     assert len(prompts(wire)) == 2
 
@@ -354,8 +208,7 @@ def test_a_failure_hidden_in_a_result_is_tried_again() -> None:
 def test_after_the_agents_own_retries_its_answer_is_tried_again_and_all_are_counted() -> None:
     wire = linked(retry=1)
     for at in (0, 100):
-        wire.time(at)
-        wire.agent(update(sessionUpdate="agent_retry", attempt=2))
+        wire.time(at).agent(update(sessionUpdate="agent_retry", attempt=2))
         wire.agent(update(sessionUpdate="agent_retry", attempt=3))
         assert len(prompts(wire)) == at // 100 + 1
         wire.agent(error(message=LIMITED))
@@ -368,17 +221,10 @@ def test_after_the_agents_own_retries_its_answer_is_tried_again_and_all_are_coun
 # --- waits ---------------------------------------------------------------------------------------
 
 
-def test_a_wait_over_the_limit_is_told_and_not_waited_for() -> None:
-    wire = linked(retry_wait_limit_seconds=10)
-    wire.agent(error(message=LIMITED))
-    assert failure(wire)["retry_after_seconds"] == 20
-
-
 @pytest.mark.parametrize("limit", [2 * 3600.0, 0.0])
 def test_a_window_that_opens_in_an_hour_is_sat_out_by_who_wants_to(limit: float) -> None:
     wire = linked(retry_wait_limit_seconds=limit)
-    wire.agent(error(message="429 Too Many Requests: try again in 1 hour"))
-    wire.time(3599)
+    wire.agent(error(message="429 Too Many Requests: try again in 1 hour")).time(3599)
     assert len(prompts(wire)) == 1
     wire.time(3602)
     assert len(prompts(wire)) == 2
@@ -391,39 +237,31 @@ def spent(seconds: int) -> dict[str, Any]:
 
 
 def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() -> None:
-    wire = linked(TYPED, retry_wait_limit_seconds=7200, wall_clock=lambda: NOW)
-    wire.agent(spent(3600))
+    wire = linked(TYPED, retry_wait_limit_seconds=7200, wall_clock=lambda: NOW).agent(spent(3600))
     wire.time(10)  # by then the wait stands in the conversation
     assert wire.core.next_timeout() == 3601
-    wire = linked(retry_wait_limit_seconds=7200)
-    wire.agent(spent(3600))
+    wire = linked(retry_wait_limit_seconds=7200).agent(spent(3600))
     assert failure(wire)["type"] == "budget"
-    wire = linked(retry_wait_limit_seconds=1800, wall_clock=lambda: NOW)
-    wire.agent(spent(3600))
+    wire = linked(retry_wait_limit_seconds=1800, wall_clock=lambda: NOW).agent(spent(3600))
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
-    wire = linked(TYPED)
-    wire.agent(error(message=LIMITED))
+    wire = linked(TYPED).agent(error(message=LIMITED))
     wire.core.stand_still(100)
     assert wire.core.next_timeout() == 121
 
 
 def test_an_id_that_the_client_uses_again_meanwhile_keeps_no_prompt_from_being_sent() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client({"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}})
-    wire.time(30)
+    wire = linked().agent(error(message=LIMITED))
+    wire.client({"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}}).time(30)
     assert prompts(wire) == [prompt(), prompt()]
 
 
 def test_no_clock_of_a_turn_runs_while_it_waits() -> None:
     wire = linked({"session": {"notices": {}}}, idle_timeout_seconds=5, warn_after_seconds=3)
-    wire.agent(error(message=LIMITED))
-    wire.time(20)
-    assert len(wire.updates()) == 1
-    assert wire.answers() == []
+    wire.agent(error(message=LIMITED)).time(20)
+    assert (len(wire.updates()), wire.answers()) == (1, [])
     wire.time(22)
     assert len(prompts(wire)) == 2
     wire.time(25)
@@ -464,12 +302,10 @@ def kinds(wire: Wire) -> list[str]:
 def test_a_failure_that_the_agent_announces_is_none_while_the_prompt_may_be_sent_again() -> None:
     wire = typed()
     say(wire)
-    assert kinds(wire) == ["agent_retry"]
-    assert wire.answers() == []
+    assert (kinds(wire), wire.answers()) == (["agent_retry"], [])
     wire.time(10)
     assert len(prompts(wire)) == 2
-    wire.agent(chunk())
-    wire.agent(result())
+    wire.agent(chunk(), result())
     assert "agent_error" not in kinds(wire)
     assert wire.answers() == [result()]
 
@@ -480,24 +316,18 @@ def test_one_that_lasts_is_told_once_with_every_try_in_it() -> None:
     wire.time(10)
     say(wire)
     assert kinds(wire) == ["agent_retry", "agent_error"]
-    assert failure(wire)["attempts"] == 6
-    assert failure(wire)["message"] == "Slow down."
+    assert (failure(wire)["attempts"], failure(wire)["message"]) == (6, "Slow down.")
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"retry_safety": "ask"},
-        {"retry_safety": "offer_continue"},
-        {"retryable": False, "retry_safety": "never"},
-        {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
-    ],
-)
+@pytest.mark.parametrize("members", [
+    {"retry_safety": "ask"}, {"retry_safety": "offer_continue"},
+    {"retryable": False, "retry_safety": "never"},
+    {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
+])  # fmt: skip
 def test_an_agent_that_knows_of_more_than_has_passed_is_believed(members: dict[str, Any]) -> None:
     wire = typed()
     say(wire, **members)
-    assert kinds(wire) == ["agent_error"]
-    assert failure(wire)["attempts"] == 3
+    assert (kinds(wire), failure(wire)["attempts"]) == (["agent_error"], 3)
 
 
 def test_a_window_of_an_announced_failure_is_sat_out_too() -> None:
@@ -507,8 +337,7 @@ def test_a_window_of_an_announced_failure_is_sat_out_too() -> None:
 
 
 def test_an_announcement_of_overlapping_prompts_is_told_to_each() -> None:
-    wire = typed()
-    wire.client(prompt(2))
+    wire = typed().client(prompt(2))
     say(wire)
     told = {"agent_error": announced()}
     wire.agent({"id": 2, "error": {"code": -32603, "message": "x", "data": told}})
@@ -517,9 +346,7 @@ def test_an_announcement_of_overlapping_prompts_is_told_to_each() -> None:
 
 
 def test_a_failure_of_a_prompt_that_is_not_kept_passes_in_the_agents_words() -> None:
-    wire = typed(retry=1)
-    wire.agent(result())
-    wire.client(prompt(2, text="x" * resend.MAX_RESENDABLE_BYTES))
+    wire = typed(retry=1).agent(result()).client(prompt(2, text="x" * resend.MAX_RESENDABLE_BYTES))
     told = announced()
     wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=told))
     answer = {"id": 2, "error": {"code": -32603, "message": "x", "data": {"agent_error": told}}}
@@ -531,8 +358,7 @@ def test_a_failure_of_a_prompt_that_is_not_kept_passes_in_the_agents_words() -> 
 
 
 def test_a_prompt_of_more_than_four_megabytes_is_not_kept() -> None:
-    wire = greeted(retry=2)
-    wire.client(prompt(text="x" * resend.MAX_RESENDABLE_BYTES))
+    wire = greeted(retry=2).client(prompt(text="x" * resend.MAX_RESENDABLE_BYTES))
     wire.agent(error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
@@ -553,25 +379,13 @@ def test_what_waits_is_sent_by_a_link_that_goes_on_without_the_core() -> None:
     core = FailOpen(Connection(LinkOptions(retry=1)), raised.append)
     wire = Wire()
     wire.core = core
-    wire.client(INITIALIZE)
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    wire.agent(error(message=LIMITED))
+    wire.client(INITIALIZE).agent(INITIALIZED).client(prompt()).agent(error(message=LIMITED))
     wire.carry_out(core.receive_eof(Side.AGENT, lambda: 1 / 0, 1.0))  # type: ignore[arg-type, return-value]
     assert raised
     assert prompts(wire) == [prompt(), prompt()]
 
 
 # --- where nothing is tried again ----------------------------------------------------------------
-
-
-def test_version_two_has_no_retries_of_prompts() -> None:
-    wire = Wire(retry=2)
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
-    wire.agent({"id": 0, "result": {"protocolVersion": 2}})
-    wire.client(prompt())
-    wire.agent(error(message=LIMITED))
-    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
@@ -582,9 +396,7 @@ def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
 
 
 def test_an_agent_that_is_gone_for_good_ends_the_wait_with_the_failure() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.eof(Side.AGENT)
+    wire = linked().agent(error(message=LIMITED)).eof(Side.AGENT)
     assert failure(wire)["type"] == "rate_limit"
     assert wire.core.idle
 
@@ -611,8 +423,7 @@ def record(told: dict[str, Any]) -> dict[str, Any]:
 def test_air_is_warned_of_each_wait_and_told_the_end_under_the_same_id() -> None:
     wire = linked(AIR, retry=2)
     for _ in range(3):
-        wire.agent(error(message=LIMITED))
-        wire.time(wire.now + 30)
+        wire.agent(error(message=LIMITED)).time(wire.now + 30)
     told = [record(update) for update in wire.updates()]
     (answer,) = wire.answers()
     told.append(record(answer["result"]))
@@ -640,10 +451,7 @@ def test_a_failure_that_the_agent_has_told_air_itself_is_final(late: bool) -> No
 
 
 def test_a_warning_of_the_agents_to_air_is_none() -> None:
-    wire = linked(AIR)
-    wire.agent(own_record("warning"))
-    wire.agent(error(message=LIMITED))
-    wire.time(100)
+    wire = linked(AIR).agent(own_record("warning"), error(message=LIMITED)).time(100)
     assert len(prompts(wire)) == 2
 
 
@@ -651,31 +459,24 @@ def test_a_warning_of_the_agents_to_air_is_none() -> None:
 
 
 def test_the_wait_is_a_thought_for_a_client_that_shows_nothing_else() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(6)
+    wire = linked().agent(error(message=LIMITED)).time(6)
     (told,) = wire.updates()
     assert told["sessionUpdate"] == "agent_thought_chunk"
     wire.time(30)
     assert len(prompts(wire)) == 2
-    wire.agent(chunk())
-    wire.agent(result())
+    wire.agent(chunk(), result())
     assert wire.answers() == [result()]
 
 
 def test_a_wait_that_is_given_up_is_no_try() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(30)
-    wire.agent(error(message=LIMITED))
+    wire = linked().agent(error(message=LIMITED)).time(30).agent(error(message=LIMITED))
     wire.agent(update(sessionUpdate="plan", entries=[]))
     assert failure(wire)["attempts"] == 2
 
 
 def vague(wire: Wire) -> None:
     """The agent answers with a failure that says nothing, and on stderr with what it was."""
-    wire.stderr(b"API Error: 503 Service Unavailable\n")
-    wire.agent(error(message="Internal error"))
+    wire.stderr(b"API Error: 503 Service Unavailable\n").agent(error(message="Internal error"))
 
 
 def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
@@ -687,10 +488,8 @@ def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
 
 @pytest.mark.parametrize("how", [cancel(), prompt(2)])
 def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(error(message="Internal error"))
-    wire.stderr(b"API Error: 503 Service Unavailable\n")
-    wire.client(how)
+    wire = linked().agent(error(message="Internal error"))
+    wire.stderr(b"API Error: 503 Service Unavailable\n").client(how)
     (answer,) = wire.answers()
     wire.time(100)
     assert [each["id"] for each in prompts(wire)] == ([1, 2] if "id" in how else [1])
@@ -698,10 +497,8 @@ def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str,
 
 
 def test_a_file_that_a_sub_agent_writes_during_the_wait_ends_it() -> None:
-    wire = Wire(retry=1)
-    wire.client(INITIALIZE)
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
-    wire.client(prompt())
+    wire = Wire(retry=1).client(INITIALIZE)
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
     wire.agent(error(message="429 Too Many Requests"))
     assert wire.answers() == []
     params = {"sessionId": "a sub-agent's", "path": "/x", "content": ""}

@@ -89,8 +89,7 @@ def sent_again(happened: list[Happening]) -> bool:
     for happening in happened:
         wire.now += 0.1
         wire.agent(happening.frame)
-    wire.agent(error(message=LIMITED))
-    wire.time(wire.now + 60)
+    wire.agent(error(message=LIMITED)).time(wire.now + 60)
     return len(prompts(wire)) > 1
 
 
@@ -110,12 +109,9 @@ def test_a_prompt_is_sent_again_only_where_nothing_was_begun_or_shown(
 
 def test_an_empty_bucket_sends_nothing_again_and_the_record_says_so() -> None:
     bucket = RetryBucket(RETRY_COST)
-    wire = linked(retry_bucket=bucket)
-    wire.agent(error(message=LIMITED))
-    wire.time(60)
+    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED)).time(60)
     assert len(prompts(wire)) == 2
-    wire.agent(error(message=LIMITED))
-    wire.time(120)
+    wire.agent(error(message=LIMITED)).time(120)
     assert len(prompts(wire)) == 2
     (entry,) = [entry for entry in wire.entries if entry.kind.value == "error"]
     assert entry.facts["retry_refused"] is True
@@ -123,21 +119,15 @@ def test_an_empty_bucket_sends_nothing_again_and_the_record_says_so() -> None:
 
 def test_a_success_returns_what_the_last_retry_took() -> None:
     bucket = RetryBucket(RETRY_COST)
-    wire = linked(retry_bucket=bucket)
-    wire.agent(error(message=LIMITED))
-    wire.time(60)
+    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED)).time(60)
     assert bucket.tokens == 0
-    wire.agent(chunk())
-    wire.agent(result())
+    wire.agent(chunk(), result())
     assert bucket.tokens == RETRY_COST
 
 
 def test_sessions_share_the_bucket() -> None:
-    wire = linked(retry_bucket=RetryBucket(RETRY_COST))
-    wire.client(prompt(2, "other"))
-    wire.agent(error(message=LIMITED))
-    wire.agent(error(2, message=LIMITED))
-    wire.time(60)
+    wire = linked(retry_bucket=RetryBucket(RETRY_COST)).client(prompt(2, "other"))
+    wire.agent(error(message=LIMITED), error(2, message=LIMITED)).time(60)
     assert len(prompts(wire)) == 3
 
 
@@ -155,15 +145,10 @@ def test_a_bucket_never_holds_more_than_its_capacity_and_a_timeout_costs_more() 
     assert bucket.tokens == CAPACITY
 
 
-@pytest.mark.parametrize(
-    ("members", "version"),
-    [
-        ({"agentInfo": {"name": "a"}}, 1),
-        ({"agentCapabilities": {}}, 1),
-        ({"info": {"name": "a"}}, 2),
-        ({}, 2),
-    ],
-)
+@pytest.mark.parametrize(("members", "version"), [
+    ({"agentInfo": {"name": "a"}}, 1), ({"agentCapabilities": {}}, 1),
+    ({"info": {"name": "a"}}, 2), ({}, 2),
+])  # fmt: skip
 def test_an_agent_that_repeats_the_clients_version_speaks_the_one_it_answers_in(
     members: dict[str, Any], version: int
 ) -> None:

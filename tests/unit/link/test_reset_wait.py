@@ -27,7 +27,9 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     prompt,
+    prompted,
     result,
     update,
 )
@@ -54,11 +56,7 @@ class Clock:
 def linked(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
     """A link with a prompt at work, whose dice lengthen no wait."""
     limits = {"turn_timeout_seconds": 0.0, "continue_at_reset_seconds": 6 * HOURS}
-    wire = Wire(**(limits | {"roll": lambda: 0.0} | options))
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    return wire
+    return prompted(capabilities, **(limits | {"roll": lambda: 0.0} | options))
 
 
 def prompts(wire: Wire) -> list[str]:
@@ -69,50 +67,32 @@ def prompts(wire: Wire) -> list[str]:
     return ["".join(block["text"] for block in frame["params"]["prompt"]) for frame in sent]
 
 
-def payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return data
-
-
 def test_a_turn_that_has_shown_something_goes_on_with_a_new_prompt() -> None:
-    wire = linked()
-    wire.agent(chunk("Half of it."))
-    wire.agent(error(message=LIMITED))
-    wire.time(WAIT - 1)
+    wire = linked().agent(chunk("Half of it."), error(message=LIMITED)).time(WAIT - 1)
     assert (prompts(wire), wire.answers(1)) == (["hi"], [])
     wire.time(WAIT + 1)
     assert prompts(wire) == ["hi", "Continue."]
-    wire.agent(chunk("The other half."))
-    wire.agent(result())
+    wire.agent(chunk("The other half."), result())
     (answer,) = wire.answers(1)
     assert answer["result"]["stopReason"] == "end_turn"
 
 
 def test_where_nothing_was_shown_the_users_own_prompt_is_sent_again() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(WAIT + 1)
+    wire = linked().agent(error(message=LIMITED)).time(WAIT + 1)
     assert prompts(wire) == ["hi", "hi"]
-    wire.agent(chunk("Done."))
-    wire.agent(result())
+    wire.agent(chunk("Done."), result())
     assert len(wire.answers(1)) == 1
 
 
 def test_after_work_that_the_agent_shows_within_the_wait_it_gets_a_new_prompt() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.agent(chunk("Something after all."))
+    wire = linked().agent(error(message=LIMITED), chunk("Something after all."))
     assert wire.answers(1) == []
     wire.time(WAIT + 1)
     assert prompts(wire) == ["hi", "Continue."]
 
 
 def test_the_text_of_the_prompt_can_be_chosen() -> None:
-    wire = linked(continue_with="Go on, please.")
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=LIMITED))
+    wire = linked(continue_with="Go on, please.").agent(chunk("Half."), error(message=LIMITED))
     wire.time(WAIT + 1)
     assert prompts(wire) == ["hi", "Go on, please."]
 
@@ -120,8 +100,7 @@ def test_the_text_of_the_prompt_can_be_chosen() -> None:
 def test_a_tool_that_had_begun_is_closed_and_the_prompt_not_repeated() -> None:
     wire = linked()
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
-    wire.agent(update(**call, status="in_progress"))
-    wire.agent(error(message=LIMITED))
+    wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
     calls = [each for each in wire.updates() if each.get("toolCallId") == "c"]
     assert [each["status"] for each in calls] == ["in_progress", "failed"]
     wire.time(WAIT + 1)
@@ -131,47 +110,34 @@ def test_a_tool_that_had_begun_is_closed_and_the_prompt_not_repeated() -> None:
 def test_a_second_limit_waits_again_and_all_waits_together_are_bounded() -> None:
     wire = linked(continue_at_reset_seconds=1.5 * HOURS)
     for count in (1, 2):
-        wire.agent(chunk("A part."))
-        wire.agent(error(message=LIMITED))
-        wire.time(count * (WAIT + 1))
+        wire.agent(chunk("A part."), error(message=LIMITED)).time(count * (WAIT + 1))
     assert prompts(wire) == ["hi", "Continue.", "Continue."]
     wire.agent(error(message=LIMITED))
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
-    wire = linked()
-    wire.agent(chunk("Half of it."))
-    wire.agent(error(message=LIMITED))
-    wire.time(WAIT + 1)
+    wire = linked().agent(chunk("Half of it."), error(message=LIMITED)).time(WAIT + 1)
     wire.agent(error(message="503 Service Unavailable"))
-    fails = payload(wire)
+    fails = failure(wire)
     assert (fails["phase"], fails["retry_safety"]) == ("mid_output", "offer_continue")
 
 
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        ("429 Too Many Requests", {}),
-        (LIMITED, {"continue_at_reset_seconds": 1800.0}),
-        (LIMITED, {"continue_at_reset_seconds": 0.0}),
-        ("401 Unauthorized: invalid API key", {}),
-    ],
-)
+@pytest.mark.parametrize(("message", "options"), [
+    ("429 Too Many Requests", {}), (LIMITED, {"continue_at_reset_seconds": 1800.0}),
+    (LIMITED, {"continue_at_reset_seconds": 0.0}), ("401 Unauthorized: invalid API key", {}),
+])  # fmt: skip
 def test_without_a_known_end_within_the_limit_it_fails_at_once(
     message: str, options: dict[str, Any]
 ) -> None:
-    wire = linked(**options)
-    wire.agent(error(message=message))
+    wire = linked(**options).agent(error(message=message))
     assert len(wire.answers(1)) == 1
     wire.time(WAIT * 2)
     assert prompts(wire) == ["hi"]
 
 
 def test_the_users_cancel_ends_the_wait() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client(cancel())
+    wire = linked().agent(error(message=LIMITED)).client(cancel())
     (answer,) = wire.answers(1)
     assert answer["result"]["stopReason"] == "cancelled"
     wire.time(WAIT * 2)
@@ -179,29 +145,20 @@ def test_the_users_cancel_ends_the_wait() -> None:
 
 
 def test_another_prompt_of_the_users_ends_the_wait_as_cancelled() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.client(prompt(2, text="Something else."))
+    wire = linked().agent(error(message=LIMITED)).client(prompt(2, text="Something else."))
     (answer,) = wire.answers(1)
     assert answer["result"]["stopReason"] == "cancelled"
-    wire.agent(chunk("Done."))
-    wire.agent(result(2))
-    wire.time(WAIT * 2)
+    wire.agent(chunk("Done."), result(2)).time(WAIT * 2)
     assert prompts(wire) == ["hi", "Something else."]
 
 
 def test_a_client_that_leaves_ends_the_wait() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.eof(Side.CLIENT)
-    wire.time(WAIT * 2)
+    wire = linked().agent(error(message=LIMITED)).eof(Side.CLIENT).time(WAIT * 2)
     assert prompts(wire) == ["hi"]
 
 
 def test_retries_come_first_where_their_wait_is_short_enough() -> None:
-    wire = linked(retry=1)
-    wire.agent(error(message=SOON))
-    wire.time(2)
+    wire = linked(retry=1).agent(error(message=SOON)).time(2)
     assert Kind.LIMIT_WAIT.value not in wire.kinds
     wire.agent(error(message=LIMITED))
     assert wire.kinds.count(Kind.LIMIT_WAIT.value) == 1
@@ -213,17 +170,14 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
     bucket = RetryBucket()
     while bucket.spend(ErrorType.RATE_LIMIT):
         pass
-    wire = linked(retry_bucket=bucket)
-    wire.agent(error(message=LIMITED))
+    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED))
     assert len(wire.answers(1)) == 1
     (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
     assert entry.facts["retry_refused"] is True
 
 
 def test_the_wait_is_announced_and_recorded() -> None:
-    wire = linked(RETRIES)
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=LIMITED))
+    wire = linked(RETRIES).agent(chunk("Half."), error(message=LIMITED))
     announced = wire.updates()[-1]
     assert (announced["sessionUpdate"], announced["wait_seconds"]) == ("agent_retry", WAIT)
     wire.time(WAIT + 1)
@@ -234,18 +188,14 @@ def test_the_wait_is_announced_and_recorded() -> None:
 
 @pytest.mark.parametrize(("seconds", "when"), [(2400, "at 22:40"), (3 * 3600, "tomorrow at 01:00")])
 def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: str) -> None:
-    wire = linked(wall_clock=Clock())
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s"))
-    wire.time(30)
+    wire = linked(wall_clock=Clock()).agent(chunk("Half."))
+    wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s")).time(30)
     thoughts = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
     assert f"Going on {when}, when the limit ends." in thoughts[-1]["content"]["text"]
 
 
 def test_without_a_clock_the_sentence_has_the_duration() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    wire.time(30)
+    wire = linked().agent(error(message=LIMITED)).time(30)
     assert "Going on in 40 minutes, when the limit ends." in json.dumps(wire.updates())
 
 
@@ -257,8 +207,7 @@ def test_a_moment_that_has_no_name_is_said_as_a_duration(seconds: float, when: s
 
 def test_a_computer_that_slept_past_the_end_goes_on_at_once() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock)
-    wire.agent(error(message=LIMITED))
+    wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now += timedelta(hours=2)
     wire.time(16)
     assert prompts(wire) == ["hi", "hi"]
@@ -266,16 +215,14 @@ def test_a_computer_that_slept_past_the_end_goes_on_at_once() -> None:
 
 def test_a_clock_set_back_does_not_lengthen_the_wait() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock)
-    wire.agent(error(message=LIMITED))
+    wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now -= timedelta(days=1)
     wire.time(WAIT + 1)
     assert prompts(wire) == ["hi", "hi"]
 
 
 def test_a_limit_that_always_ends_at_once_does_not_lead_to_one_request_after_another() -> None:
-    wire = linked()
-    wire.agent(error(message=SOON))
+    wire = linked().agent(error(message=SOON))
     for second in range(1, 61):
         before = len(prompts(wire))
         wire.time(second)
@@ -286,12 +233,10 @@ def test_a_limit_that_always_ends_at_once_does_not_lead_to_one_request_after_ano
 
 def test_sessions_at_one_limit_send_one_prompt_each_and_not_all_at_once() -> None:
     rolls = cycle(range(33))
-    wire = linked(roll=lambda: next(rolls) / 33)
-    wire.agent(result())
+    wire = linked(roll=lambda: next(rolls) / 33).agent(result())
     sessions = [f"s{number}" for number in range(32)]
     for number, session in enumerate(sessions):
-        wire.client(prompt(100 + number, session))
-        wire.agent(error(100 + number, message=LIMITED))
+        wire.client(prompt(100 + number, session)).agent(error(100 + number, message=LIMITED))
     before = len(wire.to_agent)
     wire.time(WAIT + 30)
     assert 0 < len(wire.to_agent) - before < 32
@@ -320,9 +265,7 @@ def test_whatever_the_limits_are_no_turn_waits_longer_than_it_may(seed: int) -> 
 
 
 def test_a_turn_that_was_stopped_does_not_wait() -> None:
-    wire = linked(idle_timeout_seconds=60.0)
-    wire.agent(chunk("Half."))
-    wire.time(61)
+    wire = linked(idle_timeout_seconds=60.0).agent(chunk("Half.")).time(61)
     wire.agent(error(message=LIMITED))
     assert len(wire.answers(1)) == 1
 
@@ -357,15 +300,13 @@ def test_another_process_goes_on_with_the_wait_where_it_is(shown: bool) -> None:
     other.time(101)
     assert prompts(other) == ["Continue." if shown else "hi"]
     assert other.core.stored_wait("s") is None
-    other.agent(chunk("Done."))
-    other.agent(result())
+    other.agent(chunk("Done."), result())
     assert len(other.answers(1)) == 1
 
 
 def test_the_waits_of_all_processes_together_are_bounded() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock, continue_at_reset_seconds=1.5 * HOURS)
-    wire.agent(chunk("Half."))
+    wire = linked(wall_clock=clock, continue_at_reset_seconds=1.5 * HOURS).agent(chunk("Half."))
     wire.agent(error(message=LIMITED))
     other = resumed(wire, clock, continue_at_reset_seconds=1.5 * HOURS)
     for count in (1, 2):
@@ -373,36 +314,29 @@ def test_the_waits_of_all_processes_together_are_bounded() -> None:
         clock.now += timedelta(seconds=WAIT + 1)
         other.agent(error(message=LIMITED))
     assert prompts(other) == ["Continue.", "Continue."]
-    assert payload(other)["phase"] == "mid_output"
+    assert failure(other)["phase"] == "mid_output"
 
 
 def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock)
-    wire.agent(error(message=LIMITED))
+    wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now -= timedelta(days=1)
-    other = resumed(wire, clock)
-    other.time(WAIT + 1)
+    other = resumed(wire, clock).time(WAIT + 1)
     assert prompts(other) == ["hi"]
 
 
 def test_a_wait_without_a_time_of_day_is_resumed_from_its_beginning() -> None:
-    wire = linked()
-    wire.agent(error(message=LIMITED))
-    other = resumed(wire, Clock())
-    other.time(WAIT + 1)
+    wire = linked().agent(error(message=LIMITED))
+    other = resumed(wire, Clock()).time(WAIT + 1)
     assert prompts(other) == ["hi"]
 
 
 def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock)
-    wire.agent(chunk("Half."))
-    wire.agent(error(message=LIMITED))
+    wire = linked(wall_clock=clock).agent(chunk("Half."), error(message=LIMITED))
     clock.now += timedelta(days=3)
     wire.time(16)
-    assert prompts(wire) == ["hi"]
-    assert payload(wire)["type"] == "rate_limit"
+    assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")
 
 
 def test_without_a_wait_nothing_is_to_be_resumed() -> None:
@@ -413,11 +347,9 @@ def test_without_a_wait_nothing_is_to_be_resumed() -> None:
 
 def test_nor_does_it_where_agents_have_been_started_again() -> None:
     clock = Clock()
-    wire = linked(wall_clock=clock)
-    wire.agent(error(message=LIMITED))
+    wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now += timedelta(days=3)
     connection = wire.core.connection
     assert isinstance(connection, Connection)
     wire.carry_out(RestartLayer(connection).handle_timeout(16.0))
-    assert prompts(wire) == ["hi"]
-    assert payload(wire)["type"] == "rate_limit"
+    assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")

@@ -62,15 +62,11 @@ def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -
     assert any(isinstance(effect, Drop) for effect in effects) is not asked_for
 
 
-@pytest.mark.parametrize(
-    "update",
-    [
-        {},
-        {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
-        {"error": {"type": "the merger with Initech"}, "attempt": -1, "wait_seconds": 1e300},
-        {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
-    ],
-)
+@pytest.mark.parametrize("update", [
+    {}, {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
+    {"error": {"type": "the merger with Initech"}, "attempt": -1, "wait_seconds": 1e300},
+    {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
+])  # fmt: skip
 def test_what_is_no_number_and_no_type_of_ours_stays_out(update: dict[str, Any]) -> None:
     (entry,) = retries(effects_of(update))
     assert entry.facts == {"type": "unknown"}
@@ -86,8 +82,7 @@ def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> Non
     hello = {"protocolVersion": 1, "clientCapabilities": extension}
     link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
     speaks = {"protocolVersion": 1, "agentCapabilities": extension}
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks})
-    link.client(prompt())
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
     link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
     assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
@@ -99,8 +94,7 @@ def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) ->
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
     hello = {"protocolVersion": 1, "clientCapabilities": extension}
     link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
-    link.client(prompt())
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
     state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
     session = prompt()["params"]["sessionId"]
     params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}

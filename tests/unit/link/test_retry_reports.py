@@ -15,11 +15,9 @@ from tests.kit.wire import INITIALIZED, Wire, chunk, prompt
 
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 WAITS: list[dict[str, Any]] = [
-    {},
-    {"retry_after_seconds": 20},
-    {"retry_after_seconds": 7200},
+    {}, {"retry_after_seconds": 20}, {"retry_after_seconds": 7200},
     {"reset_at_epoch_ms": 1_790_000_000_000},
-]
+]  # fmt: skip
 
 
 def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:
@@ -27,8 +25,7 @@ def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, A
     wire = Wire()
     params = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
     wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
+    wire.agent(INITIALIZED).client(prompt())
     for frame in before:
         wire.agent(frame)
     link = wire.core.connection.link

@@ -20,15 +20,12 @@ def cause(of: Cause = Cause.PROVIDER, **members: Any) -> SilenceCause:
     return SilenceCause(cause=of, **{"since": 0.0, **members})
 
 
-@pytest.mark.parametrize(
-    ("of", "type_", "reason"),
-    [
-        (Cause.PROVIDER, "timeout", "provider_silent"),
-        (Cause.UNREACHABLE, "network", "provider_unreachable"),
-        (Cause.TRIES, "agent_stalled", "first_update_timeout"),
-        (Cause.BUSY, "agent_stalled", "first_update_timeout"),
-    ],
-)
+@pytest.mark.parametrize(("of", "type_", "reason"), [
+    (Cause.PROVIDER, "timeout", "provider_silent"),
+    (Cause.UNREACHABLE, "network", "provider_unreachable"),
+    (Cause.TRIES, "agent_stalled", "first_update_timeout"),
+    (Cause.BUSY, "agent_stalled", "first_update_timeout"),
+])  # fmt: skip
 def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     of: Cause, type_: str, reason: str
 ) -> None:
@@ -39,11 +36,10 @@ def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     assert payload(wire)["retryable"] is True
 
 
-@pytest.mark.parametrize(
-    ("limits", "since"),
+@pytest.mark.parametrize(("limits", "since"),
     [(LIMITS, 40), ({"turn_timeout_seconds": 60, "idle_timeout_seconds": 0}, 40)],
     ids=["silence", "whole turn"],
-)
+)  # fmt: skip
 def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
     limits: dict[str, float], since: float
 ) -> None:
@@ -64,8 +60,7 @@ def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
 def test_output_ends_a_cause() -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
-    wire.agent(chunk("Here I am."))
-    wire.time(80)
+    wire.agent(chunk("Here I am.")).time(80)
     assert payload(wire)["type"] == "agent_stalled"
 
 
@@ -102,21 +97,18 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     assert end.facts["tool_seconds"] == 20
 
 
-@every(
-    ("of", "words"),
-    [
-        (cause(), "The model provider has not answered for 48 s."),
-        (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
-        (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
-        (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
-        (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
-        (cause(Cause.TOOL), "A program has been running for 48 s."),
-        (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
-        (cause(Cause.BUSY), "The agent itself is busy."),
-        (cause(Cause.STOPPED), "The agent's process is stopped."),
-        (cause(Cause.DISK), "The agent is waiting for a disk."),
-    ],
-)
+@every(("of", "words"), [
+    (cause(), "The model provider has not answered for 48 s."),
+    (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
+    (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
+    (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
+    (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
+    (cause(Cause.TOOL), "A program has been running for 48 s."),
+    (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
+    (cause(Cause.BUSY), "The agent itself is busy."),
+    (cause(Cause.STOPPED), "The agent's process is stopped."),
+    (cause(Cause.DISK), "The agent is waiting for a disk."),
+])  # fmt: skip
 def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
     assert sentence(of, 48.0).startswith(words)
 
@@ -140,8 +132,7 @@ def notices(wire: Any) -> list[str]:
 
 
 def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_reported() -> None:
-    wire = begun(**LIMITS, tool_timeout_seconds=600)
-    wire.agent(tool_call("pending"))
+    wire = begun(**LIMITS, tool_timeout_seconds=600).agent(tool_call("pending"))
     wire.core.receive_silence(cause(Cause.TOOL, since=wire.now - 5, program="make"), wire.now)
     wire.time(80)
     assert wire.answers() == []
@@ -150,8 +141,7 @@ def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_report
 
 
 def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
-    wire = begun(**LIMITS, tool_timeout_seconds=600)
-    wire.agent(tool_call("in_progress"))
+    wire = begun(**LIMITS, tool_timeout_seconds=600).agent(tool_call("in_progress"))
     began = wire.now
     wire.time(began + 10)
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))

@@ -15,13 +15,13 @@ from lastword.core.timeline.session_events import problems_of
 from lastword.core.timeline.summary import fault_of
 from tests.kit.rows import every
 from tests.kit.wire import (
-    INITIALIZE,
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
     error,
+    failure,
     greeted,
+    notices,
     prompt,
     prompted,
     result,
@@ -42,13 +42,7 @@ def cost(amount: Any, currency: Any = "USD", session_id: str = "s") -> dict[str,
 
 def linked(limit: str = "", capabilities: Any = NOTICES, **options: Any) -> Wire:
     """A link with a prompt at work."""
-    wire = Wire(spend_limit=limit, **options)
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent(INITIALIZED)
-    wire.client(prompt())
-    wire.agent(chunk())
-    return wire
+    return prompted(capabilities, spend_limit=limit, **options).agent(chunk())
 
 
 def costs(wire: Wire) -> list[tuple[int | None, dict[str, Any]]]:
@@ -67,36 +61,18 @@ def usd(amount: float) -> dict[str, Any]:
     return {"amount": amount, "currency": "USD"}
 
 
-def payload(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer, which is a failure."""
-    (answer,) = wire.answers(request_id)
-    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return data
-
-
 def methods(wire: Wire) -> list[str]:
     """What reached the agent."""
     return [json.loads(frame)["method"] for frame in wire.to_agent]
-
-
-def notices(wire: Wire) -> list[str]:
-    """The notices that the client got."""
-    return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
 
 
 # --- what is recorded, with or without a limit
 
 
 def test_a_turns_cost_is_what_was_stated_since_the_last() -> None:
-    wire = linked()
-    wire.agent(cost(0.1))
-    wire.agent(cost(0.3))
+    wire = linked().agent(cost(0.1), cost(0.3))
     assert costs(wire) == []
-    wire.agent(result())
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.agent(cost(1))
-    wire.agent(result(2))
+    wire.agent(result()).client(prompt(2)).agent(chunk(), cost(1), result(2))
     assert costs(wire) == [(1, usd(0.3)), (2, usd(0.7))]
     assert [entry.kind for entry in wire.entries if entry.turn == 2][-2:] == [
         Kind.COST,
@@ -117,10 +93,7 @@ def test_every_frame_about_costs_passes_as_it_came() -> None:
     "end", [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}]
 )
 def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
-    wire = linked()
-    wire.agent(cost(0.5))
-    wire.agent(end)
-    wire.time(5)
+    wire = linked().agent(cost(0.5), end).time(5)
     assert costs(wire) == [(1, usd(0.5))]
 
 
@@ -133,10 +106,7 @@ def test_a_sum_that_falls_has_begun_again_and_is_added() -> None:
 
 
 def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
-    wire = linked()
-    wire.agent(cost(0.5))
-    wire.agent(result())
-    wire.agent(cost(0.75))
+    wire = linked().agent(cost(0.5), result(), cost(0.75))
     assert costs(wire) == [(1, usd(0.5)), (1, usd(0.25))]
 
 
@@ -144,20 +114,13 @@ def test_what_a_session_had_cost_before_its_first_turn_here_is_no_turns() -> Non
     wire = greeted()
     params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
     wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {}})
-    wire.agent(cost(4))
-    wire.client(prompt())
-    wire.agent(cost(4.5))
+    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {}}, cost(4)).client(prompt()).agent(cost(4.5))
     wire.agent(error())
     assert costs(wire) == [(1, usd(0.5))]
 
 
 def test_two_currencies_are_added_up_apart() -> None:
-    wire = linked()
-    wire.agent(cost(0.5))
-    wire.agent(cost(3, "eur"))
-    wire.agent(cost(0.6))
-    wire.agent(result())
+    wire = linked().agent(cost(0.5), cost(3, "eur"), cost(0.6), result())
     assert costs(wire) == [(1, usd(0.6)), (1, {"amount": 3.0, "currency": "EUR"})]
 
 
@@ -173,44 +136,29 @@ def test_the_model_is_named_if_it_is_known() -> None:
                 {"jsonrpc": "2.0", "id": 8, "method": "session/set_model", "params": params}
             )
             wire.agent({"jsonrpc": "2.0", "id": 8, "result": {}})
-        wire.client(prompt(number))
-        wire.agent(chunk())
-        wire.agent(cost(number))
-        wire.agent(result(number))
+        wire.client(prompt(number)).agent(chunk(), cost(number), result(number))
     option = {"id": "which", "category": "model", "currentValue": "o" * 200}
-    wire.agent(update(sessionUpdate="config_option_update", configOptions=[option]))
-    wire.agent(cost(9))
+    wire.agent(update(sessionUpdate="config_option_update", configOptions=[option]), cost(9))
     models_named = [facts["model"] for _, facts in costs(wire)]
     assert models_named == ["small", "large", "large", "o" * 128]
 
 
 HOSTILE = [
-    b'{"amount":NaN,"currency":"USD"}',
-    b'{"amount":1e400,"currency":"USD"}',
-    b'{"amount":-1e400,"currency":"USD"}',
-    b'{"amount":-0.5,"currency":"USD"}',
-    b'{"amount":1e13,"currency":"USD"}',
-    b'{"amount":"5","currency":"USD"}',
-    b'{"amount":true,"currency":"USD"}',
-    b'{"amount":null,"currency":"USD"}',
-    b'{"amount":9,"currency":"XYZ"}',
-    b'{"amount":9,"currency":null}',
-    b'{"amount":9}',
-    b'{"currency":"USD"}',
-    b"[9]",
-    b'"9 USD"',
-    b"null",
+    b'{"amount":NaN,"currency":"USD"}', b'{"amount":1e400,"currency":"USD"}',
+    b'{"amount":-1e400,"currency":"USD"}', b'{"amount":-0.5,"currency":"USD"}',
+    b'{"amount":1e13,"currency":"USD"}', b'{"amount":"5","currency":"USD"}',
+    b'{"amount":true,"currency":"USD"}', b'{"amount":null,"currency":"USD"}',
+    b'{"amount":9,"currency":"XYZ"}', b'{"amount":9,"currency":null}', b'{"amount":9}',
+    b'{"currency":"USD"}', b"[9]", b'"9 USD"', b"null",
     b'{"amount":' + b"9" * 4000 + b',"currency":"USD"}',
-]
+]  # fmt: skip
 
 
 @every("stated", HOSTILE)
 def test_a_cost_that_cannot_be_used_counts_nothing_and_stops_nothing(stated: bytes) -> None:
     wire = linked("1USD")
     line = json.dumps(update(sessionUpdate="usage_update", used=1, size=2, cost="HERE")).encode()
-    wire.agent(line.replace(b'"HERE"', stated))
-    wire.agent(cost(0.25))
-    wire.agent(result())
+    wire.agent(line.replace(b'"HERE"', stated), cost(0.25), result())
     assert costs(wire) == [(1, usd(0.25))]
     assert "result" in wire.answers()[0]
 
@@ -225,9 +173,7 @@ def test_an_agent_cannot_make_us_remember_any_number_of_currencies() -> None:
 
 
 def test_version_2_has_costs_too() -> None:
-    wire = second_version()
-    wire.agent(chunk())
-    wire.agent(cost(0.5))
+    wire = second_version().agent(chunk(), cost(0.5))
     wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn"))
     assert costs(wire) == [(1, usd(0.5))]
 
@@ -237,29 +183,23 @@ def test_version_2_has_costs_too() -> None:
 
 @pytest.mark.parametrize("limit", ["1USD", "1USD/turn", "1USD/day"])
 def test_a_turn_that_reaches_the_limit_is_cancelled_and_fails(limit: str) -> None:
-    wire = linked(limit, retry=2, continue_at_reset_seconds=3600.0)
-    wire.agent(cost(0.7))
-    wire.agent(cost(1.1))
+    wire = linked(limit, retry=2, continue_at_reset_seconds=3600.0).agent(cost(0.7), cost(1.1))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result(stop_reason="cancelled"))
-    failure = payload(wire)
-    assert (failure["type"], failure["reason"]) == ("budget", "spend_limit")
-    assert (failure["retryable"], failure["retry_safety"]) == (False, "never")
-    assert failure["origin"] == "lastword"
-    assert "1.10 USD of the 1.00 USD" in failure["message"]
-    assert "--spend-limit" in failure["message"]
+    told = failure(wire)
+    assert (told["type"], told["reason"]) == ("budget", "spend_limit")
+    assert (told["retryable"], told["retry_safety"]) == (False, "never")
+    assert told["origin"] == "lastword"
+    assert "1.10 USD of the 1.00 USD" in told["message"]
+    assert "--spend-limit" in told["message"]
     wire.time(7200)
     assert methods(wire).count("session/prompt") == 1
     assert (costs(wire), limits(wire)) == ([(1, usd(1.1))], ["reached"])
 
 
 def test_an_agent_that_does_not_stop_gets_its_grace() -> None:
-    wire = linked("1USD", cancel_grace_seconds=3.0)
-    wire.agent(cost(1))
-    wire.time(2)
-    wire.agent(cost(1.5))
-    wire.time(4)
-    assert "1.00 USD of the 1.00 USD" in payload(wire)["message"]
+    wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1)).time(2).agent(cost(1.5)).time(4)
+    assert "1.00 USD of the 1.00 USD" in failure(wire)["message"]
     wire.agent(cost(2))
     assert sum(facts["amount"] for _, facts in costs(wire)) == 2
     assert methods(wire).count("session/cancel") == 1
@@ -274,58 +214,37 @@ def test_tenths_of_an_amount_reach_the_whole() -> None:
 
 @pytest.mark.parametrize("limit", ["1USD", "1USD/day"])
 def test_further_prompts_are_answered_without_the_agent(limit: str) -> None:
-    wire = linked(limit)
-    wire.agent(cost(1))
-    wire.agent(result())
-    wire.client(prompt(2))
-    failure = payload(wire, 2)
-    assert (failure["reason"], failure["phase"]) == ("spend_limit", "before_request")
+    wire = linked(limit).agent(cost(1), result()).client(prompt(2))
+    told = failure(wire, 2)
+    assert (told["reason"], told["phase"]) == ("spend_limit", "before_request")
     assert methods(wire).count("session/prompt") == 1
     wire.client(prompt(3))
-    assert payload(wire, 3)["reason"] == "spend_limit"
+    assert failure(wire, 3)["reason"] == "spend_limit"
 
 
 def test_another_session_has_a_limit_of_its_own() -> None:
-    wire = linked("1USD")
-    wire.agent(cost(1))
-    wire.agent(result())
-    wire.client(prompt(2, "other"))
-    wire.agent(chunk(session_id="other"))
-    wire.agent(cost(0.5, session_id="other"))
-    wire.agent(result(2))
+    wire = linked("1USD").agent(cost(1), result()).client(prompt(2, "other"))
+    wire.agent(chunk(session_id="other"), cost(0.5, session_id="other"), result(2))
     assert wire.answers(2) == [result(2)]
 
 
 def test_each_turn_has_a_limit_of_its_own() -> None:
-    wire = linked("1USD/turn")
-    wire.agent(cost(0.9))
-    wire.agent(result())
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.agent(cost(1.5))
-    wire.agent(result(2))
+    wire = linked("1USD/turn").agent(cost(0.9), result()).client(prompt(2)).agent(chunk())
+    wire.agent(cost(1.5), result(2))
     assert [wire.answers(1), wire.answers(2)] == [[result()], [result(2)]]
-    wire.client(prompt(3))
-    wire.agent(chunk())
-    wire.agent(cost(2.5))
-    wire.agent(result(3))
-    assert payload(wire, 3)["reason"] == "spend_limit"
+    wire.client(prompt(3)).agent(chunk(), cost(2.5), result(3))
+    assert failure(wire, 3)["reason"] == "spend_limit"
     wire.client(prompt(4))
-    assert wire.answers(4) == []
-    assert wire.orders == []
+    assert (wire.answers(4), wire.orders) == ([], [])
 
 
 def test_a_day_is_shared_by_all_sessions_and_their_turns_end_together() -> None:
-    wire = linked("1USD/day")
-    wire.client(prompt(2, "other"))
-    wire.agent(chunk(session_id="other"))
-    wire.agent(cost(0.5))
+    wire = linked("1USD/day").client(prompt(2, "other")).agent(chunk(session_id="other"), cost(0.5))
     wire.agent(cost(0.5, session_id="other"))
     assert methods(wire)[-2:] == ["session/cancel", "session/cancel"]
-    wire.agent(result(1, "cancelled"))
-    wire.agent(result(2, "cancelled"))
-    assert "Today's sessions have cost 1.00 USD" in payload(wire, 1)["message"]
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    wire.agent(result(1, "cancelled"), result(2, "cancelled"))
+    assert "Today's sessions have cost 1.00 USD" in failure(wire, 1)["message"]
+    assert failure(wire, 2)["reason"] == "spend_limit"
 
 
 def test_what_other_processes_spend_counts_for_the_day() -> None:
@@ -337,12 +256,11 @@ def test_what_other_processes_spend_counts_for_the_day() -> None:
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 1.2}), 0.0))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result())
-    assert payload(wire)["reason"] == "spend_limit"
+    assert failure(wire)["reason"] == "spend_limit"
     wire.carry_out(wire.core.receive_spending(Spent(day="2"), 0.0))
     wire.client(prompt(2))
     assert wire.answers(2) == []
-    wire.agent(chunk())
-    wire.agent(cost(0.4))
+    wire.agent(chunk(), cost(0.4))
     assert methods(wire)[-1] == "session/prompt"
     assert wire.orders[1:] == [Spend("s", "USD", 0.2, (0.4, 0.4))]
 
@@ -362,14 +280,11 @@ def test_a_session_keeps_what_it_had_cost_before() -> None:
     known = Spent(day="1", sessions={"s": {"USD": (0.5, 4.5)}, "full": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
     wire.client(prompt(1, "full"))
-    assert payload(wire, 1)["reason"] == "spend_limit"
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.agent(cost(0.75))
+    assert failure(wire, 1)["reason"] == "spend_limit"
+    wire.client(prompt(2)).agent(chunk(), cost(0.75))
     assert wire.orders == [Spend("s", "USD", 0.25, (0.75, 4.75))]
-    wire.agent(cost(1))
-    wire.agent(result(2))
-    assert "5.00 USD of the 5.00 USD" in payload(wire, 2)["message"]
+    wire.agent(cost(1), result(2))
+    assert "5.00 USD of the 5.00 USD" in failure(wire, 2)["message"]
 
 
 @pytest.mark.parametrize(("method", "answers"), [("session/new", 0), ("session/load", 1)])
@@ -379,61 +294,46 @@ def test_a_new_session_inherits_nothing_from_another_with_its_id(method: str, an
     wire.carry_out(wire.core.receive_spending(known, 0.0))
     params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
     wire.client({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}})
-    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}}).client(prompt())
     assert len(wire.answers()) == answers
 
 
 def test_a_prompt_behind_an_ended_turn_is_refused_too() -> None:
-    wire = linked("1USD", cancel_grace_seconds=1.0)
-    wire.client(cancel())
-    wire.time(2)
-    wire.client(prompt(2))
+    wire = linked("1USD", cancel_grace_seconds=1.0).client(cancel()).time(2).client(prompt(2))
     assert wire.answers(2) == []
-    wire.agent(cost(1))
-    wire.agent(result(1, "cancelled"))
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    wire.agent(cost(1), result(1, "cancelled"))
+    assert failure(wire, 2)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
 
 
 def test_a_prompt_behind_an_ended_turn_goes_on_below_the_limit() -> None:
-    wire = linked("1USD", cancel_grace_seconds=1.0)
-    wire.client(cancel())
-    wire.time(2)
-    wire.client(prompt(2))
+    wire = linked("1USD", cancel_grace_seconds=1.0).client(cancel()).time(2).client(prompt(2))
     wire.agent(result(1, "cancelled"))
     assert methods(wire)[-1] == "session/prompt"
 
 
 def test_a_cancel_by_the_user_is_none_of_ours() -> None:
-    wire = linked("1USD")
-    wire.client(cancel())
-    wire.agent(cost(1.5))
-    wire.agent(result(1, "cancelled"))
+    wire = linked("1USD").client(cancel()).agent(cost(1.5), result(1, "cancelled"))
     assert wire.answers() == [result(1, "cancelled")]
-    stopped = linked("1USD")
-    stopped.agent(cost(1.5))
-    stopped.client(cancel())
-    stopped.agent(result(1, "cancelled"))
+    stopped = linked("1USD").agent(cost(1.5)).client(cancel()).agent(result(1, "cancelled"))
     assert stopped.answers() == [result(1, "cancelled")]
     stopped.client(prompt(2))
-    assert payload(stopped, 2)["reason"] == "spend_limit"
+    assert failure(stopped, 2)["reason"] == "spend_limit"
 
 
 def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> None:
     wire = prompted(spend_limit="1USD", retry=3, roll=lambda: 0.0)
     wire.agent(error(message="429 Too Many Requests: try again in 5s"))
     assert wire.answers() == []
-    wire.agent(cost(1))
-    wire.time(60)
-    assert payload(wire)["reason"] == "spend_limit"
+    wire.agent(cost(1)).time(60)
+    assert failure(wire)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
 
 
 def test_nobody_is_to_blame_for_a_limit_that_the_user_set() -> None:
-    failure = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
-    assert fault_of(failure) == ""
-    assert fault_of(failure | {"reason": "credits"}) != ""
+    told = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
+    assert fault_of(told) == ""
+    assert fault_of(told | {"reason": "credits"}) != ""
 
 
 # --- what the user gets to know
@@ -450,21 +350,15 @@ def test_a_notice_comes_once_at_four_fifths(limit: str) -> None:
 
 
 def test_each_turn_has_a_notice_of_its_own() -> None:
-    wire = linked("1USD/turn")
-    wire.agent(cost(0.9))
-    wire.agent(result())
-    wire.client(prompt(2))
-    wire.agent(cost(1.7))
+    wire = linked("1USD/turn").agent(cost(0.9), result()).client(prompt(2)).agent(cost(1.7))
     assert len(notices(wire)) == 2
 
 
 def test_a_client_without_notices_gets_a_thought_unless_it_is_not_to() -> None:
-    wire = linked("1USD", {})
-    wire.agent(cost(0.9))
+    wire = linked("1USD", {}).agent(cost(0.9))
     (thought,) = [each for each in wire.updates() if "thought" in each["sessionUpdate"]]
     assert "0.90 USD of the 1.00 USD" in thought["content"]["text"]
-    quiet = linked("1USD", {}, show_retries="off")
-    quiet.agent(cost(0.9))
+    quiet = linked("1USD", {}, show_retries="off").agent(cost(0.9))
     assert not [each for each in quiet.updates() if "thought" in each["sessionUpdate"]]
     assert limits(quiet) == ["near"]
 
@@ -476,52 +370,29 @@ def test_costs_in_another_currency_are_reported_once_and_stop_nothing() -> None:
     (title,) = notices(wire)
     assert "EUR" in title
     assert "does not apply" in title
-    wire.agent(result())
-    wire.client(prompt(2))
-    assert wire.answers() == [result()]
-    assert wire.answers(2) == []
+    wire.agent(result()).client(prompt(2))
+    assert (wire.answers(), wire.answers(2)) == ([result()], [])
     assert limits(wire) == ["other_currency"]
 
 
 def test_an_agent_that_states_no_cost_is_reported_once_after_its_first_turn() -> None:
-    wire = linked("1USD")
-    wire.agent(cost(0))
-    wire.agent(result())
-    wire.time(1)
+    wire = linked("1USD").agent(cost(0), result()).time(1)
     assert notices(wire) == []
-    wire.time(3)
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.agent(result(2))
-    wire.time(9)
-    assert notices(wire) == [NO_COST]
-    assert limits(wire) == ["no_cost"]
+    wire.time(3).client(prompt(2)).agent(chunk(), result(2)).time(9)
+    assert (notices(wire), limits(wire)) == ([NO_COST], ["no_cost"])
 
 
 def test_a_cost_that_follows_the_answer_is_one() -> None:
-    wire = linked("1USD")
-    wire.agent(result())
-    wire.agent(cost(0.1))
-    wire.time(9)
-    wire.client(prompt(2))
-    wire.agent(chunk())
-    wire.agent(result(2))
-    wire.time(19)
+    wire = linked("1USD").agent(result(), cost(0.1)).time(9).client(prompt(2)).agent(chunk())
+    wire.agent(result(2)).time(19)
     assert notices(wire) == []
 
 
 @pytest.mark.parametrize("limit", ["", "1USD"])
 def test_a_turn_without_work_of_the_model_need_not_cost_anything(limit: str) -> None:
-    wire = greeted(spend_limit=limit)
-    wire.client(prompt(text="/help"))
-    wire.agent(chunk())
-    wire.agent(result())
-    wire.client(prompt(2))
-    wire.agent(update(sessionUpdate="plan", entries=[]))
-    wire.agent(result(2))
-    wire.client(prompt(3))
-    wire.agent(result(3))
-    wire.time(9)
+    wire = greeted(spend_limit=limit).client(prompt(text="/help")).agent(chunk(), result())
+    wire.client(prompt(2)).agent(update(sessionUpdate="plan", entries=[]), result(2))
+    wire.client(prompt(3)).agent(result(3)).time(9)
     assert limits(wire) == []
 
 
@@ -529,30 +400,22 @@ def test_a_silent_success_that_is_let_through_is_looked_at_too() -> None:
     wire = linked("1USD")
     wire.core.expects_hints(present=True)
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "kind": "edit"}
-    wire.agent(update(**call, status="completed"))
-    wire.agent(result())
-    wire.time(9)
-    assert wire.answers() == [result()]
-    assert limits(wire) == ["no_cost"]
+    wire.agent(update(**call, status="completed"), result()).time(9)
+    assert (wire.answers(), limits(wire)) == ([result()], ["no_cost"])
 
 
 def test_a_session_that_is_closed_meanwhile_is_reported_to_nobody() -> None:
-    wire = linked("1USD")
-    wire.agent(result())
+    wire = linked("1USD").agent(result())
     params = {"sessionId": "s"}
     wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})
-    wire.time(9)
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}}).time(9)
     assert (notices(wire), limits(wire)) == ([], [])
 
 
 def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
-    link = Link(spend_limit="1USD/day")
-    link.client(prompt(5))
-    link.agent(cost(0.75))
+    link = Link(spend_limit="1USD/day").client(prompt(5)).agent(cost(0.75))
     link.asked()
-    link.come_back()
-    link.agent(cost(0.25))
+    link.come_back().agent(cost(0.25))
     link.carry_out(link.core.receive_spending(Spent(day="1", today={"USD": 1.0}), link.now))
     assert reasons(link, 5) == ["killed"]
     assert link.asked()[-1]["method"] == "session/cancel"
@@ -561,26 +424,20 @@ def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
 
 
 def test_a_sum_that_is_added_up_in_another_order_has_not_fallen() -> None:
-    wire = linked("1USD/turn")
-    wire.agent(cost(0.1 + 0.2 + 0.3))
-    wire.agent(cost(0.3 + 0.2 + 0.1))
-    wire.agent(result())
-    assert wire.answers(1) == [result()]
-    assert costs(wire) == [(1, usd(0.6))]
+    wire = linked("1USD/turn").agent(cost(0.1 + 0.2 + 0.3), cost(0.3 + 0.2 + 0.1), result())
+    assert (wire.answers(1), costs(wire)) == ([result()], [(1, usd(0.6))])
 
 
 def test_a_turn_that_goes_on_beyond_midnight_spends_of_the_new_day() -> None:
     now = [datetime(2026, 11, 25, 23, 59, tzinfo=UTC)]
-    wire = linked("1USD/day", wall_clock=lambda: now[0])
-    wire.agent(cost(0.9))
+    wire = linked("1USD/day", wall_clock=lambda: now[0]).agent(cost(0.9))
     now[0] += timedelta(minutes=2)
     wire.agent(cost(1.1))
     assert "session/cancel" not in methods(wire)
     wire.agent(cost(2.2))
     assert methods(wire)[-1] == "session/cancel"
-    wire.agent(result())
-    wire.client(prompt(2))
-    assert payload(wire, 2)["reason"] == "spend_limit"
+    wire.agent(result()).client(prompt(2))
+    assert failure(wire, 2)["reason"] == "spend_limit"
     now[0] += timedelta(days=1)
     wire.client(prompt(3))
     assert wire.answers(3) == []

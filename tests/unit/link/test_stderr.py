@@ -34,8 +34,7 @@ def test_the_tail_of_one_turn_does_not_reach_back_into_the_turn_before() -> None
     record.receive(b"401 from the turn before\n")
     mark = record.total
     record.receive(b"all well\n")
-    assert record.tail(mark) == "all well\n"
-    assert record.tail(record.total) == ""
+    assert (record.tail(mark), record.tail(record.total)) == ("all well\n", "")
 
 
 def test_what_is_not_of_one_call_is_left_out_of_its_own_tail() -> None:

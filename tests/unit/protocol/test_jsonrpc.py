@@ -21,28 +21,22 @@ def test_ids_of_different_json_types_stay_apart() -> None:
     number, text = decode(b'{"id":1,"result":{}}'), decode(b'{"id":"1","result":{}}')
     assert isinstance(number, Frame)
     assert isinstance(text, Frame)
-    assert number.message.request_id == b"1"
-    assert text.message.request_id == b'"1"'
+    assert (number.message.request_id, text.message.request_id) == (b"1", b'"1"')
 
 
-@pytest.mark.parametrize(
-    "update",
-    [
-        b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\\ud83d"}}',
-        b'{"sessionUpdate":"x\\ud83d"}',
-        b'{"sessionUpdate":"tool_call","status":7,"kind":[]}',
-        b'{"sessionUpdate":"tool_call","a":' + b"[" * 500 + b"]" * 500 + b"}",
-        b'{"sessionUpdate":"plan","n":123456789012345678901234567890123456789012345678}',
-        b'{"sessionUpdate":"plan","n":1e999}',
-    ],
-)
+@pytest.mark.parametrize("update", [
+    b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\\ud83d"}}',
+    b'{"sessionUpdate":"x\\ud83d"}', b'{"sessionUpdate":"tool_call","status":7,"kind":[]}',
+    b'{"sessionUpdate":"tool_call","a":' + b"[" * 500 + b"]" * 500 + b"}",
+    b'{"sessionUpdate":"plan","n":123456789012345678901234567890123456789012345678}',
+    b'{"sessionUpdate":"plan","n":1e999}',
+])  # fmt: skip
 def test_a_legal_frame_is_never_lost_to_the_codec(update: bytes) -> None:
     line = UPDATE % update
     json.loads(line)
     frame = decode(line)
     assert isinstance(frame, Frame)
-    assert frame.line == line
-    assert frame.message.method == "session/update"
+    assert (frame.line, frame.message.method) == (line, "session/update")
     assert frame.message.session_id == "s"
 
 
@@ -58,19 +52,13 @@ def test_broken_utf8_is_replaced_rather_than_the_frame_lost() -> None:
     assert frame.line.decode().count("\N{REPLACEMENT CHARACTER}") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (b"npm warn deprecated", jsonrpc.MALFORMED_JSON),
-        (b'{"id":1', jsonrpc.MALFORMED_JSON),
-        (b"42", jsonrpc.MALFORMED_OBJECT),
-        (b"[]", jsonrpc.MALFORMED_OBJECT),
-        (b'"x"', jsonrpc.MALFORMED_OBJECT),
-        (b"null", jsonrpc.MALFORMED_OBJECT),
-        (b"{}", jsonrpc.MALFORMED_MESSAGE),
-        (b'{"level":"info","msg":"listening"}', jsonrpc.MALFORMED_MESSAGE),
-    ],
-)
+@pytest.mark.parametrize(("line", "reason"), [
+    (b"npm warn deprecated", jsonrpc.MALFORMED_JSON), (b'{"id":1', jsonrpc.MALFORMED_JSON),
+    (b"42", jsonrpc.MALFORMED_OBJECT), (b"[]", jsonrpc.MALFORMED_OBJECT),
+    (b'"x"', jsonrpc.MALFORMED_OBJECT), (b"null", jsonrpc.MALFORMED_OBJECT),
+    (b"{}", jsonrpc.MALFORMED_MESSAGE),
+    (b'{"level":"info","msg":"listening"}', jsonrpc.MALFORMED_MESSAGE),
+])  # fmt: skip
 def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reason: str) -> None:
     assert decode(line) == Malformed(line, reason)
 

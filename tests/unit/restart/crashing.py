@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.classify import classify_exit
 from lastword.core.link.connection import Side
@@ -38,13 +38,14 @@ class Link(Wire):
         if self.starts and Restart() in self.orders[before:]:
             self.carry_out(self.core.agent_started(self.now))
 
-    def die(self) -> None:
+    def die(self) -> Self:
         """The agent is killed."""
         self.carry_out(self.core.receive_eof(Side.AGENT, lambda: KILLED, self.now))
+        return self
 
-    def answer(self, request_id: Any, **members: Any) -> None:
+    def answer(self, request_id: Any, **members: Any) -> Self:
         """The agent answers."""
-        self.agent({"jsonrpc": "2.0", "id": request_id, "result": members})
+        return self.agent({"jsonrpc": "2.0", "id": request_id, "result": members})
 
     def asked(self) -> list[dict[str, Any]]:
         """What the agent has been sent since it was last asked for."""
@@ -52,25 +53,21 @@ class Link(Wire):
         self.to_agent.clear()
         return frames
 
-    def greet(self) -> None:
+    def greet(self) -> Self:
         """The new agent answers the replayed handshake."""
         (greeting,) = self.asked()
         assert greeting["method"] == "initialize"
-        self.answer(greeting["id"], protocolVersion=1, **self.capabilities)
+        return self.answer(greeting["id"], protocolVersion=1, **self.capabilities)
 
-    def die_and_be_greeted(self) -> None:
+    def die_and_be_greeted(self) -> Self:
         """A crash, a prompt after the wait, and the new agent's handshake."""
-        self.die()
-        self.time(self.now + 10)
-        self.client(prompt(2))
-        self.greet()
+        return self.die().time(self.now + 10).client(prompt(2)).greet()
 
-    def come_back(self) -> None:
+    def come_back(self) -> Self:
         """A crash, a prompt, a new agent that loads the session."""
-        self.time(self.now + 400)
-        self.die_and_be_greeted()
+        self.time(self.now + 400).die_and_be_greeted()
         (bring_back,) = self.asked()
-        self.answer(bring_back["id"])
+        return self.answer(bring_back["id"])
 
 
 def request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:

@@ -34,10 +34,8 @@ def send(link: Link, side: Side, line: bytes) -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
-    link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link = Link().die()
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     break_off(link, greeting["id"], long=long)
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]
@@ -46,8 +44,7 @@ def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_session_whose_load_has_an_answer_that_cannot_be_read_is_lost(long: bool) -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     (load,) = link.asked()
     break_off(link, load["id"], long=long)
     assert reasons(link, 2) == ["context_lost"]
@@ -55,9 +52,7 @@ def test_a_session_whose_load_has_an_answer_that_cannot_be_read_is_lost(long: bo
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_session_whose_mode_has_an_answer_that_cannot_be_read_goes_on(long: bool) -> None:
-    link = Link()
-    link.client(request(7, "session/set_mode", sessionId="s", modeId="plan"))
-    link.answer(7)
+    link = Link().client(request(7, "session/set_mode", sessionId="s", modeId="plan")).answer(7)
     link.asked()
     link.die_and_be_greeted()
     (load,) = link.asked()
@@ -69,15 +64,13 @@ def test_a_session_whose_mode_has_an_answer_that_cannot_be_read_goes_on(long: bo
 
 @pytest.mark.parametrize("long", [False, True])
 def test_an_answer_to_the_client_that_cannot_be_read_fails_as_before_a_restart(long: bool) -> None:
-    link = Link()
-    link.come_back()
+    link = Link().come_back()
     break_off(link, "2", long=long)
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]
 
 
 def test_a_line_that_is_no_object_answers_nothing_of_ours() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     send(link, Side.AGENT, b"[1]")
     assert link.answers(2) == []
 
@@ -90,27 +83,22 @@ def nameless(link: Link) -> list[Any]:
 def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_the_agent() -> None:
     link = Link()
     link.starts = False
-    link.die()
-    link.client(prompt(2))
+    link.die().client(prompt(2))
     link.to_client.clear()
     send(link, Side.CLIENT, OF_THE_CLIENT)
     assert nameless(link) == [None]
 
 
 def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_its_session() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     (load,) = link.asked()
     send(link, Side.CLIENT, OF_THE_CLIENT)
     assert nameless(link) == [None]
-    link.answer(load["id"])
-    link.agent(chunk())
-    link.agent(result(2))
+    link.answer(load["id"]).agent(chunk(), result(2))
     assert len(link.answers(2)) == 1
 
 
 def test_a_broken_line_of_the_client_under_an_id_of_its_own_bears_that() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     send(link, Side.CLIENT, OF_THE_CLIENT.replace(b":2,", b":5,"))
     assert nameless(link) == [5]

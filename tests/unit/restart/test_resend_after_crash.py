@@ -16,9 +16,7 @@ LIMITED = "429 Too Many Requests: try again in 20s"
 
 def limited(capabilities: dict[str, Any] = LOADING, **options: Any) -> Link:
     """A link with a prompt that waits to be sent again, at the moment 420 or a little later."""
-    link = Link(capabilities, retry=2, **options)
-    link.time(400)
-    link.client(prompt(2))
+    link = Link(capabilities, retry=2, **options).time(400).client(prompt(2))
     assert [frame["method"] for frame in link.asked()] == ["session/prompt"]
     link.agent(error(2, message=LIMITED))
     return link
@@ -37,8 +35,7 @@ def goes_through(link: Link, method: str = "session/load") -> None:
     assert bring_back["method"] == method
     link.answer(bring_back["id"])
     assert link.asked() == [prompt(2)]
-    link.agent(chunk())
-    link.agent(result(2))
+    link.agent(chunk(), result(2))
     assert link.answers(2) == [result(2)]
 
 
@@ -48,20 +45,16 @@ def goes_through(link: Link, method: str = "session/load") -> None:
 def test_a_crash_during_the_wait_is_waited_out_and_the_session_brought_back_first(
     capabilities: dict[str, Any], method: str
 ) -> None:
-    link = limited(capabilities)
-    link.die()
-    assert link.answers(2) == []
-    assert link.orders == []
+    link = limited(capabilities).die()
+    assert (link.answers(2), link.orders) == ([], [])
     link.time(422)
     goes_through(link, method)
     assert link.kinds.count("prompt") == 1
 
 
 def test_a_wait_may_end_in_an_agent_that_another_prompt_has_started() -> None:
-    link = limited()
-    link.die()
-    link.time(410)
-    link.client(prompt(3, "other"))
+    link = limited().die()
+    link.time(410).client(prompt(3, "other"))
     link.greet()
     link.asked()
     link.time(422)
@@ -72,9 +65,7 @@ def test_a_wait_may_end_in_an_agent_that_another_prompt_has_started() -> None:
 
 
 def test_an_agent_that_dies_before_it_has_done_anything_gets_the_prompt_once_more() -> None:
-    link = Link(retry=1)
-    link.time(400)
-    link.client(prompt(2))
+    link = Link(retry=1).time(400).client(prompt(2))
     link.asked()
     link.die()
     assert link.answers(2) == []
@@ -83,16 +74,11 @@ def test_an_agent_that_dies_before_it_has_done_anything_gets_the_prompt_once_mor
 
 
 def test_the_prompt_that_kills_every_agent_is_sent_so_often_and_no_more() -> None:
-    link = Link(retry=1)
-    link.time(400)
-    link.client(prompt(2))
-    link.die()
+    link = Link(retry=1).time(400).client(prompt(2)).die()
     link.asked()
-    link.time(410)
-    link.greet()
+    link.time(410).greet()
     (load,) = link.asked()
-    link.answer(load["id"])
-    link.die()
+    link.answer(load["id"]).die()
     assert kind(link) == "agent_crash"
     (answer,) = link.answers(2)
     assert answer["error"]["data"]["agent_error"]["attempts"] == 2
@@ -102,91 +88,66 @@ def test_the_prompt_that_kills_every_agent_is_sent_so_often_and_no_more() -> Non
     "shown", [chunk(), update(sessionUpdate="tool_call", toolCallId="t", status="in_progress")]
 )
 def test_an_agent_that_dies_in_the_midst_of_its_work_does_not(shown: dict[str, Any]) -> None:
-    link = Link(retry=1)
-    link.client(prompt(2))
-    link.agent(shown)
-    link.die()
+    link = Link(retry=1).client(prompt(2)).agent(shown).die()
     assert kind(link) == "agent_crash"
 
 
 def test_where_the_session_cannot_come_back_the_failure_is_told_that_there_was() -> None:
-    link = limited({})
-    link.die()
+    link = limited({}).die()
     assert kind(link) == "rate_limit"
-    link = Link({}, retry=1)
-    link.client(prompt(2))
-    link.die()
+    link = Link({}, retry=1).client(prompt(2)).die()
     assert kind(link) == "agent_crash"
 
 
 def test_an_agent_that_had_answered_and_dies_has_failed_as_without_retries() -> None:
-    link = Link(retry=1)
-    link.client(prompt(2))
-    link.agent(result(2))
-    link.die()
+    link = Link(retry=1).client(prompt(2)).agent(result(2)).die()
     assert kind(link) == "agent_crash"
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        cancel(),
-        {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}},
-        request(5, "session/close", sessionId="s"),
-    ],
-)
+@pytest.mark.parametrize("how", [
+    cancel(), {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}},
+    request(5, "session/close", sessionId="s"),
+])  # fmt: skip
 @pytest.mark.parametrize("at", [410, 421.5])
 def test_a_cancel_while_there_is_no_agent_ends_the_wait_at_once(
     how: dict[str, Any], at: float
 ) -> None:
-    link = limited()
-    link.die()
+    link = limited().die()
     link.starts = False
-    link.time(at)
-    link.client(how)
+    link.time(at).client(how)
     assert link.answers(2) == [result(2, "cancelled")]
     link.time(1000)
     assert link.asked() == []
 
 
 def test_a_notification_that_cancels_nothing_ends_no_wait() -> None:
-    link = limited()
-    link.die()
-    link.client(cancel("other"))
+    link = limited().die().client(cancel("other"))
     link.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 7}})
     link.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {}})
-    link.client({"jsonrpc": "2.0", "method": "_x/told", "params": {"sessionId": "s"}})
-    link.time(422)
+    link.client({"jsonrpc": "2.0", "method": "_x/told", "params": {"sessionId": "s"}}).time(422)
     goes_through(link)
 
 
 def test_another_prompt_while_there_is_no_agent_ends_the_wait_with_the_failure() -> None:
-    link = limited()
-    link.die()
-    link.client(prompt(3))
+    link = limited().die().client(prompt(3))
     assert kind(link) == "rate_limit"
-    link.time(430)
-    link.greet()
+    link.time(430).greet()
     (load,) = link.asked()
     link.answer(load["id"])
     assert link.asked() == [prompt(3)]
 
 
 def test_the_next_agent_that_cannot_be_started_ends_every_wait() -> None:
-    link = limited()
-    link.die()
+    link = limited().die()
     link.starts = False
-    link.client(prompt(3, "other"))
-    link.time(415)
+    link.client(prompt(3, "other")).time(415)
     missing = classify_spawn_failure(2, "agent")
     link.carry_out(link.core.receive_eof(Side.AGENT, lambda: missing, link.now))
-    assert kind(link) == "rate_limit"
-    assert reasons(link, 3) == ["spawn_failed"]
+    assert (kind(link), reasons(link, 3)) == ("rate_limit", ["spawn_failed"])
 
 
 def test_an_agent_that_cannot_be_started_for_the_prompt_itself_is_the_failure() -> None:
-    link = limited()
-    link.die()
+    link = limited().die()
     link.starts = False
     link.time(430)
     missing = classify_spawn_failure(2, "agent")
@@ -197,10 +158,7 @@ def test_an_agent_that_cannot_be_started_for_the_prompt_itself_is_the_failure() 
 
 
 def test_a_session_that_the_next_agent_does_not_have_is_the_failure() -> None:
-    link = limited()
-    link.die()
-    link.time(422)
-    link.greet()
+    link = limited().die().time(422).greet()
     (load,) = link.asked()
     link.agent(error(load["id"]))
     assert reasons(link, 2) == ["context_lost"]
@@ -208,8 +166,7 @@ def test_a_session_that_the_next_agent_does_not_have_is_the_failure() -> None:
 
 
 def test_a_client_that_leaves_while_there_is_no_agent_has_cancelled_what_waits() -> None:
-    link = limited()
-    link.die()
+    link = limited().die()
     link.carry_out(link.core.receive_eof(Side.CLIENT, None, link.now))
     assert link.answers(2) == [result(2, "cancelled")]
     link.time(1000)

@@ -28,14 +28,12 @@ def listed(**values: Any) -> list[dict[str, Any]]:
 
 
 def choose(link: Link, method: str, answer: dict[str, Any] | None = None, **params: Any) -> None:
-    link.client(request("choice", method, sessionId="s", **params))
-    link.answer("choice", **(answer or {}))
+    link.client(request("choice", method, sessionId="s", **params)).answer("choice", **answer or {})
 
 
 def opened(**told: Any) -> Link:
     """A link with the session open anew, which says so of itself."""
-    link = Link()
-    link.client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.answer(5, **told)
     link.asked()
     link.to_client.clear()
@@ -85,8 +83,7 @@ def test_a_mode_that_the_session_has_left_is_not_set_again_but_the_one_that_it_l
     link = Link()
     choose(link, MODE, modeId="bypass")
     link.agent(update(**left_for("ask")))
-    assert bring_back(link) == [("set_mode", "ask")]
-    assert link.updates() == []
+    assert (bring_back(link), link.updates()) == ([("set_mode", "ask")], [])
 
 
 def test_an_option_that_has_changed_since_is_set_as_it_is() -> None:
@@ -157,8 +154,7 @@ def test_a_session_that_comes_back_in_another_mode_is_set_to_the_one_that_the_cl
 def test_a_mode_that_is_an_option_is_set_as_one() -> None:
     link = opened(configOptions=listed(mode="ask", model="small"))
     back = {"configOptions": listed(mode="bypass", model="small")}
-    assert bring_back(link, **back) == [("mode", "ask")]
-    assert link.updates() == []
+    assert (bring_back(link, **back), link.updates()) == ([("mode", "ask")], [])
 
 
 def test_a_mode_that_cannot_be_set_again_is_told_as_it_is() -> None:
@@ -239,8 +235,7 @@ def test_a_mode_that_is_confirmed_while_an_option_is_not_yet_is_told_with_it() -
     (mode,) = link.asked()
     link.time(link.now + SETTING_LIMIT_SECONDS)
     (option,) = link.asked()
-    link.answer(mode["id"])
-    link.answer(option["id"])
+    link.answer(mode["id"]).answer(option["id"])
     assert [frame["method"] for frame in link.asked()] == ["session/prompt"]
     assert link.updates() == []
 
@@ -282,6 +277,5 @@ def test_what_the_client_is_told_as_it_opens_the_session_itself_is_the_mode_in_f
     link.answer(load["id"], **modes("yolo"))
     link.client(request(25, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.to_client.clear()
-    link.answer(25, **modes("plan"))
-    link.time(link.now + SETTING_LIMIT_SECONDS)
+    link.answer(25, **modes("plan")).time(link.now + SETTING_LIMIT_SECONDS)
     assert told_modes(link) == []

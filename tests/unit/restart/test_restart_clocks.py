@@ -12,8 +12,7 @@ from tests.unit.restart.crashing import Link, reasons, request
 def test_waits_between_starts_grow_and_end_in_a_crash_loop() -> None:
     link = Link()
     link.starts = False
-    link.die()
-    link.client(prompt(2))
+    link.die().client(prompt(2))
     starts = []
     for _ in range(2):
         due = link.core.next_timeout()
@@ -22,56 +21,24 @@ def test_waits_between_starts_grow_and_end_in_a_crash_loop() -> None:
         starts.append(link.now)
         assert link.orders.pop() == Restart()
         link.die()
-    assert starts == [1.0, 3.0]
-    assert reasons(link, 2) == ["crash_loop"]
+    assert (starts, reasons(link, 2)) == ([1.0, 3.0], ["crash_loop"])
     link.client(prompt(3))
-    assert reasons(link, 3) == ["crash_loop"]
-    assert link.orders == []
+    assert (reasons(link, 3), link.orders) == (["crash_loop"], [])
 
 
 def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> None:
     link = Link()
     for _ in range(3):
         link.die()
-    link.time(link.now + 31)
-    link.client(prompt(2))
+    link.time(link.now + 31).client(prompt(2))
     assert link.orders == [Restart()]
     link.greet()
     assert link.answers(2) == []
 
 
-def test_five_crashes_within_three_minutes_are_a_loop_however_long_each_life_was() -> None:
-    link = Link()
-    for number in range(5):
-        link.time(link.now + 30)
-        link.client(prompt(10 + number))
-        if number:
-            link.greet()
-        link.asked()
-        link.die()
-    link.client(prompt(99))
-    assert reasons(link, 99) == ["crash_loop"]
-
-
-def test_an_agent_that_lived_for_five_minutes_starts_with_a_clean_record() -> None:
-    link = Link()
-    for number in range(8):
-        link.time(link.now + 400)
-        link.die()
-        link.time(link.now + 2)
-        link.client(prompt(10 + number))
-        link.greet()
-        (bring_back,) = link.asked()
-        link.answer(bring_back["id"])
-        link.asked()
-    assert link.orders == [Restart()] * 8
-
-
 def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> None:
-    link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link = Link().die()
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     error = {"code": -32603, "message": "Invalid API key"}
     link.agent({"jsonrpc": "2.0", "id": greeting["id"], "error": error})
@@ -81,22 +48,15 @@ def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> N
 
 
 def test_a_new_agent_that_does_not_answer_the_handshake_fails_what_waits_and_goes() -> None:
-    link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.time(10 + 121)
+    link = Link().die()
+    link.time(10).client(prompt(2)).time(10 + 121)
     assert reasons(link, 2) == ["request_timeout"]
     assert Kill() in link.orders
 
 
 def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
-    link = Link()
-    link.time(400)
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(link.now + 11)
-    link.client(prompt(3))
+    link = Link().time(400).client(prompt(2), cancel())
+    link.time(link.now + 11).client(prompt(3))
     link.asked()
     link.time(link.now + 11)
     assert link.orders == [Kill()]
@@ -109,23 +69,15 @@ def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
 
 
 def test_an_agent_that_serves_another_session_is_not_killed() -> None:
-    link = Link()
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
-    link.client(prompt(6, "t"))
-    link.client(prompt(2))
-    link.client(cancel())
+    link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.time(link.now + 11)
-    link.client(prompt(3))
-    link.time(link.now + 11)
-    assert link.orders == []
-    assert reasons(link, 3) == ["busy_with_ended_turn"]
+    assert (link.orders, reasons(link, 3)) == ([], ["busy_with_ended_turn"])
 
 
 def test_a_crash_says_that_the_agent_is_started_again() -> None:
-    link = Link()
-    link.client(prompt(2))
-    link.die()
+    link = Link().client(prompt(2)).die()
     (answer,) = link.answers(2)
     error = answer["error"]["data"]["agent_error"]
     assert error["message"].endswith("The agent is started again with your next prompt.")
@@ -141,67 +93,40 @@ def test_an_agent_that_could_never_be_started_is_not_tried_again() -> None:
 
 
 def test_nothing_is_started_for_a_client_that_has_left() -> None:
-    link = Link()
-    link.die()
-    link.client(prompt(2))
-    link.eof(Side.CLIENT)
-    link.time(10)
+    link = Link().die()
+    link.client(prompt(2)).eof(Side.CLIENT).time(10)
     assert link.orders == []
 
 
 def test_a_prompt_that_waits_when_the_client_says_its_last_word_is_answered() -> None:
-    link = Link()
-    link.die()
-    link.client(prompt(2))
-    link.eof(Side.CLIENT)
+    link = Link().die()
+    link.client(prompt(2)).eof(Side.CLIENT)
     assert reasons(link, 2) == ["killed"]
 
 
 def test_a_prompt_whose_session_is_coming_back_is_answered_when_the_client_leaves() -> None:
-    link = Link()
-    link.die_and_be_greeted()
-    link.eof(Side.CLIENT)
+    link = Link().die_and_be_greeted().eof(Side.CLIENT)
     assert reasons(link, 2) == ["no_answer"]
 
 
 def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_request() -> None:
     link = Link()
     link.starts = False
-    link.time(400)
-    link.die()
-    link.time(402)
+    link.time(400).die().time(402)
     verdict = classify_spawn_failure(2, "nope")
     for request_id in range(2, 8):
-        link.client(prompt(request_id))
-        link.time(link.now + 2)
+        link.client(prompt(request_id)).time(link.now + 2)
         link.carry_out(link.core.receive_eof(Side.AGENT, lambda: verdict, link.now))
         assert reasons(link, request_id) == ["spawn_failed"]
     assert link.orders == [Restart()] * 6
     link.starts = True
-    link.client(prompt(8))
-    link.time(link.now + 2)
+    link.client(prompt(8)).time(link.now + 2)
     link.greet()
 
 
-def test_a_new_session_does_not_take_the_id_of_a_lost_one() -> None:
-    link = Link({})
-    link.die_and_be_greeted()
-    assert reasons(link, 2) == ["context_lost"]
-    link.client(request(3, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(3, sessionId="s")
-    link.asked()
-    link.client(prompt(4))
-    assert reasons(link, 4) == ["context_lost"]
-    fresh = link.answers(3)[0]["result"]["sessionId"]
-    link.client(prompt(5, session_id=fresh))
-    assert link.asked() == [prompt(5)]
-
-
 def test_a_new_agent_is_not_given_up_for_the_time_that_everything_stood_still() -> None:
-    link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link = Link().die()
+    link.time(10).client(prompt(2))
     link.core.stand_still(100)
     link.time(200)
     assert Kill() not in link.orders

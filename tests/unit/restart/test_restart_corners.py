@@ -16,8 +16,7 @@ ERROR = {"code": -32603, "message": "Invalid API key"}
 
 def two_sessions(**options: float) -> Link:
     """A link with the sessions `s` and `t`."""
-    link = Link(LOADING, **options)
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link(LOADING, **options).client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
     link.asked()
     return link
@@ -25,16 +24,12 @@ def two_sessions(**options: float) -> Link:
 
 def coming_back() -> Link:
     """A link whose session is on its way back for prompt 2."""
-    link = Link()
-    link.die_and_be_greeted()
-    return link
+    return Link().die_and_be_greeted()
 
 
 def test_a_client_that_says_hello_again_greets_the_new_agent_itself() -> None:
-    link = Link()
-    link.die()
-    link.time(10)
-    link.client(INITIALIZE | {"id": 7})
+    link = Link().die()
+    link.time(10).client(INITIALIZE | {"id": 7})
     assert link.asked() == [INITIALIZE | {"id": 7}]
 
 
@@ -42,16 +37,12 @@ def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
     link = coming_back()
     for number in range(1000):
         link.client(request(100 + number, "session/set_mode", sessionId="s", modeId="code"))
-    assert reasons(link, 1099) == ["queue_full"]
-    assert link.answers(1098) == []
+    assert (reasons(link, 1099), link.answers(1098)) == (["queue_full"], [])
 
 
 def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_crash() -> None:
-    link = two_sessions()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.client(prompt(3, "t"))
+    link = two_sessions().die()
+    link.time(10).client(prompt(2), prompt(3, "t"))
     link.greet()
     for number in range(600):
         link.client(request(1000 + number, "session/set_mode", sessionId="s", modeId="code"))
@@ -67,26 +58,19 @@ def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_c
 
 
 def test_a_late_answer_of_the_clients_is_dropped_while_there_is_no_agent() -> None:
-    link = Link()
-    link.die()
-    link.client({"jsonrpc": "2.0", "id": 9, "result": {}})
+    link = Link().die().client({"jsonrpc": "2.0", "id": 9, "result": {}})
     assert link.drops == ["answer_to_nobody"]
 
 
 def test_a_cancel_leaves_other_sessions_and_other_requests_waiting() -> None:
-    link = two_sessions()
-    link.die()
-    link.client(request(6, "session/list"))
-    link.client(prompt(2))
-    link.client(prompt(3, "t"))
+    link = two_sessions().die().client(request(6, "session/list"), prompt(2), prompt(3, "t"))
     for word in (cancel(), {"method": "_x/note"}, {"method": "$/cancel_request", "params": {}}):
         link.client({"jsonrpc": "2.0", **word})
     assert [bool(link.answers(number)) for number in (6, 2, 3)] == [False, True, False]
 
 
 def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
-    link = Link()
-    link.come_back()
+    link = Link().come_back()
     for params in ({"requestId": 77}, {}):
         withdrawal = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": params}
         link.agent(withdrawal)
@@ -94,9 +78,7 @@ def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
 
 
 def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_id() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(permission(4))
+    link = Link().come_back().agent(permission(4))
     shown = json.loads(link.to_client[-1])["id"]
     head = json.dumps({"jsonrpc": "2.0", "id": shown, "result": "x"}).encode()[:-2]
     effects = link.core.receive_oversized(Side.CLIENT, head, link.now)
@@ -106,28 +88,20 @@ def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_
 
 
 def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
-    link = two_sessions()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link = two_sessions().die()
+    link.time(10).client(prompt(2))
     link.greet()
-    link.time(200)
-    link.client(prompt(3, "t"))
-    link.time(400)
-    assert reasons(link, 2) == ["context_lost"]
-    assert link.answers(3) == []
+    link.time(200).client(prompt(3, "t")).time(400)
+    assert (reasons(link, 2), link.answers(3)) == (["context_lost"], [])
     link.time(501)
     assert reasons(link, 3) == ["context_lost"]
 
 
 def test_a_session_whose_mode_is_not_set_in_time_goes_on_without() -> None:
-    link = Link()
-    link.client(request(10, "session/set_mode", sessionId="s", modeId="plan"))
-    link.answer(10)
+    link = Link().client(request(10, "session/set_mode", sessionId="s", modeId="plan")).answer(10)
     link.asked()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     link.greet()
     (load,) = link.asked()
     link.answer(load["id"])
@@ -141,8 +115,7 @@ def test_a_note_for_a_session_that_is_lost_is_dropped() -> None:
     (load,) = link.asked()
     link.client({"jsonrpc": "2.0", "method": "_x/note", "params": {"sessionId": "s"}})
     link.agent({"jsonrpc": "2.0", "id": load["id"], "error": "not even an object"})
-    assert link.drops == ["agent_gone"]
-    assert reasons(link, 2) == ["context_lost"]
+    assert (link.drops, reasons(link, 2)) == (["agent_gone"], ["context_lost"])
 
 
 def test_what_waits_for_a_session_is_forgotten_when_the_client_leaves() -> None:
@@ -161,12 +134,10 @@ def test_an_agent_that_refuses_the_handshake_and_lives_on_holds_nobody_back() ->
     link.agent({"jsonrpc": "2.0", "id": 7, "result": {"protocolVersion": 2}})
     link.asked()
     link.die()
-    link.time(10)
-    link.client(prompt(2))
+    link.time(10).client(prompt(2))
     (greeting,) = link.asked()
     link.agent({"jsonrpc": "2.0", "id": greeting["id"], "error": ERROR})
-    link.agent(update(sessionUpdate="state_update", state="running"))
-    link.time(link.now + 1000)
+    link.agent(update(sessionUpdate="state_update", state="running")).time(link.now + 1000)
     # The work that it began by itself was given up; a session without an agent waits for nobody.
     assert "quarantined" not in link.kinds
 
@@ -186,40 +157,25 @@ def large(number: int, session_id: str = "s") -> dict[str, Any]:
 def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> None:
     link = Link()
     link.starts = False
-    link.die()
-    link.client(large(2))
-    link.client(large(3))
+    link.die().client(large(2), large(3))
     assert reasons(link, 3) == ["queue_full"]
     link.orders.clear()
     link.time(10)
-    assert link.orders == [Restart()]
-    assert link.answers(2) == []
+    assert (link.orders, link.answers(2)) == ([Restart()], [])
 
 
 def test_behind_a_turn_that_never_ends_no_more_waits_than_fits() -> None:
-    link = Link()
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(large(3))
-    link.client(large(4))
-    assert reasons(link, 4) == ["queue_full"]
-    assert link.answers(3) == []
+    link = Link().client(prompt(2), cancel()).time(11).client(large(3), large(4))
+    assert (reasons(link, 4), link.answers(3)) == (["queue_full"], [])
 
 
 def test_prompts_of_other_sessions_wait_for_the_agent_that_follows_too() -> None:
     link = two_sessions()
     for session, number in (("s", 10), ("t", 20)):
-        link.client(prompt(number, session))
-        link.client(cancel(session))
-    link.time(11)
-    link.client(prompt(11, "s"))
-    link.time(15)
-    link.client(prompt(21, "t"))
-    link.time(22)
+        link.client(prompt(number, session), cancel(session))
+    link.time(11).client(prompt(11, "s")).time(15).client(prompt(21, "t")).time(22)
     link.die()
-    assert link.answers(11) == []
-    assert link.answers(21) == []
+    assert (link.answers(11), link.answers(21)) == ([], [])
     assert [frame.message.request_id for frame in link.core.connection.state.queue] == [
         b"11",
         b"21",

@@ -61,11 +61,7 @@ def test_the_layer_comes_with_the_first_crash_and_stays() -> None:
 
 
 def test_the_layer_comes_where_a_stuck_agent_is_to_be_replaced() -> None:
-    link = Link()
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
+    link = Link().client(prompt(2), cancel()).time(11).client(prompt(3))
     assert not layered(link)
     link.time(22)
     assert link.orders == [Kill()]
@@ -80,21 +76,14 @@ def test_an_agent_that_is_not_started_again_has_no_layer() -> None:
 
 def test_a_handler_in_this_process_has_no_layer_and_is_not_replaced() -> None:
     # There is nothing to kill: prompts behind it once waited for ever.
-    link = Link(in_process=True)
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
-    link.time(22)
+    link = Link(in_process=True).client(prompt(2), cancel()).time(11).client(prompt(3)).time(22)
     assert reasons(link, 3) == ["busy_with_ended_turn"]
     link.die()
     assert not layered(link)
 
 
 def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
-    link = Link()
-    link.eof(Side.CLIENT)
-    link.die()
+    link = Link().eof(Side.CLIENT).die()
     assert not layered(link)
 
 
@@ -114,10 +103,7 @@ def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
 ) -> None:
     # It was once lost without a word.
     monkeypatch.setattr(restart_state, "MAX_QUEUED", 2)
-    link = Link()
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
+    link = Link().client(prompt(2), cancel()).time(11)
     for number in (3, 4, 5):
         link.client(prompt(number))
     link.time(22)
@@ -126,20 +112,14 @@ def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
 
 
 def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
-    link = Link()
-    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
     for session, number in (("s", 10), ("t", 20)):
-        link.client(prompt(number, session))
-        link.client(cancel(session))
-    link.time(11)
-    link.client(prompt(11, "s"))
-    link.client(prompt(21, "t"))
-    link.time(22)
+        link.client(prompt(number, session), cancel(session))
+    link.time(11).client(prompt(11, "s"), prompt(21, "t")).time(22)
     assert link.orders == [Kill()]
     link.asked()
-    link.die()
-    link.greet()
+    link.die().greet()
     again = link.asked()
     assert [frame["params"]["sessionId"] for frame in again] == ["s", "t"]
 
@@ -147,23 +127,16 @@ def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
 def test_a_kill_that_a_shell_sees_names_no_prompts() -> None:
     link = Link()
     seen: list[Effect] = []
-    link.client(prompt(2))
-    link.client(cancel())
-    link.time(11)
-    link.client(prompt(3))
+    link.client(prompt(2), cancel()).time(11).client(prompt(3))
     seen += link.core.handle_timeout(30.0)
     assert [effect for effect in seen if isinstance(effect, Kill)] == [Kill()]
     assert link.core.idle is False
 
 
 def test_a_link_after_a_restart_is_as_any_other() -> None:
-    link = Link()
-    link.come_back()
+    link = Link().come_back()
     link.to_client.clear()
-    link.agent(chunk())
-    link.agent(b"no frame")
-    link.stderr(b"a word\n")
-    link.stderr(b"another\n")
+    link.agent(chunk(), b"no frame").stderr(b"a word\n").stderr(b"another\n")
     assert link.core.stderr_tail().split() == ["a", "word", "another"]
     assert link.core.agent_name == ""
     assert link.core.receive_report(b"2", Note.PROGRESS, link.now) == []
@@ -175,27 +148,21 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
 
 
 def test_an_answer_that_is_kept_back_after_a_restart_is_known() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(result(2))
+    link = Link().come_back().agent(result(2))
     (kept,) = link.core.connection.withheld_frames()
     assert isinstance(kept, Send)
     assert json.loads(kept.frame) == result(2)
 
 
 def test_a_run_of_text_after_a_restart_passes_as_before_it() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(chunk())
+    link = Link().come_back().agent(chunk())
     block = jsonrpc.decode_block(json.dumps(chunk("more")).encode() + b"\n")
     assert block is not None
     assert link.core.observe(block, 0, link.now) == 1
 
 
 def test_a_line_of_a_new_agent_that_is_too_long_is_answered_under_its_own_id() -> None:
-    link = Link()
-    link.come_back()
-    link.agent(permission(4))
+    link = Link().come_back().agent(permission(4))
     head = b'{"jsonrpc":"2.0","id":4,"method":"fs/write_text_file","params":{"content":"'
     link.asked()
     link.carry_out(link.core.receive_oversized(Side.AGENT, head, link.now))
@@ -203,8 +170,7 @@ def test_a_line_of_a_new_agent_that_is_too_long_is_answered_under_its_own_id() -
 
 
 def test_what_is_due_first_is_waited_for_whoever_waits_for_it() -> None:
-    link = Link()
-    link.die_and_be_greeted()
+    link = Link().die_and_be_greeted()
     assert link.core.next_timeout() == link.now + 300  # the session that is to come back
     link.client(prompt(3, "t"))
     assert link.core.next_timeout() == link.now + 45  # a turn of another, silent so far

@@ -25,8 +25,7 @@ class ModelLink(Link):
         super().__init__(LOADING, fallback_model="small", **settings)
         self.client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
         self.answer(5, configOptions=options("big"))
-        self.client(prompt())
-        self.agent(error(message=failure))
+        self.client(prompt()).agent(error(message=failure))
         self.asked_last()
 
     def asked_last(self) -> dict[str, Any]:
@@ -35,8 +34,7 @@ class ModelLink(Link):
 
     def switch(self) -> None:
         """The agent switches, and gets the prompt."""
-        self.answer("lastword:model:1", configOptions=options("small"))
-        self.time(self.now)
+        self.answer("lastword:model:1", configOptions=options("small")).time(self.now)
         assert self.asked_last()["method"] == "session/prompt"
 
     def come_back_with(self, model: str) -> None:
@@ -59,37 +57,29 @@ def test_a_session_that_lost_its_agent_on_the_way_back_has_the_former_model(ends
     link = ModelLink()
     link.switch()
     if ends == "well":
-        link.agent(chunk("Done."))
-        link.agent(result())
+        link.agent(chunk("Done."), result())
         assert link.asked_last()["params"]["value"] == "big"
     link.die_and_be_greeted()
     assert len(link.answers(1)) == 1
     link.come_back_with("big")
-    assert link.asked_last() == prompt(2)
-    assert link.shown() == "big"
+    assert (link.asked_last(), link.shown()) == (prompt(2), "big")
 
 
 def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends() -> None:
     link = ModelLink(retry=3, failure="The model `big` does not exist")
     link.switch()
-    link.die()
-    link.time(link.now + 10)
-    link.greet()
+    link.die().time(link.now + 10).greet()
     link.come_back_with("small")
     assert link.asked_last() == prompt()
-    link.agent(chunk("Done."))
-    link.agent(result())
-    assert len(link.answers(1)) == 1
-    assert link.asked_last()["params"]["value"] == "big"
+    link.agent(chunk("Done."), result())
+    assert (len(link.answers(1)), link.asked_last()["params"]["value"]) == (1, "big")
 
 
 def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> None:
-    link = ModelLink()
-    link.die()
+    link = ModelLink().die()
     (answer,) = link.answers(1)
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
-    link.time(link.now + 60)
-    link.client(prompt(2))
+    link.time(link.now + 60).client(prompt(2))
     link.greet()
     link.come_back_with("big")
     assert link.asked() == [prompt(2)]

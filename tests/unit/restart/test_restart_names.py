@@ -26,10 +26,8 @@ def update(session: str, text: str = "Hi") -> dict[str, Any]:
 
 def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9) -> Link:
     """A link whose second agent has given a new session the id of the first one's."""
-    link = Link(capabilities if capabilities is not None else {})
-    link.die()
-    link.time(link.now + 10)
-    link.client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
+    link = Link(capabilities if capabilities is not None else {}).die()
+    link.time(link.now + 10).client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
     link.greet()
     (asked,) = link.asked()
     assert asked["method"] == "session/new"
@@ -49,8 +47,7 @@ def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
 
 
 def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
-    link = opened_anew(LOADING)
-    link.client(prompt(4))
+    link = opened_anew(LOADING).client(prompt(4))
     assert reasons(link, 4) == ["context_lost"]
     link.client(cancel())
     for request_id, method in enumerate(("session/close", "session/fork", "session/set_mode"), 5):
@@ -60,12 +57,9 @@ def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
 
 
 def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one() -> None:
-    link = Link()
-    link.die()
-    link.time(link.now + 10)
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    link.greet()
+    link = Link().die()
+    link.time(link.now + 10).client(request(9, "session/new", cwd="/w", mcpServers=[]))
+    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[])).greet()
     link.answer(9, sessionId="s")
     assert link.answers(9)[0]["result"]["sessionId"] != "s"
     # What the agent tells of this id is what the client opens.
@@ -79,8 +73,7 @@ def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_l
     assert [asked["method"] for asked in link.asked()] == ["session/load"]
     link.agent(update("s", "the past"))
     assert json.loads(link.to_client[-1]) == update("s", "the past")
-    link.answer(4)
-    link.client(prompt(5))
+    link.answer(4).client(prompt(5))
     assert link.asked() == [prompt(5)]
     link.client(prompt(6, session_id=FRESH))
     assert reasons(link, 6) == ["context_lost"]
@@ -99,10 +92,8 @@ def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
 
 
 def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
-    link = opened_anew(LOADING)
-    link.die()
-    link.time(link.now + 100)
-    link.client(prompt(4, session_id=FRESH))
+    link = opened_anew(LOADING).die()
+    link.time(link.now + 100).client(prompt(4, session_id=FRESH))
     link.greet()
     (load,) = link.asked()
     assert (load["method"], load["params"]["sessionId"]) == ("session/load", "s")
@@ -114,12 +105,9 @@ def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
 
 
 def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> None:
-    link = opened_anew()
-    link.die()
-    link.time(link.now + 100)
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
-    link.greet()
-    link.answer(10, sessionId="s")
+    link = opened_anew().die()
+    link.time(link.now + 100).client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link.greet().answer(10, sessionId="s")
     assert link.answers(10)[0]["result"] == {"sessionId": "s-lastword-2"}
     link.asked()
     link.client(prompt(5, session_id=FRESH))
@@ -129,18 +117,15 @@ def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> 
 
 
 def test_an_agent_that_repeats_an_id_within_one_life_means_the_same_session() -> None:
-    link = opened_anew()
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
     link.answer(10, sessionId="s")
     assert link.answers(10)[0]["result"] == {"sessionId": FRESH}
 
 
 def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
-    link = Link(LOADING)
-    link.die_and_be_greeted()
+    link = Link(LOADING).die_and_be_greeted()
     (load,) = link.asked()
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(9, sessionId="s")
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
     assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
     assert reasons(link, 2) == ["context_lost"]
     link.answer(load["id"])
@@ -148,42 +133,36 @@ def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
 
 
 def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() -> None:
-    link = Link(LOADING)
-    link.die_and_be_greeted()
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(9, sessionId="s")
+    link = Link(LOADING).die_and_be_greeted()
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
     link.time(link.now + 400)
     assert len(link.answers(2)) == 1
 
 
 @pytest.mark.parametrize("given", ["t", 7, None])
 def test_any_other_id_is_left_as_it_is(given: Any) -> None:
-    link = opened_anew()
-    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
     line = json.dumps({"jsonrpc": "2.0", "id": 10, "result": {"sessionId": given}})
     link.agent(line.encode())
     assert link.to_client[-1] == line.encode()
 
 
 def test_a_list_of_sessions_is_under_the_clients_names() -> None:
-    link = opened_anew()
-    link.client(request(10, "session/list"))
+    link = opened_anew().client(request(10, "session/list"))
     link.answer(10, sessions=[{"sessionId": "s", "cwd": "/w"}, {"sessionId": "x"}, 3])
     told = link.answers(10)[0]["result"]["sessions"]
     assert told == [{"sessionId": FRESH, "cwd": "/w"}, {"sessionId": "x"}, 3]
 
 
 def test_what_we_ask_of_the_agent_ourselves_is_under_its_names() -> None:
-    link = opened_anew()
-    link.client(prompt(4, session_id=FRESH))
+    link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.time(link.now + 10_000)
     assert link.asked() == [cancel()]
 
 
 def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
-    link = opened_anew()
-    link.client(prompt(4, session_id=FRESH))
+    link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.agent(request(0, "session/request_permission", sessionId="s", toolCall={}))
     question = json.loads(link.to_client[-1])
@@ -203,20 +182,16 @@ def test_a_name_of_ours_is_nobodys_else() -> None:
     assert names.release("s") is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"method":"a","params":{"sessionId":"other","n":1.50}}',
-        b'{"method":"a","params":["s"]}',
-        b'{"id":1,"result":null}',
-        b'{"id":1,"result":{"sessions":{"sessionId":"s"}}}',
-        b'{"id":1,"result":{"sessions":[{"sessionId":"other"},"s"]}}',
-        b'{"id":1,"\\ud83d":1,"result":{"sessionId":"other"}}',
-        b'{"method":"a","params":{"sessionId":["s"],"text":"s"}}',
-        b'{"method":"a","params":{"sessionId":"other","text":"\\ud83d"}}',
-        b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
-    ],
-)
+@pytest.mark.parametrize("line", [
+    b'{"method":"a","params":{"sessionId":"other","n":1.50}}',
+    b'{"method":"a","params":["s"]}', b'{"id":1,"result":null}',
+    b'{"id":1,"result":{"sessions":{"sessionId":"s"}}}',
+    b'{"id":1,"result":{"sessions":[{"sessionId":"other"},"s"]}}',
+    b'{"id":1,"\\ud83d":1,"result":{"sessionId":"other"}}',
+    b'{"method":"a","params":{"sessionId":["s"],"text":"s"}}',
+    b'{"method":"a","params":{"sessionId":"other","text":"\\ud83d"}}',
+    b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
+])  # fmt: skip
 def test_a_line_that_names_none_of_them_is_the_very_same(line: bytes) -> None:
     assert exchanged(line, {"s": "t"}) is line
 

@@ -105,22 +105,13 @@ def test_a_crash_forgets_what_the_dead_agent_was_asked_and_had_asked() -> None:
     assert (state.own, state.origin_of, state.renamed) == ({}, {}, {})
 
 
-def test_a_new_state_is_that_of_an_agent_that_serves() -> None:
-    state = RestartState(3.0)
-    assert (state.stage, state.generation, state.started_at) == (Stage.UP, 0, 3.0)
-    assert (state.queued_bytes, state.not_before, state.requests) == (0, 0.0, 0)
-    assert state.looping is False
-    assert state.killed_by_us is False
-
-
 def test_the_queue_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_module, "MAX_QUEUED_BYTES", 100)
     state = RestartState(0.0)
     assert state.enqueue(frame(60))
     assert not state.enqueue(frame(41))
     assert state.enqueue(frame(40))
-    assert state.queued_bytes == 100
-    assert len(state.pop_queue()) == 2
+    assert (state.queued_bytes, len(state.pop_queue())) == (100, 2)
     assert (state.queue, state.queued_bytes) == ([], 0)
     assert state.enqueue(frame(100))
 

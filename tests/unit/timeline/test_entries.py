@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -29,29 +29,32 @@ class Recorded:
         self.client(id=1, method="session/new", params={"cwd": "/w", "mcpServers": []})
         self.agent(id=1, result={"sessionId": "s"})
 
-    def client(self, **message: Any) -> None:
-        self._take(Side.CLIENT, message)
+    def client(self, **message: Any) -> Self:
+        return self._take(Side.CLIENT, message)
 
-    def agent(self, **message: Any) -> None:
-        self._take(Side.AGENT, message)
+    def agent(self, **message: Any) -> Self:
+        return self._take(Side.AGENT, message)
 
-    def _take(self, side: Side, message: dict[str, Any]) -> None:
+    def _take(self, side: Side, message: dict[str, Any]) -> Self:
         line = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.keep(self.core.receive(side, jsonrpc.decode(line), self.now))
+        return self.keep(self.core.receive(side, jsonrpc.decode(line), self.now))
 
-    def keep(self, effects: list[Effect]) -> None:
+    def keep(self, effects: list[Effect]) -> Self:
         self.entries += [effect.entry for effect in effects if isinstance(effect, Record)]
+        return self
 
-    def prompt(self, request_id: int = 2, **params: Any) -> None:
+    def prompt(self, request_id: int = 2, **params: Any) -> Self:
         block = {"type": "text", "text": SECRET_WORDS}
         params = {"sessionId": "s", "prompt": [block], **params}
-        self.client(id=request_id, method="session/prompt", params=params)
+        return self.client(id=request_id, method="session/prompt", params=params)
 
-    def update(self, **update: Any) -> None:
-        self.agent(method="session/update", params={"sessionId": "s", "update": update})
+    def update(self, **update: Any) -> Self:
+        return self.agent(method="session/update", params={"sessionId": "s", "update": update})
 
-    def chunk(self, text: str = SECRET_WORDS) -> None:
-        self.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+    def chunk(self, text: str = SECRET_WORDS) -> Self:
+        return self.update(
+            sessionUpdate="agent_message_chunk", content={"type": "text", "text": text}
+        )
 
     def of(self, kind: Kind) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind is kind]
@@ -62,9 +65,7 @@ class Recorded:
 
 
 def test_a_healthy_turn_is_told_in_the_order_in_which_it_happened() -> None:
-    link = Recorded()
-    link.prompt()
-    link.chunk()
+    link = Recorded().prompt().chunk()
     link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", title=SECRET_WORDS)
     link.update(sessionUpdate="tool_call_update", toolCallId="c", status="in_progress")
     link.update(sessionUpdate="tool_call_update", toolCallId="c", status="completed")
@@ -84,8 +85,7 @@ def test_a_healthy_turn_is_told_in_the_order_in_which_it_happened() -> None:
 
 
 def test_a_call_that_comes_whole_begins_and_ends() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     link.update(sessionUpdate="tool_call", toolCallId="c", kind=SECRET_WORDS, status="completed")
     link.update(sessionUpdate="tool_call", toolCallId="d", status=SECRET_WORDS)
     link.update(sessionUpdate="tool_call_update", toolCallId="nobody", status="completed")
@@ -94,8 +94,7 @@ def test_a_call_that_comes_whole_begins_and_ends() -> None:
 
 
 def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> None:
-    link = Recorded()
-    link.client(id=5, method="session/load", params={"sessionId": "s", "cwd": "/w"})
+    link = Recorded().client(id=5, method="session/load", params={"sessionId": "s", "cwd": "/w"})
     link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", status="completed")
     link.agent(id=5, result={})
     assert not link.of(Kind.TOOL_STARTED)
@@ -103,23 +102,19 @@ def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> Non
 
 
 def test_the_span_of_the_client_is_kept_and_nothing_else_of_its_meta() -> None:
-    link = Recorded()
-    link.prompt(_meta={"traceparent": TRACEPARENT, "user": SECRET_WORDS})
+    link = Recorded().prompt(_meta={"traceparent": TRACEPARENT, "user": SECRET_WORDS})
     (entry,) = link.of(Kind.PROMPT)
-    assert entry.facts == {"traceparent": TRACEPARENT}
-    assert entry.request_id == "2"
+    assert (entry.facts, entry.request_id) == ({"traceparent": TRACEPARENT}, "2")
 
 
 @pytest.mark.parametrize("meta", [{"traceparent": 7}, ["traceparent"], {"_": {"traceparent": "x"}}])
 def test_a_span_in_another_place_is_none(meta: object) -> None:
-    link = Recorded()
-    link.prompt(_meta=meta)
+    link = Recorded().prompt(_meta=meta)
     assert link.of(Kind.PROMPT)[0].facts == {}
 
 
 def test_what_the_user_chose_is_kept_by_its_kind() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     options = [
         {"optionId": "o1", "name": SECRET_WORDS, "kind": "allow_once"},
         {"optionId": "o2", "name": SECRET_WORDS},
@@ -144,8 +139,7 @@ def test_what_the_user_chose_is_kept_by_its_kind() -> None:
 
 def test_words_are_kept_only_where_somebody_asked_and_never_a_secret() -> None:
     for record_text in (False, True):
-        link = Recorded(record_text=record_text)
-        link.prompt()
+        link = Recorded(record_text=record_text).prompt()
         link.keep(link.core.receive_stderr(f"boom {KEY}\n".encode(), 0.0))
         failed = {"code": -32603, "message": f"overloaded, said {KEY}"}
         link.agent(id=2, error=failed)
@@ -162,15 +156,12 @@ def test_a_burst_on_stderr_is_told_once() -> None:
     link = Recorded()
     link.keep(link.core.receive_stderr(b"12345", 0.0))
     for request_id in (2, 3):
-        link.prompt(request_id)
-        link.chunk()
-        link.agent(id=request_id, result={"stopReason": "end_turn"})
+        link.prompt(request_id).chunk().agent(id=request_id, result={"stopReason": "end_turn"})
     assert [entry.facts["bytes"] for entry in link.of(Kind.STDERR)] == [5]
 
 
 def test_a_client_that_leaves_cancels_what_it_had_open() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     link.keep(link.core.receive_eof(Side.CLIENT, None, 1.0))
     assert [entry.facts["by"] for entry in link.of(Kind.CANCEL)] == ["client_gone"]
 
@@ -185,8 +176,7 @@ def test_an_exit_with_turns_open_is_an_error_and_one_without_is_not() -> None:
 
 
 def test_a_retry_that_the_agent_tells_of_is_kept_whoever_is_told() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     retry = {"error": {"message": "429 Too Many Requests", "willRetry": True}}
     link.update(sessionUpdate="session_info_update", _meta={"codex": retry})
     link.update(sessionUpdate="session_info_update", _meta={"codex": {"willRetry": False}})
@@ -196,18 +186,13 @@ def test_a_retry_that_the_agent_tells_of_is_kept_whoever_is_told() -> None:
 
 
 def test_ids_that_an_agent_makes_up_are_cut() -> None:
-    link = Recorded()
-    link.prompt()
-    link.update(sessionUpdate="tool_call", toolCallId="c" * 5000, kind="read")
+    link = Recorded().prompt().update(sessionUpdate="tool_call", toolCallId="c" * 5000, kind="read")
     assert len(link.of(Kind.TOOL_STARTED)[0].facts["call"]) == 128
 
 
 def test_an_agent_that_dies_in_a_cancelled_turn_is_told_of_there_and_on_the_next_prompt() -> None:
-    link = Recorded()
-    link.prompt()
-    link.client(method="session/cancel", params={"sessionId": "s"})
-    link.keep(link.core.receive_eof(Side.AGENT, None, 1.0))
-    link.prompt(3)
+    link = Recorded().prompt().client(method="session/cancel", params={"sessionId": "s"})
+    link.keep(link.core.receive_eof(Side.AGENT, None, 1.0)).prompt(3)
     assert link.of(Kind.CANCEL)[0].facts == {"by": "user"}
     assert link.of(Kind.AGENT_EXITED)[0].facts["open_turns"] == 1
     assert link.of(Kind.ANSWER)[0].facts["stop_reason"] == "cancelled"
@@ -215,8 +200,7 @@ def test_an_agent_that_dies_in_a_cancelled_turn_is_told_of_there_and_on_the_next
 
 
 def test_what_the_client_does_for_the_agent_is_told_without_saying_what() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     params = {"sessionId": "s", "path": SECRET_WORDS, "content": SECRET_WORDS}
     link.agent(id=1, method="fs/write_text_file", params=params)
     link.agent(id=2, method="terminal/create", params={"sessionId": "s", "command": SECRET_WORDS})
@@ -228,41 +212,33 @@ def test_what_the_client_does_for_the_agent_is_told_without_saying_what() -> Non
 
 
 def test_a_question_and_its_answer_have_the_requests_id() -> None:
-    link = Recorded()
-    link.prompt()
+    link = Recorded().prompt()
     params = {"sessionId": "s", "toolCall": {"title": SECRET_WORDS}, "options": []}
     link.agent(id="q", method="session/request_permission", params=params)
     link.client(id="q", result={"outcome": {"outcome": "cancelled"}})
     (asks, answers) = link.of(Kind.ASKED) + link.of(Kind.USER_ANSWERED)
-    assert (asks.request_id, answers.request_id) == ('"q"', '"q"')
-    assert asks.content == {}
+    assert (asks.request_id, answers.request_id, asks.content) == ('"q"', '"q"', {})
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "content"),
-    [
-        ("session/request_permission", {"toolCall": {"title": "Edit"}}, {"title": "Edit"}),
-        ("session/request_permission", {"toolCall": {"title": 7}}, {}),
-        ("session/request_permission", {"toolCall": None}, {}),
-        ("elicitation/create", {"message": "Which?"}, {"title": "Which?"}),
-        ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
-    ],
-)
+@pytest.mark.parametrize(("method", "params", "content"), [
+    ("session/request_permission", {"toolCall": {"title": "Edit"}}, {"title": "Edit"}),
+    ("session/request_permission", {"toolCall": {"title": 7}}, {}),
+    ("session/request_permission", {"toolCall": None}, {}),
+    ("elicitation/create", {"message": "Which?"}, {"title": "Which?"}),
+    ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
+])  # fmt: skip
 def test_a_questions_title_is_content_where_content_is_sent(
     method: str, params: dict[str, Any], content: dict[str, str]
 ) -> None:
-    link = Recorded(notify_content=True)
-    link.prompt()
+    link = Recorded(notify_content=True).prompt()
     link.agent(id=5, method=method, params={"sessionId": "s", **params})
     (entry,) = link.of(Kind.ASKED)
-    assert entry.content == content
-    assert entry.facts.keys() == {"what"}
+    assert (entry.content, entry.facts.keys()) == (content, {"what"})
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_a_failures_texts_are_content_where_content_is_sent(is_sent: bool) -> None:
-    link = Recorded(notify_content=is_sent)
-    link.prompt()
+    link = Recorded(notify_content=is_sent).prompt()
     link.agent(id=2, error={"code": -32603, "message": f"429 Too Many Requests {KEY}"})
     (entry,) = link.of(Kind.ERROR)
     assert entry.content.keys() == ({"message", "detail"} if is_sent else set())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.core.classify import classify
-from tests.kit.wire import chunk, prompt, result, update
+from tests.kit.wire import chunk, error, greeted, prompt, result, update
 from tests.unit.link.test_hints import TOOL, begun, hint
 
 KIMI_CODE = (
@@ -16,16 +16,14 @@ OVERFLOW = classify("400 This model's maximum context length is 128000 tokens.")
 
 def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_more() -> None:
     for before in ((), (TOOL,)):
-        wire = begun("Kimi Code CLI")
-        wire.core.expects_hints(present=True)
+        wire = begun("Kimi Code CLI", expects=True)
         for told in before:
             wire.agent(update(**told))
         for text in KIMI_CODE:
             wire.agent(chunk(text))
         wire.agent(result())
         assert wire.answers() == [], "the sources are looked at first"
-        hint(wire, OVERFLOW, goes_on=None)
-        wire.time(wire.now + 1)
+        hint(wire, OVERFLOW, goes_on=None).time(wire.now + 1)
         failed = wire.answers()[0]["error"]["data"]["agent_error"]
         assert failed["type"] == "context_overflow"
         chunks = [u for u in wire.updates() if u["sessionUpdate"] == "agent_message_chunk"]
@@ -35,8 +33,7 @@ def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_
 
 def test_a_compaction_that_the_user_asked_for_or_that_an_answer_follows_is_no_failure() -> None:
     done = "Compaction completed.\n- Messages compacted: 4"
-    wire = begun("Kimi Code CLI", sessions=())
-    wire.client(prompt(1, text="/compact"))
+    wire = begun("Kimi Code CLI", sessions=()).client(prompt(1, text="/compact"))
     for text in (KIMI_CODE[0], done):
         wire.agent(chunk(text))
     wire.agent(result())
@@ -54,3 +51,17 @@ def test_the_same_words_of_another_agent_are_its_answer() -> None:
         wire.agent(chunk(text))
     wire.agent(result())
     assert wire.answers() == [result()]
+
+
+# --- Tool calls that belong to no open turn
+
+
+def test_a_tool_call_from_before_a_turn_is_not_the_turns() -> None:
+    wire = greeted()
+    load = {"method": "session/load", "params": {"sessionId": "s"}}
+    wire.client({"jsonrpc": "2.0", "id": 5} | load).agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire.agent(update(sessionUpdate="tool_call", toolCallId="old", status="in_progress"))
+    wire.client(prompt()).time(901)
+    assert any(b"session/cancel" in frame for frame in wire.to_agent)
+    wire.agent(error())
+    assert not any(told["sessionUpdate"] == "tool_call_update" for told in wire.updates())

@@ -1,0 +1,85 @@
+"""Answers that are held back, and what comes meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.link.evidence import SILENT
+from tests.kit.turn_signs import payload
+from tests.kit.wire import cancel, chunk, error, prompt, prompted, result, second_version, update
+from tests.unit.link.test_hints import EMPTY, begun, hint
+
+
+def test_a_prompt_that_comes_meanwhile_lets_the_answer_go() -> None:
+    wire = prompted().agent(result()).client(prompt(2))
+    assert wire.answers() == [result()]
+
+
+def test_new_work_does_not_overtake_the_idle_state_before_it() -> None:
+    wire = second_version()
+    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+    wire.agent(update(**idle), update(sessionUpdate="state_update", state="running")).time(1)
+    assert [told["state"] for told in wire.updates()] == ["running", "idle", "running"]
+    assert "error" not in wire.updates()[1]
+
+
+def test_a_success_behind_a_call_that_was_seen_by_its_status_waits_for_the_providers_words() -> (
+    None
+):
+    for words, type_ in ((EMPTY, "budget"), (None, "rate_limit")):
+        wire = begun(expects=True)
+        hint(wire).agent(result())
+        assert wire.answers() == []
+        if words is not None:
+            hint(wire, words, goes_on=False)
+        wire.time(1)
+        failed = payload(wire)
+        assert (failed["type"], failed["reason"]) == (type_, SILENT)
+
+
+def test_a_success_behind_a_call_whose_cause_is_known_in_full_fails_at_once() -> None:
+    wire = begun(expects=True)
+    hint(wire, EMPTY).agent(result())
+    assert payload(wire)["type"] == "budget"
+
+
+# --- A new prompt after a cancel that the agent never confirms
+
+
+def test_the_new_turn_keeps_its_output_though_the_old_one_was_never_answered() -> None:
+    wire = prompted().agent(chunk()).client(cancel(), prompt(2)).time(11)
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    wire.agent(chunk("the reply"), result(2))
+    assert wire.updates()[-1]["content"]["text"] == "the reply"
+    assert wire.answers(2) == [result(2)]
+
+
+# --- A turn that is stopped while its answer is held back
+
+
+def test_a_turn_that_the_agent_has_answered_leaves_no_quarantine_behind() -> None:
+    wire = prompted(stderr_limit_bytes=10).agent(result()).stderr(b"x" * 11)
+    assert wire.answers()[0]["error"]["data"]["errorKind"] == "stderr_overflow"
+    wire.client(prompt(2))
+    assert b'"id": 2' in wire.to_agent[-1]
+
+
+# --- When nothing waits for the agent
+
+
+def test_a_link_with_a_prompt_held_back_is_not_idle() -> None:
+    wire = prompted().agent(chunk()).client(cancel()).time(11)
+    assert wire.core.idle
+    wire.client(prompt(2))
+    assert not wire.core.idle
+
+
+# --- Numbers that no machine holds
+
+
+@pytest.mark.parametrize("number", [10**400, 10**30, 1e300])
+def test_a_huge_number_is_left_out_and_blows_no_fuse(number: float) -> None:
+    wire = prompted()
+    told = {"type": "rate_limit", "message": "Wait.", "retry_after_seconds": number}
+    wire.agent(update(sessionUpdate="agent_error", error=told), error())
+    assert "retry_after_seconds" not in wire.answers()[0]["error"]["data"]["agent_error"]
