@@ -108,7 +108,7 @@ def pytest_collection_finish() -> None:
 
 
 STARTED = pytest.StashKey[int]()
-MOST_STARTS = 5_100
+MOST_STARTS = 1_550
 """Of the tests without software of others: nearly all of what a process test costs is its start."""
 
 

@@ -43,10 +43,6 @@ LINUX_ONLY = {
     f"{_PROCESS}::test_a_guardian_that_somebody_killed_can_be_disarmed": "waits by `waitid`",
     "platform/test_spawned_guardian.py": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
-    f"{_RESTART}::test_what_a_dead_agent_left_in_its_group_is_ended_while_the_next_one_serves": (
-        _SEARCHES
-    ),
-    f"{_RESTART}::test_nothing_of_any_life_is_left_when_the_sidecar_was_killed": _SEARCHES,
     f"{_RESTART}::test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian": _SEARCHES,
     f"{_RESTART}::{_UNREAD}": (
         "1,500 frames are more than pipes of 16 KiB hold: the agent still writes, and takes both "

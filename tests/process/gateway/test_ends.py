@@ -154,6 +154,7 @@ def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
     before = ViewerClient(gateway, replay=True)
     session = before.new(gateway.root)
     before.prompt(session)
+    before.find(lambda frame: "<0>" in str(frame))
     over = threading.Event()
     refused: list[OSError] = []
     answered: list[int] = []
