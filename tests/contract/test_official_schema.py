@@ -62,19 +62,30 @@ def sent(version: int) -> Iterator[tuple[str, Any]]:
 
 
 SEEN_NOWHERE: dict[int, dict[str, dict[str, Any]]] = {
-    1: {"TerminalOutputRequest": {"sessionId": "s", "terminalId": "t"},
-     "WaitForTerminalExitRequest": {"sessionId": "s", "terminalId": "t"},
-     "KillTerminalRequest": {"sessionId": "s", "terminalId": "t"},
-     "CompleteElicitationNotification": {"elicitationId": "e"},
-     "CancelRequestNotification": {"requestId": 1}, "LogoutResponse": {},
-     "LoadSessionResponse": {}, "DeleteSessionResponse": {}, "ResumeSessionResponse": {},
-     "SetSessionConfigOptionResponse": {"configOptions": []}},
-    2: {"CompleteElicitationNotification": {"elicitationId": "e"},
-     "CancelRequestNotification": {"requestId": 1}, "LoginAuthResponse": {},
-     "LogoutAuthResponse": {}, "DeleteSessionResponse": {}, "ResumeSessionResponse": {},
-     "CancelToolCallResponse": {}, "CancelTerminalResponse": {},
-     "SetSessionConfigOptionResponse": {"configOptions": []}},
-}  # fmt: skip
+    1: {
+        "TerminalOutputRequest": {"sessionId": "s", "terminalId": "t"},
+        "WaitForTerminalExitRequest": {"sessionId": "s", "terminalId": "t"},
+        "KillTerminalRequest": {"sessionId": "s", "terminalId": "t"},
+        "CompleteElicitationNotification": {"elicitationId": "e"},
+        "CancelRequestNotification": {"requestId": 1},
+        "LogoutResponse": {},
+        "LoadSessionResponse": {},
+        "DeleteSessionResponse": {},
+        "ResumeSessionResponse": {},
+        "SetSessionConfigOptionResponse": {"configOptions": []},
+    },
+    2: {
+        "CompleteElicitationNotification": {"elicitationId": "e"},
+        "CancelRequestNotification": {"requestId": 1},
+        "LoginAuthResponse": {},
+        "LogoutAuthResponse": {},
+        "DeleteSessionResponse": {},
+        "ResumeSessionResponse": {},
+        "CancelToolCallResponse": {},
+        "CancelTerminalResponse": {},
+        "SetSessionConfigOptionResponse": {"configOptions": []},
+    },
+}
 """A value for each definition that no vector sends, so that none goes unjudged."""
 
 
@@ -137,23 +148,49 @@ def update(**members: object) -> dict[str, object]:
     return {"sessionId": "s", "update": members}
 
 
-@pytest.mark.parametrize(("name", "value", "said", "weight"), [
-    ("NewSessionResponse", None, "it is null, not object", Weight.WRONG),
-    ("NewSessionResponse", {}, "sessionId is missing", Weight.WRONG),
-    ("SessionNotification",
-     update(sessionUpdate="agent_message_chunk", content={"type": "text"}),
-     "update.content.text is missing", Weight.WRONG),
-    ("SessionNotification", update(sessionUpdate="agent_message_chunk", content=[MESSAGE]),
-     "update.content is array, not object", Weight.WRONG),
-    ("SessionNotification", update(sessionUpdate="news"),
-     'update.sessionUpdate is "news", which the schema has not', Weight.UNKNOWN),
-    ("PromptResponse", {"stopReason": "exploded"},
-     'stopReason is "exploded", which the schema has not', Weight.UNKNOWN),
-    ("ListSessionsResponse", {"sessions": [{"sessionId": "s"}]}, "sessions[0].cwd is missing",
-     Weight.LENIENT),
-    ("InitializeResponse", {"protocolVersion": 65536}, "protocolVersion is more than 65535",
-     Weight.WRONG),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "said", "weight"),
+    [
+        ("NewSessionResponse", None, "it is null, not object", Weight.WRONG),
+        ("NewSessionResponse", {}, "sessionId is missing", Weight.WRONG),
+        (
+            "SessionNotification",
+            update(sessionUpdate="agent_message_chunk", content={"type": "text"}),
+            "update.content.text is missing",
+            Weight.WRONG,
+        ),
+        (
+            "SessionNotification",
+            update(sessionUpdate="agent_message_chunk", content=[MESSAGE]),
+            "update.content is array, not object",
+            Weight.WRONG,
+        ),
+        (
+            "SessionNotification",
+            update(sessionUpdate="news"),
+            'update.sessionUpdate is "news", which the schema has not',
+            Weight.UNKNOWN,
+        ),
+        (
+            "PromptResponse",
+            {"stopReason": "exploded"},
+            'stopReason is "exploded", which the schema has not',
+            Weight.UNKNOWN,
+        ),
+        (
+            "ListSessionsResponse",
+            {"sessions": [{"sessionId": "s"}]},
+            "sessions[0].cwd is missing",
+            Weight.LENIENT,
+        ),
+        (
+            "InitializeResponse",
+            {"protocolVersion": 65536},
+            "protocolVersion is more than 65535",
+            Weight.WRONG,
+        ),
+    ],
+)
 def test_it_says_where_and_what_and_how_much_that_is(
     name: str, value: object, said: str, weight: Weight
 ) -> None:

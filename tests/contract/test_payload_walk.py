@@ -191,23 +191,31 @@ def test_a_detail_is_an_object_within_its_bound() -> None:
         assert 4000 < len(jsonrpc.dumps({name: cut})) <= 4096
 
 
-@pytest.mark.parametrize(("sent", "plain"), [
-    ("see <b>`this`</b> [link](x) *now*", "see b this /b (link)(x) now"),
-    ("one\ntwo\x00\x1b[31m", "one two (31m"), ("half \ud83d of \u202eit\u2028", "half of it"),
-    ("  a   b  ", "a b"), ("x" * 501, "x" * 499 + "\u2026"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "plain"),
+    [
+        ("see <b>`this`</b> [link](x) *now*", "see b this /b (link)(x) now"),
+        ("one\ntwo\x00\x1b[31m", "one two (31m"),
+        ("half \ud83d of \u202eit\u2028", "half of it"),
+        ("  a   b  ", "a b"),
+        ("x" * 501, "x" * 499 + "\u2026"),
+    ],
+)
 def test_a_message_is_one_plain_line(sent: str, plain: str) -> None:
     assert (read_of("message", sent), read_of("message", plain)) == (plain, plain)
 
 
-@pytest.mark.parametrize(("facts", "advice"), [
-    ({"type": "rate_limit"}, "Try again in a moment."),
-    ({"type": "timeout", "retry_safety": "ask"}, "Check what has already been done"),
-    ({"type": "timeout", "retry_safety": "offer_continue"}, "Ask the agent to continue."),
-    ({"type": "agent_crash", "retry_safety": "ask"}, "Start the agent again"),
-    ({"type": "auth", "action": "switch_model"}, "Choose another model."),
-    ({}, "Check the details"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("facts", "advice"),
+    [
+        ({"type": "rate_limit"}, "Try again in a moment."),
+        ({"type": "timeout", "retry_safety": "ask"}, "Check what has already been done"),
+        ({"type": "timeout", "retry_safety": "offer_continue"}, "Ask the agent to continue."),
+        ({"type": "agent_crash", "retry_safety": "ask"}, "Start the agent again"),
+        ({"type": "auth", "action": "switch_model"}, "Choose another model."),
+        ({}, "Check the details"),
+    ],
+)
 def test_the_words_that_a_failure_without_any_gets_end_with_what_to_do(
     facts: dict[str, Any], advice: str
 ) -> None:

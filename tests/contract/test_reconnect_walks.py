@@ -146,9 +146,11 @@ def test_a_session_that_is_unknown_is_given_up_at_once(answer: Event) -> None:
 
 
 LOOPS: dict[str, tuple[tuple[int, Event], ...]] = {
-    "opened": ((40, Signal.OPENED), (50, Closed(1011))), "attached": (*UP, (70, Closed(1011))),
-    "attached for a while": (*UP, (25_000, Closed(1006))), "stalled": (*UP, (70, Closed(4408))),
-}  # fmt: skip
+    "opened": ((40, Signal.OPENED), (50, Closed(1011))),
+    "attached": (*UP, (70, Closed(1011))),
+    "attached for a while": (*UP, (25_000, Closed(1006))),
+    "stalled": (*UP, (70, Closed(4408))),
+}
 
 
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)

@@ -115,9 +115,10 @@ def test_the_vocabulary_is_the_one_of_the_code() -> None:
     }
 
 
-@pytest.mark.parametrize(("member", "words"),
+@pytest.mark.parametrize(
+    ("member", "words"),
     [("origin", Origin), ("phase", Phase), ("retry_safety", RetrySafety), ("action", Action)],
-)  # fmt: skip
+)
 def test_the_closed_sets_are_the_ones_of_the_code(member: str, words: type[Any]) -> None:
     row = re.search(rf"^\| `{member}` \| (.+) \|$", TEXT, re.MULTILINE)
     assert row is not None

@@ -17,29 +17,51 @@ def check(expected: Any, *frames: Any) -> None:
     Matching().check(expected, lines, "here")
 
 
-@every(("expected", "actual"), [
-    ({"b": 1, "a": 2}, {"a": 2, "b": 1}), ({"$any": "integer"}, 3), ({"$any": "number"}, 3.5),
-    ({"$any": "boolean"}, False), ({"$any": "value"}, False), ({"$sentence": True}, "Try again."),
-    ({"$contains": {"a": {"$any": "string"}}}, {"a": "x", "b": None}),
-    ({"$contains": {"a": 1}, "$without": ["b"]}, {"a": 1}),
-    ({"$lacks": "secret"}, {"a": ["open"]}), ({"$max_bytes": 7}, {"a": 1}),
-    ([{"$same": "x"}, {"$same": "x"}], [{"y": 1}, {"y": 1}]),
-])  # fmt: skip
+@every(
+    ("expected", "actual"),
+    [
+        ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
+        ({"$any": "integer"}, 3),
+        ({"$any": "number"}, 3.5),
+        ({"$any": "boolean"}, False),
+        ({"$any": "value"}, False),
+        ({"$sentence": True}, "Try again."),
+        ({"$contains": {"a": {"$any": "string"}}}, {"a": "x", "b": None}),
+        ({"$contains": {"a": 1}, "$without": ["b"]}, {"a": 1}),
+        ({"$lacks": "secret"}, {"a": ["open"]}),
+        ({"$max_bytes": 7}, {"a": 1}),
+        ([{"$same": "x"}, {"$same": "x"}], [{"y": 1}, {"y": 1}]),
+    ],
+)
 def test_what_matches(expected: Any, actual: Any) -> None:
     check([expected], actual)
 
 
-@every(("expected", "actual"), [
-    (1, True), (1, 1.0), (1, "1"), ({"a": 1}, {"a": 1, "b": 2}),
-    ({"a": 1, "b": None}, {"a": 1}), ([1], [1, 1]), ({"$any": "integer"}, True),
-    ({"$any": "number"}, True), ({"$any": "object"}, []), ({"$any": "value"}, None),
-    ({"$sentence": True}, "  "), ({"$sentence": True}, "a [b]"),
-    ({"$sentence": True}, "x" * 501), ({"$contains": {"a": 1}}, {"b": 1}),
-    ({"$contains": {"a": 1}}, "a"), ({"$without": ["a"]}, {"a": None}),
-    ({"$lacks": "secret"}, {"a": ["a secret"]}), ({"$max_bytes": 6}, {"a": 1}),
-    ([{"$same": "x"}, {"$same": "x"}], [1, 2]),
-    ({"$any": "string", "$same": "x", "$sentence": True}, "[no]"),
-])  # fmt: skip
+@every(
+    ("expected", "actual"),
+    [
+        (1, True),
+        (1, 1.0),
+        (1, "1"),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": 1, "b": None}, {"a": 1}),
+        ([1], [1, 1]),
+        ({"$any": "integer"}, True),
+        ({"$any": "number"}, True),
+        ({"$any": "object"}, []),
+        ({"$any": "value"}, None),
+        ({"$sentence": True}, "  "),
+        ({"$sentence": True}, "a [b]"),
+        ({"$sentence": True}, "x" * 501),
+        ({"$contains": {"a": 1}}, {"b": 1}),
+        ({"$contains": {"a": 1}}, "a"),
+        ({"$without": ["a"]}, {"a": None}),
+        ({"$lacks": "secret"}, {"a": ["a secret"]}),
+        ({"$max_bytes": 6}, {"a": 1}),
+        ([{"$same": "x"}, {"$same": "x"}], [1, 2]),
+        ({"$any": "string", "$same": "x", "$sentence": True}, "[no]"),
+    ],
+)
 def test_what_does_not_match(expected: Any, actual: Any) -> None:
     with pytest.raises(MismatchError):
         check([expected], actual)
@@ -99,13 +121,21 @@ def test_an_example_matches_what_it_is_an_example_of() -> None:
 GOOD = {"id": "x", "requirements": ["G1"], "note": "n", "steps": [{"to_client": []}]}
 
 
-@every("change", [
-    {"surprise": 1}, {"steps": []}, {"steps": [{"agent": {}}]},
-    {"steps": [{"to_client": []}, {"agent": {}}]}, {"steps": [{"to_clinet": []}]},
-    {"steps": [{"to_client": [], "agent": {}}]}, {"steps": [{"to_client": [], "times": 2}]},
-    {"steps": [{"to_client": [{"$anything": 1}]}]}, {"options": {"timeout": 1}},
-    {"after": "nobody"},
-])  # fmt: skip
+@every(
+    "change",
+    [
+        {"surprise": 1},
+        {"steps": []},
+        {"steps": [{"agent": {}}]},
+        {"steps": [{"to_client": []}, {"agent": {}}]},
+        {"steps": [{"to_clinet": []}]},
+        {"steps": [{"to_client": [], "agent": {}}]},
+        {"steps": [{"to_client": [], "times": 2}]},
+        {"steps": [{"to_client": [{"$anything": 1}]}]},
+        {"options": {"timeout": 1}},
+        {"after": "nobody"},
+    ],
+)
 def test_a_vector_that_breaks_the_format_fails_loudly(
     change: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

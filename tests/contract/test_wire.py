@@ -43,9 +43,12 @@ TEXT = (ROOT / "protocol" / "README.md").read_text()
 
 VALUES: dict[ValueForm, Any] = {
     ValueForm.SENTENCE: "The model provider is limiting requests. Try again in 20 seconds.",
-    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None}, ValueForm.FLAG: True,
-    ValueForm.COUNT: 20, ValueForm.WHOLE: 429, ValueForm.TEXT: "requests_per_minute",
-}  # fmt: skip
+    ValueForm.DETAIL: {"text": "429 Too Many Requests", "nothing": None},
+    ValueForm.FLAG: True,
+    ValueForm.COUNT: 20,
+    ValueForm.WHOLE: 429,
+    ValueForm.TEXT: "requests_per_minute",
+}
 FULL = AgentError(**{m.name: next(iter(m.words)) if m.words else VALUES[m.form] for m in MEMBERS})
 
 
@@ -87,13 +90,28 @@ def test_the_schema_names_every_field_of_the_core() -> None:
     validator("AgentErrorPayload").validate(payload)
 
 
-@every("change", [
-    {"type": "quota"}, {"message": ""}, {"message": "x" * 501}, {"message": "a [link]"},
-    {"message": None}, {"retryable": "yes"}, {"retry_after_seconds": 1.5},
-    {"retry_after_seconds": -1}, {"retry_after_seconds": None}, {"phase": "later"},
-    {"origin": "weather"}, {"action": "pray"}, {"retry_safety": "perhaps"},
-    {"detail": "text"}, {"source": "x" * 501}, {"provider_code": 429}, {"exit_code": 1.5},
-])  # fmt: skip
+@every(
+    "change",
+    [
+        {"type": "quota"},
+        {"message": ""},
+        {"message": "x" * 501},
+        {"message": "a [link]"},
+        {"message": None},
+        {"retryable": "yes"},
+        {"retry_after_seconds": 1.5},
+        {"retry_after_seconds": -1},
+        {"retry_after_seconds": None},
+        {"phase": "later"},
+        {"origin": "weather"},
+        {"action": "pray"},
+        {"retry_safety": "perhaps"},
+        {"detail": "text"},
+        {"source": "x" * 501},
+        {"provider_code": 429},
+        {"exit_code": 1.5},
+    ],
+)
 def test_a_writer_that_strays_is_told_by_the_schema(change: dict[str, Any]) -> None:
     assert not validator("AgentErrorPayload").is_valid(FULL.payload() | change)
 
@@ -164,10 +182,13 @@ DETAILS = st.dictionaries(st.text(), st.none() | st.booleans() | st.text()).filt
     lambda detail: len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
 )
 STRATEGIES: dict[ValueForm, Any] = {
-    ValueForm.SENTENCE: MESSAGES, ValueForm.DETAIL: DETAILS, ValueForm.FLAG: st.booleans(),
-    ValueForm.COUNT: st.integers(0, 2**53), ValueForm.WHOLE: st.integers(-255, 599),
+    ValueForm.SENTENCE: MESSAGES,
+    ValueForm.DETAIL: DETAILS,
+    ValueForm.FLAG: st.booleans(),
+    ValueForm.COUNT: st.integers(0, 2**53),
+    ValueForm.WHOLE: st.integers(-255, 599),
     ValueForm.TEXT: st.text(max_size=MAX_TEXT_CHARS),
-}  # fmt: skip
+}
 
 
 def values_of(member: PayloadMember) -> st.SearchStrategy[Any]:

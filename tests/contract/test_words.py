@@ -71,14 +71,21 @@ def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
     assert (word.sentence, word.advice) == (ENDS[why].line, ENDS[why].advice)
 
 
-@every(("code", "reason", "named"), [
-    (1006, "", "closed_1006"), (4000, "", "no_heartbeat"), (4408, "stalled", "stalled"),
-    (1011, "keepalive ping timeout", "no_heartbeat"), (4404, "session-unknown", "session_unknown"),
-    (4429, "too_many_failures retry=9", "too_many_failures"),
-    (4403, '{"reason":"host","message":"It is not known."}', "host"),
-    (4403, '{"reason":', "forbidden"), (4403, '{"reason":7}', "forbidden"),
-    (4999, "nothing that is known", None),
-])  # fmt: skip
+@every(
+    ("code", "reason", "named"),
+    [
+        (1006, "", "closed_1006"),
+        (4000, "", "no_heartbeat"),
+        (4408, "stalled", "stalled"),
+        (1011, "keepalive ping timeout", "no_heartbeat"),
+        (4404, "session-unknown", "session_unknown"),
+        (4429, "too_many_failures retry=9", "too_many_failures"),
+        (4403, '{"reason":"host","message":"It is not known."}', "host"),
+        (4403, '{"reason":', "forbidden"),
+        (4403, '{"reason":7}', "forbidden"),
+        (4999, "nothing that is known", None),
+    ],
+)
 def test_a_close_has_its_reasons_word_or_its_codes(code: int, reason: str, named: str) -> None:
     word = word_of_close(code, reason)
     assert (word.word if word else None) == named

@@ -136,10 +136,18 @@ def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
         tab.see("Done.")
         assert tab.do("evaluate", LOADED).count(LIBRARY) == 1
         for selector, count in {
-            ".rich strong": 1, ".rich em": 1, ".rich table": 1, ".rich blockquote": 1,
-            ".rich ol > li": 2, ".rich ul > li": 2, ".rich p.heading": 1, ".rich hr": 1,
-            ".rich .code": 1, ".picture img": 1, ".plan li": 3,
-        }.items():  # fmt: skip
+            ".rich strong": 1,
+            ".rich em": 1,
+            ".rich table": 1,
+            ".rich blockquote": 1,
+            ".rich ol > li": 2,
+            ".rich ul > li": 2,
+            ".rich p.heading": 1,
+            ".rich hr": 1,
+            ".rich .code": 1,
+            ".picture img": 1,
+            ".plan li": 3,
+        }.items():
             tab.do("until", f"() => document.querySelectorAll({selector!r}).length === {count}")
         link = "() => { const a = document.querySelector('.rich a');"
         link += " return [a.getAttribute('href'), a.rel, a.target]; }"

@@ -11,13 +11,22 @@ from lastword.quirks.agents import agent_key
 from tests.kit.rows import every
 
 
-@every(("name", "key"), [
-    ("@zed-industries/claude-code-acp", "claude"),
-    ("@agentclientprotocol/claude-agent-acp", "claude"),
-    ("@zed-industries/codex-acp", "codex"), ("Kimi Code CLI", "kimi-code"),
-    ("opencode", "opencode"), ("OpenCode", "opencode"), ("gemini-cli", "gemini"),
-    ("@mistralai/mistral-vibe", "vibe"), ("", None), (None, None), ("somebody's agent", None),
-])  # fmt: skip
+@every(
+    ("name", "key"),
+    [
+        ("@zed-industries/claude-code-acp", "claude"),
+        ("@agentclientprotocol/claude-agent-acp", "claude"),
+        ("@zed-industries/codex-acp", "codex"),
+        ("Kimi Code CLI", "kimi-code"),
+        ("opencode", "opencode"),
+        ("OpenCode", "opencode"),
+        ("gemini-cli", "gemini"),
+        ("@mistralai/mistral-vibe", "vibe"),
+        ("", None),
+        (None, None),
+        ("somebody's agent", None),
+    ],
+)
 def test_an_agent_is_known_by_any_of_its_names(name: str | None, key: str | None) -> None:
     assert agent_key(name) == key
 
@@ -67,17 +76,24 @@ def test_vibe_announces_a_retry_by_its_own_method() -> None:
     assert agents.read_notification("_session/retrying", None) is None
 
 
-@pytest.mark.parametrize(("meta", "type_", "attempt", "most"), [
-    ({"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
-     "rate_limit", 3, 6),
-    ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
-    ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
-    ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),
-    ({"x": {"autoRetry": {"enabled": True}}}, None, None, None),
-    ({"mcpServer": {"error": {"message": "429", "willRetry": True}}}, None, None, None),
-    ({"a": {"b": {"c": {"d": {"retry": {"message": "429"}}}}}}, None, None, None),
-    ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("meta", "type_", "attempt", "most"),
+    [
+        (
+            {"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
+            "rate_limit",
+            3,
+            6,
+        ),
+        ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
+        ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
+        ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),
+        ({"x": {"autoRetry": {"enabled": True}}}, None, None, None),
+        ({"mcpServer": {"error": {"message": "429", "willRetry": True}}}, None, None, None),
+        ({"a": {"b": {"c": {"d": {"retry": {"message": "429"}}}}}}, None, None, None),
+        ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
+    ],
+)
 def test_a_retry_in_meta_is_known_by_its_form(
     meta: dict[str, Any], type_: str | None, attempt: int | None, most: int | None
 ) -> None:
@@ -100,28 +116,38 @@ def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
     assert agents.read_notification("_x/retry", ["429"]) is None
 
 
-@pytest.mark.parametrize(("method", "said"), [
-    ("_x/tool_event", {"event": "retry"}), ("_x/mcpStatus", {"status": "retrying"}),
-    ("_x/test_retry", {"error": {"message": "429 Too Many Requests"}}),
-    ("_x/event", {"kind": "web_search_retry"}),
-    ("_x/event", {"type": "retry", "toolName": "web_fetch"}),
-    ("_x/event", {"type": "retry", "server": "github"}),
-    ("_x/event", {"update": {"type": "retry", "command": "npm ci"}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("_x/tool_event", {"event": "retry"}),
+        ("_x/mcpStatus", {"status": "retrying"}),
+        ("_x/test_retry", {"error": {"message": "429 Too Many Requests"}}),
+        ("_x/event", {"kind": "web_search_retry"}),
+        ("_x/event", {"type": "retry", "toolName": "web_fetch"}),
+        ("_x/event", {"type": "retry", "server": "github"}),
+        ("_x/event", {"update": {"type": "retry", "command": "npm ci"}}),
+    ],
+)
 def test_a_notification_about_something_else_is_no_retry_of_the_model_call(
     method: str, said: dict[str, Any]
 ) -> None:
     assert agents.read_notification(method, {"attempt": 1, "reason": "429"} | said) is None
 
 
-@pytest.mark.parametrize(("meta", "failed"), [
-    ({"x": {"threadStatus": {"type": "systemError"}}}, True),
-    ({"x": {"turn": {"status": "failed"}}}, True), ({"state": "error"}, True),
-    ({"x": {"threadStatus": {"type": "active"}}}, False),
-    ({"x": {"threadStatus": {"flags": ["error"]}}}, False), ({"x": {"note": "error"}}, False),
-    ({"mcpServers": {"x": {"status": "failed"}}}, False),
-    ({"toolCall": {"status": "failed"}}, False), ({}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("meta", "failed"),
+    [
+        ({"x": {"threadStatus": {"type": "systemError"}}}, True),
+        ({"x": {"turn": {"status": "failed"}}}, True),
+        ({"state": "error"}, True),
+        ({"x": {"threadStatus": {"type": "active"}}}, False),
+        ({"x": {"threadStatus": {"flags": ["error"]}}}, False),
+        ({"x": {"note": "error"}}, False),
+        ({"mcpServers": {"x": {"status": "failed"}}}, False),
+        ({"toolCall": {"status": "failed"}}, False),
+        ({}, False),
+    ],
+)
 def test_a_state_in_meta_may_say_that_something_failed(meta: dict[str, Any], failed: bool) -> None:
     assert agents.has_failed_state({"_meta": meta}) is failed
     assert not agents.has_failed_state(None)
@@ -168,33 +194,39 @@ def test_prose_is_an_error_only_as_a_whole_and_only_for_agents_known_to_do_so() 
     assert agents.read_prose("", agent="codex") is None
 
 
-@every(("name", "text"), [
-    ("claude", "Prompt is too long is an error that the API returns for a large input."),
-    ("claude", "API Error: 529 is what you see while the service is overloaded."),
-    ("claude", "Prompt is too long?\n\nYes: cut the second paragraph."),
-    ("claude", "Prompt is too long\n\nThe message above comes from the API."),
-    ("claude", "Credit balance is too low, says the log."),
-    ("codex", "Unexpected status codes are logged in `client.py`, and then raised."),
-    ("codex", "Connection failed: the test prints it. I have mended it now."),
-    ("goose", "Authentication error: what it means, and how to handle it."),
-    ("qwen", "[API Error: …] is how the CLI marks failures."),
-    ("qwen", "[API Error: that is how the CLI begins them."),
-])  # fmt: skip
+@every(
+    ("name", "text"),
+    [
+        ("claude", "Prompt is too long is an error that the API returns for a large input."),
+        ("claude", "API Error: 529 is what you see while the service is overloaded."),
+        ("claude", "Prompt is too long?\n\nYes: cut the second paragraph."),
+        ("claude", "Prompt is too long\n\nThe message above comes from the API."),
+        ("claude", "Credit balance is too low, says the log."),
+        ("codex", "Unexpected status codes are logged in `client.py`, and then raised."),
+        ("codex", "Connection failed: the test prints it. I have mended it now."),
+        ("goose", "Authentication error: what it means, and how to handle it."),
+        ("qwen", "[API Error: …] is how the CLI marks failures."),
+        ("qwen", "[API Error: that is how the CLI begins them."),
+    ],
+)
 def test_an_answer_that_goes_on_about_an_error_is_none(name: str, text: str) -> None:
     assert agents.read_prose(text, agent=name) is None
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("claude", "Prompt is too long"),
-    ("claude", 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'),
-    ("claude", "API Error: 400 This model is not available."),
-    ("claude", "API Error: 401 Invalid key · Please run /login"),
-    ("codex", "unexpected status 401 Unauthorized: Missing bearer"),
-    ("codex", "You\u2019ve hit your usage limit. Upgrade to Pro, or try again at 5 PM."),
-    ("qwen", "[API Error: 429 Too Many Requests]"),
-    ("gemini", "[API Error: 429 Quota]\nPlease wait and try again later."),
-    ("goose", "Ran into this error: 500.\n\nPlease retry if you think this is transient."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude", "Prompt is too long"),
+        ("claude", 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'),
+        ("claude", "API Error: 400 This model is not available."),
+        ("claude", "API Error: 401 Invalid key · Please run /login"),
+        ("codex", "unexpected status 401 Unauthorized: Missing bearer"),
+        ("codex", "You\u2019ve hit your usage limit. Upgrade to Pro, or try again at 5 PM."),
+        ("qwen", "[API Error: 429 Too Many Requests]"),
+        ("gemini", "[API Error: 429 Quota]\nPlease wait and try again later."),
+        ("goose", "Ran into this error: 500.\n\nPlease retry if you think this is transient."),
+    ],
+)
 def test_a_message_that_is_an_error_and_nothing_else_is_one(name: str, text: str) -> None:
     assert agents.read_prose(text, agent=name) is not None
 

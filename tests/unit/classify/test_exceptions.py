@@ -203,11 +203,15 @@ def test_the_headers_of_the_agent_error_proposal_decide() -> None:
     assert (verdict.type, verdict.reset_at_epoch_ms) == ("budget", 1771549200000)
 
 
-@pytest.mark.parametrize(("error", "told"), [
-    (KeyError("rate"), "KeyError: 'rate'"),
-    (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
-    (AssertionError(), "AssertionError"), (RuntimeError("boom"), "boom"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("rate"), "KeyError: 'rate'"),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (AssertionError(), "AssertionError"),
+        (RuntimeError("boom"), "boom"),
+    ],
+)
 def test_a_bug_is_told_by_its_name_where_its_text_does_not_say_what_it_is(
     error: Exception, told: str
 ) -> None:

@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     from lastword.core.classify.concepts import Concept
 
 TABLES = {
-    "chinese": chinese.CONCEPTS, "french": french.CONCEPTS, "german": german.CONCEPTS,
-    "japanese": japanese.CONCEPTS, "korean": korean.CONCEPTS, "portuguese": portuguese.CONCEPTS,
-    "russian": russian.CONCEPTS, "spanish": spanish.CONCEPTS,
-}  # fmt: skip
+    "chinese": chinese.CONCEPTS,
+    "french": french.CONCEPTS,
+    "german": german.CONCEPTS,
+    "japanese": japanese.CONCEPTS,
+    "korean": korean.CONCEPTS,
+    "portuguese": portuguese.CONCEPTS,
+    "russian": russian.CONCEPTS,
+    "spanish": spanish.CONCEPTS,
+}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -53,10 +58,17 @@ def test_its_words_are_written_as_a_text_is_compared(name: str) -> None:
             assert words(concept).isascii()
 
 
-@pytest.mark.parametrize(("text", "language"), [
-    ("모델 없음", "korean"), ("サーバーエラー", "japanese"), ("认证失败", "chinese"),
-    ("Ошибка", "russian"), ("Fehler \u2026", None), ("error", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("모델 없음", "korean"),
+        ("サーバーエラー", "japanese"),
+        ("认证失败", "chinese"),
+        ("Ошибка", "russian"),
+        ("Fehler \u2026", None),
+        ("error", None),
+    ],
+)
 def test_the_alphabet_names_the_language(text: str, language: str | None) -> None:
     assert in_other_alphabet(fold(text)) == language
 

@@ -11,21 +11,31 @@ from tests.kit.growth import costs_its_length
 from tests.kit.rows import every
 
 TEXTS_OF_NO_FAILURE = (
-    "The cat sat on the mat", "The build finished in 3 minutes",
-    "I renamed the function and added two tests", "Here is the summary that you asked for",
-    "The file was saved", "Nice weather for a walk in the park",
-    "Chapter one tells of a fisherman and his boat", "lorem ipsum dolor sit amet consectetur",
-    "Error", "it did not work { type: 'system', kind: 'system' }",
-)  # fmt: skip
+    "The cat sat on the mat",
+    "The build finished in 3 minutes",
+    "I renamed the function and added two tests",
+    "Here is the summary that you asked for",
+    "The file was saved",
+    "Nice weather for a walk in the park",
+    "Chapter one tells of a fisherman and his boat",
+    "lorem ipsum dolor sit amet consectetur",
+    "Error",
+    "it did not work { type: 'system', kind: 'system' }",
+)
 
 
-@pytest.mark.parametrize(("text", "kind"), [
-    ("no dispone de permisos suficientes para la acci\u00f3n solicitada", ErrorType.AUTH),
-    ("flagged for a possible cybersecurity risk", ErrorType.CONTENT_FILTER),
-    ("Traffic to upstream pods is shed because of load", ErrorType.PROVIDER_UNAVAILABLE),
-    ("requests budget for tokens in the last minute was spent by concurrent callers",
-     ErrorType.RATE_LIMIT),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("no dispone de permisos suficientes para la acci\u00f3n solicitada", ErrorType.AUTH),
+        ("flagged for a possible cybersecurity risk", ErrorType.CONTENT_FILTER),
+        ("Traffic to upstream pods is shed because of load", ErrorType.PROVIDER_UNAVAILABLE),
+        (
+            "requests budget for tokens in the last minute was spent by concurrent callers",
+            ErrorType.RATE_LIMIT,
+        ),
+    ],
+)
 def test_words_that_no_rule_knows_name_a_type_together(text: str, kind: ErrorType) -> None:
     verdict = classify_text(text)
     assert (verdict.type, verdict.rule.partition(":")[0]) == (kind, "guess")
@@ -53,14 +63,17 @@ def test_no_guess_names_what_is_not_known_or_retries_a_crash() -> None:
     assert crash.retryable is False
 
 
-@pytest.mark.parametrize(("told", "found", "wins"), [
-    (guessed(ErrorType.AUTH, 0.99, ErrorType.NETWORK), ErrorType.NETWORK, True),
-    (guessed(ErrorType.AUTH, 0.8, ErrorType.NETWORK), ErrorType.NETWORK, False),
-    (guessed(ErrorType.AUTH, 0.55), ErrorType.NETWORK, False),
-    (guessed(ErrorType.UNKNOWN, 0.99), ErrorType.NETWORK, False),
-    (guessed(ErrorType.NETWORK, 0.99), ErrorType.AUTH, False),
-    (guessed(ErrorType.NETWORK, 0.99), ErrorType.TIMEOUT, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("told", "found", "wins"),
+    [
+        (guessed(ErrorType.AUTH, 0.99, ErrorType.NETWORK), ErrorType.NETWORK, True),
+        (guessed(ErrorType.AUTH, 0.8, ErrorType.NETWORK), ErrorType.NETWORK, False),
+        (guessed(ErrorType.AUTH, 0.55), ErrorType.NETWORK, False),
+        (guessed(ErrorType.UNKNOWN, 0.99), ErrorType.NETWORK, False),
+        (guessed(ErrorType.NETWORK, 0.99), ErrorType.AUTH, False),
+        (guessed(ErrorType.NETWORK, 0.99), ErrorType.TIMEOUT, True),
+    ],
+)
 def test_a_guess_goes_before_another_guess_that_it_makes_unlikely(
     told: lexicon.Guess, found: ErrorType, wins: bool
 ) -> None:
@@ -70,13 +83,16 @@ def test_a_guess_goes_before_another_guess_that_it_makes_unlikely(
 DENIED = "The key is not permitted: access to the resource is forbidden for this credential"
 
 
-@pytest.mark.parametrize(("finding", "rule"), [
-    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "status:500"), "guess"),
-    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:servererror"), "guess"),
-    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:overloaded"), "token"),
-    (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "message:overloaded"), "message"),
-    (Conclusion(ErrorType.CANCELLED, "text:turn aborted"), "text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("finding", "rule"),
+    [
+        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "status:500"), "guess"),
+        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:servererror"), "guess"),
+        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "token:overloaded"), "token"),
+        (Conclusion(ErrorType.PROVIDER_UNAVAILABLE, "message:overloaded"), "message"),
+        (Conclusion(ErrorType.CANCELLED, "text:turn aborted"), "text"),
+    ],
+)
 def test_only_rules_that_guess_are_reconsidered(finding: Conclusion, rule: str) -> None:
     told = lexicon.reconsidered(finding, gather.from_text(DENIED))
     assert told is not None

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 ROWS = (
     OwnRow(name="by-words", type=ErrorType.BUDGET, words=frozenset({"acmepoints", "acmegone"})),
-    OwnRow(name="by-text", type=ErrorType.AUTH, messages=("no desk .. here",),
-     words=frozenset({"nodesk"}), unless=("tomorrow",), retryable=False),
+    OwnRow(
+        name="by-text",
+        type=ErrorType.AUTH,
+        messages=("no desk .. here",),
+        words=frozenset({"nodesk"}),
+        unless=("tomorrow",),
+        retryable=False,
+    ),
     OwnRow(name="text-alone", type=ErrorType.TIMEOUT, messages=("left the building",)),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +34,16 @@ def used() -> Iterator[None]:
     own_rows.use(())
 
 
-@pytest.mark.parametrize(("error", "rule", "match"), [
-    ({"code": "ACME_POINTS", "type": "acme_gone"}, "config:by-words", "acmegone"),
-    ("no desk of yours here", "config:by-text", "no desk .. here"),
-    (type("NoDeskError", (Exception,), {})("x"), "config:by-text", "nodesk"),
-    ("it has left the building", "config:text-alone", "left the building"),
-    ({"code": "no_desk", "message": "come tomorrow"}, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "rule", "match"),
+    [
+        ({"code": "ACME_POINTS", "type": "acme_gone"}, "config:by-words", "acmegone"),
+        ("no desk of yours here", "config:by-text", "no desk .. here"),
+        (type("NoDeskError", (Exception,), {})("x"), "config:by-text", "nodesk"),
+        ("it has left the building", "config:text-alone", "left the building"),
+        ({"code": "no_desk", "message": "come tomorrow"}, None, None),
+    ],
+)
 def test_a_row_matches_by_a_word_or_a_part_of_the_message(
     error: object, rule: str | None, match: str | None
 ) -> None:

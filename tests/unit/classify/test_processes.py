@@ -87,11 +87,15 @@ def test_a_failure_of_our_own_carries_its_reason_and_the_types_defaults() -> Non
     assert own_failure(ErrorType.INTERNAL).reason is None
 
 
-@pytest.mark.parametrize(("code", "words"), [
-    (3, "exit status 3"), (-11, "exit status -11"),
-    (0xC0000005, "exit status 0xC0000005 (access violation)"),
-    (0xC0000135 - (1 << 32), "exit status 0xC0000135 (DLL not found)"),
-    (0xC0FFEE00, "exit status 0xC0FFEE00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (3, "exit status 3"),
+        (-11, "exit status -11"),
+        (0xC0000005, "exit status 0xC0000005 (access violation)"),
+        (0xC0000135 - (1 << 32), "exit status 0xC0000135 (DLL not found)"),
+        (0xC0FFEE00, "exit status 0xC0FFEE00"),
+    ],
+)
 def test_a_status_of_windows_has_its_name(code: int, words: str) -> None:
     assert in_words(code) == words

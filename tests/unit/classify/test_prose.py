@@ -63,12 +63,18 @@ def test_whatever_is_an_error_by_its_form_passes_the_cheap_question() -> None:
     assert [text for text in taken if not may_be_error_by_form(text)] == []
 
 
-@pytest.mark.parametrize("text", [
-    "", "Done: the parser reads the header first.", "I've mended the client: a 429 is now retried.",
-    "The parser " + "reads the header and then the body " * 40,
-    "Error: 429 " + "and so on " * 120, "Error: 429 {" + "x" * MAX_PROSE_CHARS,
-    "Reads the header, then the body.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Done: the parser reads the header first.",
+        "I've mended the client: a 429 is now retried.",
+        "The parser " + "reads the header and then the body " * 40,
+        "Error: 429 " + "and so on " * 120,
+        "Error: 429 {" + "x" * MAX_PROSE_CHARS,
+        "Reads the header, then the body.",
+    ],
+)
 def test_a_healthy_turn_is_told_without_the_classifier(text: str) -> None:
     assert not may_be_error_by_form(text)
 
@@ -108,18 +114,21 @@ def test_what_is_no_error_by_its_form_is_none(text: str) -> None:
     assert error_by_form(text) is None
 
 
-@every(("text", "kind"), [
-    ("\u274c API Error: Connection error, the API at 10.0.0.1 is gone", "network"),
-    ("API Error: Unable to connect to API: read ECONNRESET, after 3 attempts", "network"),
-    ("LLM call error: ReadTimeout: Connection to the model failed after 3 attempts", "timeout"),
-    ('{"error": {"type": "overloaded_error"}}', None),
-    ('[{"error": {"code": 503, "message": "The model is overloaded."}}]', None),
-    ("500\n    at generate (cli.js:11:65501)", None),
-    ("Error: API error: LLM error: model error: Too many requests, please wait", "rate_limit"),
-    ("429 429 status code (no body)", "rate_limit"),
-    ("429 Rate limit reached for requests", "rate_limit"),
-    ("RESOURCE_EXHAUSTED: Quota exceeded, please retry in 20 s", "rate_limit"),
-])  # fmt: skip
+@every(
+    ("text", "kind"),
+    [
+        ("\u274c API Error: Connection error, the API at 10.0.0.1 is gone", "network"),
+        ("API Error: Unable to connect to API: read ECONNRESET, after 3 attempts", "network"),
+        ("LLM call error: ReadTimeout: Connection to the model failed after 3 attempts", "timeout"),
+        ('{"error": {"type": "overloaded_error"}}', None),
+        ('[{"error": {"code": 503, "message": "The model is overloaded."}}]', None),
+        ("500\n    at generate (cli.js:11:65501)", None),
+        ("Error: API error: LLM error: model error: Too many requests, please wait", "rate_limit"),
+        ("429 429 status code (no body)", "rate_limit"),
+        ("429 Rate limit reached for requests", "rate_limit"),
+        ("RESOURCE_EXHAUSTED: Quota exceeded, please retry in 20 s", "rate_limit"),
+    ],
+)
 def test_what_tells_of_one_failure_is_told_from_what_names_a_kind(
     text: str, kind: str | None
 ) -> None:

@@ -54,10 +54,18 @@ def test_a_list_without_end_is_read_as_far_as_the_bound() -> None:
     assert verdict.type is ErrorType.UNKNOWN
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    ("a", "a"), (True, ""), (None, ""), (7, "7"), pytest.param(10**5000, "", id="long"),
-    (0.5, "0.5"), ([], ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        (True, ""),
+        (None, ""),
+        (7, "7"),
+        pytest.param(10**5000, "", id="long"),
+        (0.5, "0.5"),
+        ([], ""),
+    ],
+)
 def test_a_scalar_has_a_text_and_nothing_else_has(value: object, text: str) -> None:
     assert as_text(value) == text
 
@@ -72,10 +80,14 @@ def test_prose_under_a_name_that_nobody_knows_is_better_than_none() -> None:
     assert verdict.type is ErrorType.RATE_LIMIT
 
 
-@pytest.mark.parametrize("headers", [
-    {"Retry-After": "7"}, [["Retry-After", "7"]],
-    [{"name": "Retry-After", "value": "7"}, "no header", ["neither"]],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry-After": "7"},
+        [["Retry-After", "7"]],
+        [{"name": "Retry-After", "value": "7"}, "no header", ["neither"]],
+    ],
+)
 def test_headers_are_read_in_every_shape_that_they_are_kept_in(headers: object) -> None:
     verdict = classify({"status": 429, "headers": headers})
     assert verdict.retry_after_seconds == 7
@@ -169,10 +181,14 @@ def test_two_words_close_together_count_in_a_packages_own_exception_alone() -> N
 # --- processes
 
 
-@pytest.mark.parametrize(("exit_code", "tail", "reason"), [
-    (1, "Fatal Python error: Aborted", "native_crash"), (-1073741819, "", "native_crash"),
-    (0xC000013A, "", "interrupted"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("exit_code", "tail", "reason"),
+    [
+        (1, "Fatal Python error: Aborted", "native_crash"),
+        (-1073741819, "", "native_crash"),
+        (0xC000013A, "", "interrupted"),
+    ],
+)
 def test_a_status_or_a_last_word_tells_how_a_process_ended(
     exit_code: int, tail: str, reason: str
 ) -> None:
@@ -254,18 +270,25 @@ GROUP = """\
 """
 
 
-@every(("text", "form", "found"), [
-    ("[1]", "a JSON array", [1]), ('"a text in JSON"', "a line of text", "a text in JSON"),
-    ("plain words", "a line of text", "plain words"), ("two\nlines", "a text", "two\nlines"),
-    ('{"jsonrpc":"2.0","method":"m"}', "a JSON-RPC message", None),
-    ('{"code":-32603,"message":"x"}', "a JSON-RPC error", None),
-    ('{"status":429}', "an HTTP response as JSON", None), ('{"error":"x"}', "a JSON body", None),
-    ('noise\n{"type":"ok"}\n{"error":"last"}', "JSON lines", {"error": "last"}),
-    ('data: {"a":1}\n\ndata: {"error":{"m":1}}', "an event stream", {"error": {"m": 1}}),
-    ("HTTP/ is a protocol", "a line of text", "HTTP/ is a protocol"), ("ok\n" * 9, "a text", None),
-    ("ok\n" * 9 + "ERROR: 429 Too Many Requests", "the telling lines of a log", None),
-    ("Error: x\n    at f (a.js:1:2)", "an exception with its stack", None),
-])  # fmt: skip
+@every(
+    ("text", "form", "found"),
+    [
+        ("[1]", "a JSON array", [1]),
+        ('"a text in JSON"', "a line of text", "a text in JSON"),
+        ("plain words", "a line of text", "plain words"),
+        ("two\nlines", "a text", "two\nlines"),
+        ('{"jsonrpc":"2.0","method":"m"}', "a JSON-RPC message", None),
+        ('{"code":-32603,"message":"x"}', "a JSON-RPC error", None),
+        ('{"status":429}', "an HTTP response as JSON", None),
+        ('{"error":"x"}', "a JSON body", None),
+        ('noise\n{"type":"ok"}\n{"error":"last"}', "JSON lines", {"error": "last"}),
+        ('data: {"a":1}\n\ndata: {"error":{"m":1}}', "an event stream", {"error": {"m": 1}}),
+        ("HTTP/ is a protocol", "a line of text", "HTTP/ is a protocol"),
+        ("ok\n" * 9, "a text", None),
+        ("ok\n" * 9 + "ERROR: 429 Too Many Requests", "the telling lines of a log", None),
+        ("Error: x\n    at f (a.js:1:2)", "an exception with its stack", None),
+    ],
+)
 def test_a_text_is_read_as_the_shape_that_it_has(text: str, form: str, found: object) -> None:
     reading = read_pasted(text)
     assert reading.form == form
@@ -281,14 +304,17 @@ def test_a_response_may_end_with_its_headers_and_may_have_a_body() -> None:
     assert read_pasted(head + '\n\n{"error":1}').value["body"] == {"error": 1}
 
 
-@pytest.mark.parametrize(("text", "name", "causes"), [
-    ("starting\n" + PYTHON + "KeyError: 'a'\n", "builtins.KeyError", []),
-    (PYTHON + "a.E: x\n" + DIRECT + PYTHON + "b.F: y\nmore\n", "b.F", ["a.E"]),
-    (PYTHON + "a.E: x\n" + OTHER + PYTHON + "b.F: y\n", "b.F", []),
-    (GROUP, "httpx.ConnectError", []),
-    ("openai.RateLimitError: Error code: 429", "openai.RateLimitError", []),
-    ("ValueError: odd\nmore of it", "builtins.ValueError", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "name", "causes"),
+    [
+        ("starting\n" + PYTHON + "KeyError: 'a'\n", "builtins.KeyError", []),
+        (PYTHON + "a.E: x\n" + DIRECT + PYTHON + "b.F: y\nmore\n", "b.F", ["a.E"]),
+        (PYTHON + "a.E: x\n" + OTHER + PYTHON + "b.F: y\n", "b.F", []),
+        (GROUP, "httpx.ConnectError", []),
+        ("openai.RateLimitError: Error code: 429", "openai.RateLimitError", []),
+        ("ValueError: odd\nmore of it", "builtins.ValueError", []),
+    ],
+)
 def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
     text: str, name: str, causes: list[str]
 ) -> None:
@@ -298,10 +324,17 @@ def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
     assert [cause["class"] for cause in reading.value.get("cause_chain", [])] == causes
 
 
-@pytest.mark.parametrize("text", [
-    "Error: it failed", "SomethingError: it failed", "note.this: no class",
-    "Traceback (most recent call last)", PYTHON + "no class at all\n", PYTHON,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: it failed",
+        "SomethingError: it failed",
+        "note.this: no class",
+        "Traceback (most recent call last)",
+        PYTHON + "no class at all\n",
+        PYTHON,
+    ],
+)
 def test_what_only_looks_like_a_python_exception_is_prose(text: str) -> None:
     assert read_pasted(text).form in {"a line of text", "a text"}
 

@@ -104,11 +104,15 @@ def test_an_error_that_speaks_for_itself_needs_no_stderr() -> None:
     assert verdict.type == "auth"
 
 
-@pytest.mark.parametrize("log", [
-    "rate_limits: none\nlogin ok, quota refreshed\n",
-    "DeprecationWarning: auth.jose is deprecated, it will be removed\n",
-    "[session/create] phase=models durationMs=1\n", "",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "log",
+    [
+        "rate_limits: none\nlogin ok, quota refreshed\n",
+        "DeprecationWarning: auth.jose is deprecated, it will be removed\n",
+        "[session/create] phase=models durationMs=1\n",
+        "",
+    ],
+)
 def test_ordinary_log_lines_are_no_evidence(log: str) -> None:
     assert classify_text("", stderr_tail=log).type == "unknown"
 

@@ -35,10 +35,14 @@ def test_what_stands_beside_them_still_decides() -> None:
     assert classify_rpc_error(status).type is ErrorType.PROVIDER_UNAVAILABLE
 
 
-@pytest.mark.parametrize("text", [
-    "key must be a string at line 1 column 2", "expected value at line 1 column 1",
-    "trailing characters at line 1 column 12",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key must be a string at line 1 column 2",
+        "expected value at line 1 column 1",
+        "trailing characters at line 1 column 12",
+    ],
+)
 def test_what_a_parser_says_of_json_is_no_demand_for_a_login(text: str) -> None:
     for verdict in (
         classify(text),

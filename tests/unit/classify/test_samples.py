@@ -16,10 +16,17 @@ from tests.kit.rows import every
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text(encoding="utf-8").splitlines()]
 RECORD_KEYS = {
-    "status": "http_status", "headers": "headers", "body": "body", "class": "exception_class",
-    "message": "message", "phase": "phase", "code": "code", "attributes": "attrs",
-    "causes": "cause_chain", "process": "process",
-}  # fmt: skip
+    "status": "http_status",
+    "headers": "headers",
+    "body": "body",
+    "class": "exception_class",
+    "message": "message",
+    "phase": "phase",
+    "code": "code",
+    "attributes": "attrs",
+    "causes": "cause_chain",
+    "process": "process",
+}
 
 
 def verdict_on(sample: dict[str, Any]) -> Verdict:

@@ -28,9 +28,10 @@ def test_a_402_is_about_money_whatever_generic_word_stands_beside_it(word: str) 
     assert classify({"http_status": 402, "body": body}).type == "budget"
 
 
-@pytest.mark.parametrize(("status", "kind"),
+@pytest.mark.parametrize(
+    ("status", "kind"),
     [(400, "invalid_request"), (401, "auth"), (403, "auth"), (404, "model_not_found")],
-)  # fmt: skip
+)
 def test_a_word_for_something_broke_gives_way_to_a_decisive_status(status: int, kind: str) -> None:
     for word in ("server_error", "upstream_error", "api_error"):
         assert classify({"http_status": status, "body": {"error": {"type": word}}}).type == kind
@@ -67,10 +68,14 @@ def test_the_names_of_aws_are_read_without_what_stands_around_them() -> None:
 # --- whose server
 
 
-@pytest.mark.parametrize("text", [
-    "MCP error -32001: Request timed out", "MCP server 'github' failed to start: spawn npx ENOENT",
-    "Error calling tool: MCP error -32603: 429 Too Many Requests",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MCP error -32001: Request timed out",
+        "MCP server 'github' failed to start: spawn npx ENOENT",
+        "Error calling tool: MCP error -32603: 429 Too Many Requests",
+    ],
+)
 def test_a_tool_server_is_not_the_model_provider(text: str) -> None:
     for verdict in (classify_text(text), classify_rpc_error({"code": -32603, "message": text})):
         assert (verdict.type, verdict.reason, verdict.retryable) == (
@@ -91,12 +96,16 @@ def test_a_providers_error_that_speaks_of_such_a_server_is_the_providers() -> No
 # --- whose wait
 
 
-@pytest.mark.parametrize(("text", "wait"), [
-    ("429 Retrying in 4 seconds\u2026 (attempt 4/10)", None),
-    ("429 Retrying in 4 seconds... (attempt 4/10)", None),
-    ("429 Trying again in 9s (attempt 2)", None),
-    ("429 retrying in 4s... please retry in 30 seconds", 30), ("429 Please retry in 4 seconds", 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [
+        ("429 Retrying in 4 seconds\u2026 (attempt 4/10)", None),
+        ("429 Retrying in 4 seconds... (attempt 4/10)", None),
+        ("429 Trying again in 9s (attempt 2)", None),
+        ("429 retrying in 4s... please retry in 30 seconds", 30),
+        ("429 Please retry in 4 seconds", 4),
+    ],
+)
 def test_what_an_agent_says_of_its_own_retries_is_no_wait_of_the_servers(
     text: str, wait: int | None
 ) -> None:
@@ -118,9 +127,10 @@ def raised(text: str, *, module: str, kind: type[Exception] = ValueError) -> Exc
     raise AssertionError
 
 
-@pytest.mark.parametrize("text",
+@pytest.mark.parametrize(
+    "text",
     ["invalid api key format in my config file", "type is one of rate_limit, budget, timeout"],
-)  # fmt: skip
+)
 def test_an_exception_of_the_language_is_the_handlers_own(text: str) -> None:
     for kind in (ValueError, RuntimeError, KeyError):
         verdict = classify(raised(text, module="my_agent", kind=kind))
@@ -159,13 +169,20 @@ def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:
 # --- words of single agents
 
 
-@pytest.mark.parametrize(("agent", "error", "kind"), [
-    ("claude-agent-acp", {"subtype": "api_retry", "error_status": None}, "network"),
-    ("kimi-code", {"message": "APIEmptyResponseError: nothing"}, "protocol_error"),
-    ("gemini-cli", {"message": "Error when talking to Gemini API x.json terminated"}, "network"),
-    ("codex-acp", {"message": "The model produced an error."}, "provider_unavailable"),
-    ("mistral-vibe", {"message": "IncompleteProviderStream: eof"}, "network"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("agent", "error", "kind"),
+    [
+        ("claude-agent-acp", {"subtype": "api_retry", "error_status": None}, "network"),
+        ("kimi-code", {"message": "APIEmptyResponseError: nothing"}, "protocol_error"),
+        (
+            "gemini-cli",
+            {"message": "Error when talking to Gemini API x.json terminated"},
+            "network",
+        ),
+        ("codex-acp", {"message": "The model produced an error."}, "provider_unavailable"),
+        ("mistral-vibe", {"message": "IncompleteProviderStream: eof"}, "network"),
+    ],
+)
 def test_a_name_or_a_sentence_of_one_agents_own_is_read(
     agent: str, error: dict[str, Any], kind: str
 ) -> None:
@@ -176,14 +193,21 @@ def test_a_name_or_a_sentence_of_one_agents_own_is_read(
 # --- programs that do not run
 
 
-@pytest.mark.parametrize(("words", "code", "reason"), [
-    ("/lib64/libc.so.6: version `GLIBC_2.34' not found (required by agent)", 1, "missing_library"),
-    ("error while loading shared libraries: libssl.so.1.1", 127, "missing_library"),
-    ("SyntaxError: '??='\n at Loader.moduleStrategy (x.js:1:1)", 1, "runtime_version"),
-    ("npm WARN EBADENGINE Unsupported engine", 1, "runtime_version"),
-    ("Error: Cannot find module '/opt/agent/index.js'", 1, "file_not_found"),
-    ("sh: agent: not found: cannot find module", 127, "spawn_failed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (
+            "/lib64/libc.so.6: version `GLIBC_2.34' not found (required by agent)",
+            1,
+            "missing_library",
+        ),
+        ("error while loading shared libraries: libssl.so.1.1", 127, "missing_library"),
+        ("SyntaxError: '??='\n at Loader.moduleStrategy (x.js:1:1)", 1, "runtime_version"),
+        ("npm WARN EBADENGINE Unsupported engine", 1, "runtime_version"),
+        ("Error: Cannot find module '/opt/agent/index.js'", 1, "file_not_found"),
+        ("sh: agent: not found: cannot find module", 127, "spawn_failed"),
+    ],
+)
 def test_a_program_that_cannot_run_here_says_why(words: str, code: int, reason: str) -> None:
     verdict = classify_exit(exit_code=code, stderr_tail=words)
     assert (verdict.type, verdict.reason, verdict.retryable) == ("agent_crash", reason, False)
@@ -191,11 +215,15 @@ def test_a_program_that_cannot_run_here_says_why(words: str, code: int, reason: 
         assert classify_text(words).reason == reason
 
 
-@pytest.mark.parametrize(("text", "reason", "retryable"), [
-    ("The process exited with code 143", "terminated", True),
-    ("process exited with exit code: 137", "killed", True),
-    ("process exited with code 1", None, False), ("process exited with code 130", None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason", "retryable"),
+    [
+        ("The process exited with code 143", "terminated", True),
+        ("process exited with exit code: 137", "killed", True),
+        ("process exited with code 1", None, False),
+        ("process exited with code 130", None, False),
+    ],
+)
 def test_an_exit_code_told_in_prose_is_one(
     text: str, reason: str | None, *, retryable: bool
 ) -> None:

@@ -16,15 +16,18 @@ from tests.kit.rows import every
 # --- the end of a process, in words
 
 
-@pytest.mark.parametrize(("text", "reason", "retryable"), [
-    ("thread 'main' panicked at src/model.rs:31:9: no api key in the table", "panic", False),
-    ('Thread "<unnamed>" panicked with "invalid input" at wit.rs:38:31', "panic", False),
-    ("fatal error: concurrent map writes\n\ngoroutine 7 [running]:\nx()", "panic", False),
-    ('Exception in thread "model" java.lang.OutOfMemoryError: Java heap space', "oom", True),
-    ("Error: EPERM: operation not permitted, spawn '/opt/agent'", "spawn_failed", False),
-    ("'agent' is not recognized as an internal or external command,", "spawn_failed", False),
-    ("'agent' 不是内部或外部命令", "spawn_failed", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason", "retryable"),
+    [
+        ("thread 'main' panicked at src/model.rs:31:9: no api key in the table", "panic", False),
+        ('Thread "<unnamed>" panicked with "invalid input" at wit.rs:38:31', "panic", False),
+        ("fatal error: concurrent map writes\n\ngoroutine 7 [running]:\nx()", "panic", False),
+        ('Exception in thread "model" java.lang.OutOfMemoryError: Java heap space', "oom", True),
+        ("Error: EPERM: operation not permitted, spawn '/opt/agent'", "spawn_failed", False),
+        ("'agent' is not recognized as an internal or external command,", "spawn_failed", False),
+        ("'agent' 不是内部或外部命令", "spawn_failed", False),
+    ],
+)
 def test_a_processs_own_words_outrank_what_prose_may_mean(
     text: str, reason: str, *, retryable: bool
 ) -> None:
@@ -42,12 +45,15 @@ def test_a_crash_of_the_providers_is_the_providers() -> None:
 # --- a plan, and a day of the calendar
 
 
-@pytest.mark.parametrize("text", [
-    "Your rate limit resets on Jul 19, 2026, 1:42 PM. To continue, upgrade to Plus today.",
-    "Rate limit reached, try again on 6 Aug 2026",
-    "You're out of Example messages. Your rate limit resets on Friday",
-    "You have hit the rate limit of your plan",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your rate limit resets on Jul 19, 2026, 1:42 PM. To continue, upgrade to Plus today.",
+        "Rate limit reached, try again on 6 Aug 2026",
+        "You're out of Example messages. Your rate limit resets on Friday",
+        "You have hit the rate limit of your plan",
+    ],
+)
 def test_a_limit_that_a_plan_or_a_date_ends_is_a_budget(text: str) -> None:
     verdict = classify_text(text)
     assert (verdict.type, verdict.retryable) == ("budget", False)
@@ -80,9 +86,10 @@ def test_a_claim_on_a_session_update_is_no_login() -> None:
 # --- a status and a code
 
 
-@pytest.mark.parametrize(("status", "kind"),
+@pytest.mark.parametrize(
+    ("status", "kind"),
     [(401, "auth"), (402, "budget"), (403, "auth"), (404, "model_not_found"), (429, "rate_limit")],
-)  # fmt: skip
+)
 def test_a_status_says_more_than_invalid_request(status: int, kind: str) -> None:
     body = {"error": {"type": "invalid_request_error", "http_status": status, "message": "no"}}
     assert classify(body).type == kind
@@ -106,15 +113,18 @@ def test_a_status_and_a_code_outrank_a_sentence_in_another_language() -> None:
 # --- JSON and JSON-RPC
 
 
-@pytest.mark.parametrize("text", [
-    "Expecting value: line 1 column 1 (char 0)",
-    "Expecting ',' delimiter: line 1 column 9 (char 8)",
-    "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
-    "Extra data: line 1 column 5 (char 4)",
-    "Unterminated string starting at: line 1 column 1 (char 0)",
-    "Invalid control character at: line 1 column 3 (char 2)",
-    "Invalid \\escape: line 1 column 2 (char 1)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Expecting value: line 1 column 1 (char 0)",
+        "Expecting ',' delimiter: line 1 column 9 (char 8)",
+        "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "Extra data: line 1 column 5 (char 4)",
+        "Unterminated string starting at: line 1 column 1 (char 0)",
+        "Invalid control character at: line 1 column 3 (char 2)",
+        "Invalid \\escape: line 1 column 2 (char 1)",
+    ],
+)
 def test_what_python_says_of_json_is_an_invalid_message(text: str) -> None:
     error = {"code": -32603, "message": "Internal error", "data": {"details": text}}
     for verdict in (classify_text(text), classify_rpc_error(error)):
@@ -147,10 +157,13 @@ def test_a_wait_before_an_agents_own_retry_is_no_servers() -> None:
 
 
 GUESSES = {
-    "concept:key + invalid": True, "guess:key,valid": True,
-    "stderr:concept:key + invalid": True, "text:api key": True,
-    "message:invalid api key": False, "status:401": False,
-}  # fmt: skip
+    "concept:key + invalid": True,
+    "guess:key,valid": True,
+    "stderr:concept:key + invalid": True,
+    "text:api key": True,
+    "message:invalid api key": False,
+    "status:401": False,
+}
 
 
 @every(("rule", "withheld"), GUESSES.items())

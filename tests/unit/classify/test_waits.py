@@ -42,16 +42,28 @@ def test_a_moment_is_read_or_refused(value: object, milliseconds: int | None) ->
     assert parse_moment(value) == milliseconds
 
 
-@every(("text", "seconds"), [
-    ("please try again in 9m38.016s.", 578.016), ("please retry after 86400 seconds.", 86400),
-    ("try again in 5 seconds. passed model=x", 5), ("please retry in 56.185908122s.", 56.185908122),
-    ("your quota will reset after 10m.", 600), ("(reset after 10s)", 10),
-    ("please wait 30 seconds", 30), ("please try again after 1 seconds", 1),
-    ("try again in 2 days 3 hours 4 minutes.", 183840), ("retry-after: 20", None),
-    ("resets 3:45pm", None), ("resets at 7am", None),
-    ("try again at nov 20th, 2025 3:05 pm", None), ("retry 3 times", None),
-    ("try again later", None), ("retry in 2026-01-01", None), ("limit 30000, used 29000", None),
-])  # fmt: skip
+@every(
+    ("text", "seconds"),
+    [
+        ("please try again in 9m38.016s.", 578.016),
+        ("please retry after 86400 seconds.", 86400),
+        ("try again in 5 seconds. passed model=x", 5),
+        ("please retry in 56.185908122s.", 56.185908122),
+        ("your quota will reset after 10m.", 600),
+        ("(reset after 10s)", 10),
+        ("please wait 30 seconds", 30),
+        ("please try again after 1 seconds", 1),
+        ("try again in 2 days 3 hours 4 minutes.", 183840),
+        ("retry-after: 20", None),
+        ("resets 3:45pm", None),
+        ("resets at 7am", None),
+        ("try again at nov 20th, 2025 3:05 pm", None),
+        ("retry 3 times", None),
+        ("try again later", None),
+        ("retry in 2026-01-01", None),
+        ("limit 30000, used 29000", None),
+    ],
+)
 def test_prose_names_a_wait_or_none(text: str, seconds: float | None) -> None:
     assert wait_in_text(text) == (pytest.approx(seconds) if seconds is not None else None)
 

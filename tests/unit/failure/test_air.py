@@ -64,20 +64,30 @@ def test_details_that_say_nothing_are_left_out() -> None:
     assert record(full)["details"] == "socket hang up"
 
 
-@pytest.mark.parametrize("told", [
-    {"version": 1, "capabilities": ["sessionFailure"]},
-    {"version": 2, "capabilities": ["diffPatch", "sessionFailure"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"version": 1, "capabilities": ["sessionFailure"]},
+        {"version": 2, "capabilities": ["diffPatch", "sessionFailure"]},
+    ],
+)
 def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
     assert air.negotiated({"_meta": {"jetbrains": {"air": told}}})
 
 
-@pytest.mark.parametrize("told", [
-    {}, {"version": 1}, {"version": True, "capabilities": ["sessionFailure"]},
-    {"version": 1.0, "capabilities": ["sessionFailure"]},
-    {"version": 1, "capabilities": {"sessionFailure": True}},
-    {"version": 1, "capabilities": []}, "sessionFailure", None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"version": 1},
+        {"version": True, "capabilities": ["sessionFailure"]},
+        {"version": 1.0, "capabilities": ["sessionFailure"]},
+        {"version": 1, "capabilities": {"sessionFailure": True}},
+        {"version": 1, "capabilities": []},
+        "sessionFailure",
+        None,
+    ],
+)
 def test_anything_else_is_no_part_in_it(told: object) -> None:
     assert not air.negotiated({"_meta": {"jetbrains": {"air": told}}})
 

@@ -13,22 +13,55 @@ from tests.kit.rows import every
 OPTION = BY_KEY["spend_limit"]
 
 
-@every(("text", "written"), [
-    ("5USD", "5USD/session"), ("5.50 EUR/day", "5.5EUR/day"), ("2usd/turn", "2USD/turn"),
-    (" 0.01 usd / Session ", "0.01USD/session"), (".5GBP", "0.5GBP/session"),
-    ("0.00001USD", "0.00001USD/session"), ("100USD", "100USD/session"),
-    ("1000000000000IDR", "1000000000000IDR/session"), ("0", ""), ("", ""),
-])  # fmt: skip
+@every(
+    ("text", "written"),
+    [
+        ("5USD", "5USD/session"),
+        ("5.50 EUR/day", "5.5EUR/day"),
+        ("2usd/turn", "2USD/turn"),
+        (" 0.01 usd / Session ", "0.01USD/session"),
+        (".5GBP", "0.5GBP/session"),
+        ("0.00001USD", "0.00001USD/session"),
+        ("100USD", "100USD/session"),
+        ("1000000000000IDR", "1000000000000IDR/session"),
+        ("0", ""),
+        ("", ""),
+    ],
+)
 def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None:
     assert (OPTION.read(text), OPTION.read(written)) == (written, written)
     assert Options(spend_limit=text).spend_limit == written
 
 
-@every("text", [
-    *("5", "5XYZ", "USD", "five USD", "5USD/week", "5USD/", "-5USD", "+5USD", "0USD", "0.00EUR"),
-    *("1e400USD", "nanUSD", "infUSD", "5 US Dollars", "5$", "$5", "5,50EUR", "5.5.0USD", ".USD"),
-    *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
-])  # fmt: skip
+@every(
+    "text",
+    [
+        *(
+            "5",
+            "5XYZ",
+            "USD",
+            "five USD",
+            "5USD/week",
+            "5USD/",
+            "-5USD",
+            "+5USD",
+            "0USD",
+            "0.00EUR",
+        ),
+        *(
+            "1e400USD",
+            "nanUSD",
+            "infUSD",
+            "5 US Dollars",
+            "5$",
+            "$5",
+            "5,50EUR",
+            "5.5.0USD",
+            ".USD",
+        ),
+        *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
+    ],
+)
 def test_what_is_no_limit_is_refused_with_what_to_write(text: str) -> None:
     assert OPTION.read(text) is None
     with pytest.raises(UsageError, match="it takes an amount with its currency, such as 5USD"):
@@ -51,10 +84,16 @@ def test_a_limit_for_a_day_needs_the_record() -> None:
         assert options.values["spend_limit"]
 
 
-@pytest.mark.parametrize(("amount", "words"), [
-    (0, "0.00 USD"), (0.00001, "less than 0.0001 USD"), (0.00034567, "0.00035 USD"),
-    (0.01, "0.01 USD"), (1234.5, "1,234.50 USD"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        (0, "0.00 USD"),
+        (0.00001, "less than 0.0001 USD"),
+        (0.00034567, "0.00035 USD"),
+        (0.01, "0.01 USD"),
+        (1234.5, "1,234.50 USD"),
+    ],
+)
 def test_an_amount_is_shown_to_the_cent_or_finer_below_one(amount: float, words: str) -> None:
     assert money(amount, "USD") == words
 

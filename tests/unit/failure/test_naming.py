@@ -31,17 +31,27 @@ def test_a_word_that_no_table_has_is_said_as_it_stands() -> None:
     assert (plain("a_new_type", TYPES), plain(3)) == ("a new type", "3")
 
 
-@pytest.mark.parametrize(("facts", "said"), [
-    ({"retry_safety": "auto", "retry_after_seconds": 20}, "yes, after 20 s"),
-    ({"retry_safety": "auto", "retry_after_seconds": "20"}, "yes, it is safe"),
-    ({"retry_safety": "auto", "retry_after_seconds": 0}, "yes, it is safe"),
-    ({"retry_safety": "offer_continue"},
-     "it would repeat what was shown, so ask the agent to continue"),
-    ({"retry_safety": "ask", "phase": "after_tool"},
-     "only if the user agrees, because a tool had run"),
-    ({"retry_safety": "ask", "phase": "before_output"},
-     "only if the user agrees, because a tool may have run"),
-    ({"retry_safety": "never"}, "no, the same prompt would fail again"), ({}, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"retry_safety": "auto", "retry_after_seconds": 20}, "yes, after 20 s"),
+        ({"retry_safety": "auto", "retry_after_seconds": "20"}, "yes, it is safe"),
+        ({"retry_safety": "auto", "retry_after_seconds": 0}, "yes, it is safe"),
+        (
+            {"retry_safety": "offer_continue"},
+            "it would repeat what was shown, so ask the agent to continue",
+        ),
+        (
+            {"retry_safety": "ask", "phase": "after_tool"},
+            "only if the user agrees, because a tool had run",
+        ),
+        (
+            {"retry_safety": "ask", "phase": "before_output"},
+            "only if the user agrees, because a tool may have run",
+        ),
+        ({"retry_safety": "never"}, "no, the same prompt would fail again"),
+        ({}, ""),
+    ],
+)
 def test_whether_to_try_again_is_said_with_its_reason(facts: dict[str, object], said: str) -> None:
     assert retry_words(facts) == said

@@ -16,35 +16,49 @@ def sentence(text: str) -> str:
     return compose(classify_text(text), phase=None, retry_safety=None).message
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("plain", "plain"), ('x {"error":{"message":"the end"}}', "the end"),
-    ("Error code: 400 - {'error': {'message': 'it\\'s odd'}}", "it's odd"),
-    ('{"message":"{\\"error\\":{\\"message\\":\\"deep\\"}}"}', "deep"),
-    ('{"message":"Provider returned error","metadata":{"detail":"the cause"}}', "the cause"),
-    ('{"message":"Internal error"}', "Internal error"),
-    ('{"message":"first"} {"message":"second"}', "first"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("plain", "plain"),
+        ('x {"error":{"message":"the end"}}', "the end"),
+        ("Error code: 400 - {'error': {'message': 'it\\'s odd'}}", "it's odd"),
+        ('{"message":"{\\"error\\":{\\"message\\":\\"deep\\"}}"}', "deep"),
+        ('{"message":"Provider returned error","metadata":{"detail":"the cause"}}', "the cause"),
+        ('{"message":"Internal error"}', "Internal error"),
+        ('{"message":"first"} {"message":"second"}', "first"),
+    ],
+)
 def test_the_message_is_quoted_and_not_the_json_around_it(text: str, said: str) -> None:
     assert innermost(text) == said
 
 
-@pytest.mark.parametrize(("text", "left"), [
-    ("It broke. Please try again later.", "It broke."),
-    ("It broke, please retry.", "It broke"), ("Please try again in a moment.", ""),
-    ("Fix it and try again.", "Fix it"), ("The retry buffer is full", "The retry buffer is full"),
-    ("Try selecting another model", "Try selecting another model"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It broke. Please try again later.", "It broke."),
+        ("It broke, please retry.", "It broke"),
+        ("Please try again in a moment.", ""),
+        ("Fix it and try again.", "Fix it"),
+        ("The retry buffer is full", "The retry buffer is full"),
+        ("Try selecting another model", "Try selecting another model"),
+    ],
+)
 def test_advice_to_try_again_is_left_out(text: str, left: str) -> None:
     assert without_retry_advice(text) == left
 
 
-@pytest.mark.parametrize(("text", "when"), [
-    ("limit \u00b7 resets 10:30pm (Europe/Berlin)", "10:30pm (Europe/Berlin)"),
-    ("or try again at Sep 28th, 2026 2:14 AM.", "Sep 28th, 2026 2:14 AM"),
-    ("They reset on December 1.", "December 1"),
-    ("resets at 2026-02-20 01:00 UTC", "2026-02-20 01:00 UTC"),
-    ("try again at 14:05", "14:05"), ("try again later", ""), ("resets 3 counters", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("limit \u00b7 resets 10:30pm (Europe/Berlin)", "10:30pm (Europe/Berlin)"),
+        ("or try again at Sep 28th, 2026 2:14 AM.", "Sep 28th, 2026 2:14 AM"),
+        ("They reset on December 1.", "December 1"),
+        ("resets at 2026-02-20 01:00 UTC", "2026-02-20 01:00 UTC"),
+        ("try again at 14:05", "14:05"),
+        ("try again later", ""),
+        ("resets 3 counters", ""),
+    ],
+)
 def test_a_reset_is_found_as_it_was_told(text: str, when: str) -> None:
     assert stated_reset(text) == when
 
@@ -68,11 +82,14 @@ def test_no_message_is_looked_for_deeper_than_nesting_is_read() -> None:
     assert innermost(told) == json.dumps({"message": "the bottom"})
 
 
-@pytest.mark.parametrize(("words", "advice"), [
-    ("/lib/libc.so.6: version `GLIBC_2.34' not found", "made for this system."),
-    ("Unsupported engine: node 16", "Node.js or Python that the agent asks for."),
-    ("Cannot find module '/opt/agent/x.js'", "paths in its configuration."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("/lib/libc.so.6: version `GLIBC_2.34' not found", "made for this system."),
+        ("Unsupported engine: node 16", "Node.js or Python that the agent asks for."),
+        ("Cannot find module '/opt/agent/x.js'", "paths in its configuration."),
+    ],
+)
 def test_a_program_that_cannot_run_here_has_advice_of_its_own(words: str, advice: str) -> None:
     verdict = classify_exit(exit_code=1, stderr_tail=words)
     for restarts in (True, False):

@@ -114,14 +114,20 @@ def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
 NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
 
 
-@pytest.mark.parametrize(("after", "words"), [
-    (timedelta(seconds=20), "in 20 seconds"), (timedelta(minutes=5), "in 5 minutes"),
-    (timedelta(minutes=35), "at 14:06"),
-    (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
-    (timedelta(hours=19), "tomorrow at 08:31"), (timedelta(days=2), "on 6 May at 13:31"),
-    (timedelta(days=5, hours=1), "on 9 May at 14:31"),
-    (timedelta(days=300), "on 28 February 2027 at 13:31"), (timedelta(seconds=-1), ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (timedelta(seconds=20), "in 20 seconds"),
+        (timedelta(minutes=5), "in 5 minutes"),
+        (timedelta(minutes=35), "at 14:06"),
+        (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
+        (timedelta(hours=19), "tomorrow at 08:31"),
+        (timedelta(days=2), "on 6 May at 13:31"),
+        (timedelta(days=5, hours=1), "on 9 May at 14:31"),
+        (timedelta(days=300), "on 28 February 2027 at 13:31"),
+        (timedelta(seconds=-1), ""),
+    ],
+)
 def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
     after: timedelta, words: str
 ) -> None:
@@ -145,12 +151,17 @@ def test_a_used_up_budget_names_the_ways_out() -> None:
     )
 
 
-@pytest.mark.parametrize(("safety", "retryable", "action"), [
-    (RetrySafety.AUTO, True, Action.WAIT), (None, True, Action.WAIT),
-    (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
-    (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
-    (RetrySafety.NEVER, False, Action.SWITCH_MODEL), (RetrySafety.ASK, False, Action.SWITCH_MODEL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("safety", "retryable", "action"),
+    [
+        (RetrySafety.AUTO, True, Action.WAIT),
+        (None, True, Action.WAIT),
+        (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
+        (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
+        (RetrySafety.NEVER, False, Action.SWITCH_MODEL),
+        (RetrySafety.ASK, False, Action.SWITCH_MODEL),
+    ],
+)
 def test_the_action_depends_on_whether_a_retry_would_do_harm(
     safety: RetrySafety | None, action: Action, *, retryable: bool
 ) -> None:

@@ -79,15 +79,25 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
     assert "retry_after_seconds" not in fails
 
 
-@every("updates", [
-    [], [usage(status="allowed")], [usage(status="allowed_warning")],
-    [usage(), usage(status="allowed")], [usage(resetsAt=int(NOW.timestamp()) - 5)],
-    [usage(resetsAt=None)], [usage(resetsAt=True)], [usage(resetsAt="soon")],
-    [codex(primary=window(used=99.9))], [codex(primary=window(used="100"))],
-    [codex(primary=window(resets_at=None), secondary=None)],
-    [codex(primary=window()), codex(primary=window(used=0))], [usage(resetsAt=5)],
-    [usage(resetsAt=1e300)],
-])  # fmt: skip
+@every(
+    "updates",
+    [
+        [],
+        [usage(status="allowed")],
+        [usage(status="allowed_warning")],
+        [usage(), usage(status="allowed")],
+        [usage(resetsAt=int(NOW.timestamp()) - 5)],
+        [usage(resetsAt=None)],
+        [usage(resetsAt=True)],
+        [usage(resetsAt="soon")],
+        [codex(primary=window(used=99.9))],
+        [codex(primary=window(used="100"))],
+        [codex(primary=window(resets_at=None), secondary=None)],
+        [codex(primary=window()), codex(primary=window(used=0))],
+        [usage(resetsAt=5)],
+        [usage(resetsAt=1e300)],
+    ],
+)
 def test_what_is_not_used_up_or_has_no_end_adds_nothing(updates: list[dict[str, Any]]) -> None:
     fails = failed(*updates)
     assert not {"retry_after_seconds", "reset_at_epoch_ms"} & fails.keys()
@@ -105,22 +115,30 @@ def test_of_the_windows_that_codex_has_used_up_the_last_to_open_counts() -> None
     assert failed(codex(other, primary=window(used=5)))["retry_after_seconds"] == 10_800
 
 
-@pytest.mark.parametrize(("stated", "kind"), [
-    (usage(resetsAt=RESETS_AT - 7200 + DAY - 1), "rate_limit"),
-    (usage(resetsAt=RESETS_AT - 7200 + DAY), "budget"),
-    (usage(rateLimitType="seven_day"), "rate_limit"),
-    (codex(secondary=window(resets_at=RESETS_AT + 3 * DAY, minutes=10_080)), "budget"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        (usage(resetsAt=RESETS_AT - 7200 + DAY - 1), "rate_limit"),
+        (usage(resetsAt=RESETS_AT - 7200 + DAY), "budget"),
+        (usage(rateLimitType="seven_day"), "rate_limit"),
+        (codex(secondary=window(resets_at=RESETS_AT + 3 * DAY, minutes=10_080)), "budget"),
+    ],
+)
 def test_the_type_follows_from_when_the_window_opens(stated: dict[str, Any], kind: str) -> None:
     fails = failed(stated)
     assert (fails["type"], fails["reason"]) == (kind, "usage_window")
     assert fails["retryable"] is False
 
 
-@pytest.mark.parametrize(("stated", "kind"), [
-    (usage(), "rate_limit"), (usage(rateLimitType="seven_day"), "budget"),
-    (codex(primary=window()), "rate_limit"), (codex(primary=window(minutes=None)), "budget"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        (usage(), "rate_limit"),
+        (usage(rateLimitType="seven_day"), "budget"),
+        (codex(primary=window()), "rate_limit"),
+        (codex(primary=window(minutes=None)), "budget"),
+    ],
+)
 def test_without_a_clock_it_follows_from_the_length_of_the_window(
     stated: dict[str, Any], kind: str
 ) -> None:
@@ -138,13 +156,20 @@ def said(text: str, **options: Any) -> dict[str, Any]:
     return payload
 
 
-@pytest.mark.parametrize(("words", "kind", "seconds"), [
-    ("resets in 2s", "rate_limit", 2), ("resets in 2h 14m", "rate_limit", 8040),
-    ("resets in 26h", "budget", 93_600), ("resets 3pm (Europe/Berlin)", "rate_limit", 7200),
-    ("resets 3pm", "rate_limit", 10_800), ("resets 12:04pm (UTC)", "rate_limit", 240),
-    ("resets Mar 4, 3pm (UTC)", "budget", 270_000), ("", "budget", None),
-    ("resets 3pm (Nowhere/Land)", "budget", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "kind", "seconds"),
+    [
+        ("resets in 2s", "rate_limit", 2),
+        ("resets in 2h 14m", "rate_limit", 8040),
+        ("resets in 26h", "budget", 93_600),
+        ("resets 3pm (Europe/Berlin)", "rate_limit", 7200),
+        ("resets 3pm", "rate_limit", 10_800),
+        ("resets 12:04pm (UTC)", "rate_limit", 240),
+        ("resets Mar 4, 3pm (UTC)", "budget", 270_000),
+        ("", "budget", None),
+        ("resets 3pm (Nowhere/Land)", "budget", None),
+    ],
+)
 def test_the_end_of_a_limit_is_read_from_its_words(
     words: str, kind: str, seconds: int | None
 ) -> None:
@@ -159,9 +184,10 @@ def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 
 
-@pytest.mark.parametrize(("left", "kind", "seconds"),
+@pytest.mark.parametrize(
+    ("left", "kind", "seconds"),
     [(3600, "rate_limit", 3600), (86_400, "budget", 86_400), (0, "budget", None)],
-)  # fmt: skip
+)
 def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
     left: int, kind: str, seconds: int | None
 ) -> None:

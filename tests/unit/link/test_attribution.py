@@ -31,9 +31,10 @@ def test_every_level_has_its_row() -> None:
         assert all(may <= may_as_well for may, may_as_well in pairs)
 
 
-@pytest.mark.parametrize(("level", "at_once", "after_a_second"),
+@pytest.mark.parametrize(
+    ("level", "at_once", "after_a_second"),
     [(FOREIGN, 0, 0), (WEAK, 0, 0), (STRONG, 0, 1), (PROVEN, 1, 1)],
-)  # fmt: skip
+)
 def test_a_retry_is_reported_at_once_after_a_silence_or_never(
     level: Attribution, at_once: int, after_a_second: int
 ) -> None:
@@ -100,9 +101,10 @@ def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -
     assert ("error" in wire.answers()[0]) is (level is PROVEN)
 
 
-@pytest.mark.parametrize(("line", "kind", "quoted"),
+@pytest.mark.parametrize(
+    ("line", "kind", "quoted"),
     [(MODEL_CALL, "rate_limit", False), (WORDS, "unknown", True), (OTHERS, "unknown", False)],
-)  # fmt: skip
+)
 def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
     wire = begun().stderr(line).agent(error())
     failed = payload(wire)
@@ -144,32 +146,37 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
     assert payload(wire)["type"] == "unknown"
 
 
-@every(("record", "level"), [
-    ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
-    ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
-    ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
-    ("[API Error: 503 Service Unavailable]", STRONG),
-    ("The model provider returned 502. Retrying in 4 s", STRONG),
-    ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
-    ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
-    ("ERROR 429 Too Many Requests", WEAK), ("fetch failed", WEAK), ("Unauthorized", WEAK),
-    ("npm error code E429", FOREIGN),
-    ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
-    ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
-    ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
-    ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
-    ("curl: (22) The requested URL returned error: 429", FOREIGN),
-    ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
-    ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
-    ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
-    ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
-    ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
-    ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
-    ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
-    ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
-    ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
-    ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
-])  # fmt: skip
+@every(
+    ("record", "level"),
+    [
+        ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
+        ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
+        ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
+        ("[API Error: 503 Service Unavailable]", STRONG),
+        ("The model provider returned 502. Retrying in 4 s", STRONG),
+        ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
+        ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
+        ("ERROR 429 Too Many Requests", WEAK),
+        ("fetch failed", WEAK),
+        ("Unauthorized", WEAK),
+        ("npm error code E429", FOREIGN),
+        ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
+        ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
+        ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
+        ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
+        ("curl: (22) The requested URL returned error: 429", FOREIGN),
+        ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
+        ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
+        ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
+        ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
+        ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
+        ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
+        ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
+        ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
+        ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
+        ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
+    ],
+)
 def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
     record: str, level: Attribution
 ) -> None:

@@ -9,9 +9,11 @@ from lastword.core.link.state import MAX_ANSWERED
 from tests.kit.wire import Wire, cancel, chunk, prompted
 
 PERMISSION: dict[str, Any] = {
-    "jsonrpc": "2.0", "id": 5, "method": "session/request_permission",
+    "jsonrpc": "2.0",
+    "id": 5,
+    "method": "session/request_permission",
     "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []},
-}  # fmt: skip
+}
 ALLOWED = {"outcome": {"outcome": "selected", "optionId": "allow"}}
 
 

@@ -63,10 +63,16 @@ def test_a_broken_late_answer_ends_the_quarantine() -> None:
     assert len(wire.answers(1)) == 1
 
 
-@pytest.mark.parametrize("line", [
-    BROKEN % b"77", b'{"jsonrpc":"2.0","result":{"id":1,}}', b'{"level":"info","id":1,}',
-    b'{"method":"_log","params":{"id":1,}}', b'"id":1,"result":{}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        BROKEN % b"77",
+        b'{"jsonrpc":"2.0","result":{"id":1,}}',
+        b'{"level":"info","id":1,}',
+        b'{"method":"_log","params":{"id":1,}}',
+        b'"id":1,"result":{}}',
+    ],
+)
 def test_a_broken_line_that_answers_nothing_ends_no_turn(line: bytes) -> None:
     wire = in_turn()
     send(wire, Side.AGENT, line)
@@ -107,11 +113,16 @@ def test_a_clients_broken_answer_is_told_to_a_new_agent_under_its_own_id() -> No
     assert [frame["id"] for frame in link.asked() if "error" in frame] == [4]
 
 
-@pytest.mark.parametrize(("line", "request_id"), [
-    (b'{"id":8,"method":"x","params":{"id":7,}}', 8), (b'{"method":"x","params":{"id":7,}}', None),
-    (b'{"id":1,"method":"x","params":{,}}', None), (b'{"id":4,"params":{,}}', None),
-    (b'{"id":5,"params":{,}}', 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "request_id"),
+    [
+        (b'{"id":8,"method":"x","params":{"id":7,}}', 8),
+        (b'{"method":"x","params":{"id":7,}}', None),
+        (b'{"id":1,"method":"x","params":{,}}', None),
+        (b'{"id":4,"params":{,}}', None),
+        (b'{"id":5,"params":{,}}', 5),
+    ],
+)
 def test_a_clients_broken_request_is_refused_under_its_own_id_where_that_is_free(
     line: bytes, request_id: int | None
 ) -> None:
@@ -131,9 +142,10 @@ def test_after_a_clients_answer_that_was_too_long_the_clocks_run_again() -> None
     assert not wire.core.connection.link.sessions["s"].asking
 
 
-@pytest.mark.parametrize(("ends", "request_id"),
+@pytest.mark.parametrize(
+    ("ends", "request_id"),
     [(b'{"method":"x","params":"x\nx","id":8}', 8), (b'{"method":"x","params":"x\nx"}', None)],
-)  # fmt: skip
+)
 def test_a_clients_request_that_is_too_long_is_not_told_as_the_agents_fault(
     ends: bytes, request_id: int | None
 ) -> None:
@@ -157,9 +169,10 @@ def test_a_long_answer_fails_the_turn_whose_id_stands_at_its_end() -> None:
 # --- which ids are the same
 
 
-@pytest.mark.parametrize(("asked", "other"),
+@pytest.mark.parametrize(
+    ("asked", "other"),
     [("v1", "v1.0"), ("11", "11.0"), (11, "11.0"), ("true", True), ("01", 1), ("null", None)],
-)  # fmt: skip
+)
 def test_only_a_number_and_its_text_are_the_same_id(asked: object, other: object) -> None:
     wire = in_turn().client(prompt(asked, "t")).agent(result(other))
     assert wire.answers(asked) == []

@@ -65,9 +65,10 @@ def test_a_frame_over_the_limit_stops_every_session_at_work() -> None:
     assert {frame["params"]["sessionId"] for frame in stopped} == {"s", "t"}
 
 
-@pytest.mark.parametrize(("limit", "pieces", "stops"),
+@pytest.mark.parametrize(
+    ("limit", "pieces", "stops"),
     [(10, (10,), 0), (10, (11,), 1), (10, (5, 5, 1), 1), (1, (2,), 1), (0, (10_000,), 0)],
-)  # fmt: skip
+)
 def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
     limit: int, pieces: tuple[int, ...], stops: int
 ) -> None:

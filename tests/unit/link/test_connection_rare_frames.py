@@ -133,10 +133,13 @@ def test_a_typed_failure_of_odd_members_keeps_what_can_be_read() -> None:
     assert "origin" not in payload
 
 
-@pytest.mark.parametrize("meta", [
-    {"codex": {"threadStatus": {"type": "idle"}, "about": {"systemError": None}}},
-    {"jetbrains": {"air": {"sessionFailure": {"title": "429", "severity": "warning"}}}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"codex": {"threadStatus": {"type": "idle"}, "about": {"systemError": None}}},
+        {"jetbrains": {"air": {"sessionFailure": {"title": "429", "severity": "warning"}}}},
+    ],
+)
 @pytest.mark.parametrize("retry", [True, False])
 def test_an_update_that_tells_no_failure_does_not_fail_the_turn(
     meta: dict[str, object], *, retry: bool
@@ -232,14 +235,17 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
 # --- options, clocks, what the shell may ask
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"record": 7}, "record takes True, False, or a folder's path"),
-    ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
-    ({"idle_timeout_seconds": True}, "not True"),
-    ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
-    ({"tool_timeout_seconds": float("inf")}, "not inf"),
-    ({"restart": "always"}, "restart takes one of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"record": 7}, "record takes True, False, or a folder's path"),
+        ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
+        ({"idle_timeout_seconds": True}, "not True"),
+        ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
+        ({"tool_timeout_seconds": float("inf")}, "not inf"),
+        ({"restart": "always"}, "restart takes one of"),
+    ],
+)
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         LinkOptions(**options)  # type: ignore[arg-type]

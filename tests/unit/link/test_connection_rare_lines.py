@@ -121,11 +121,14 @@ def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None
     assert details_of(error, None) == "It said: no x."
 
 
-@pytest.mark.parametrize(("code", "is_prompt", "told"), [
-    (-32603, True, {"code": -32603, "message": "no", "data": {"details": "It failed. (no)"}}),
-    (-32603, False, {"code": -32603, "message": "It failed. (no)"}),
-    (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "is_prompt", "told"),
+    [
+        (-32603, True, {"code": -32603, "message": "no", "data": {"details": "It failed. (no)"}}),
+        (-32603, False, {"code": -32603, "message": "It failed. (no)"}),
+        (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
+    ],
+)
 def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
     code: int, is_prompt: bool, told: dict[str, object]
 ) -> None:

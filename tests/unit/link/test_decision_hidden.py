@@ -11,9 +11,13 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, upda
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
-    "id": "f1", "revision": 1, "category": "limit", "severity": "error",
-    "title": "Rate limit reached. Try again in 20s.", "actions": ["retry"],
-}  # fmt: skip
+    "id": "f1",
+    "revision": 1,
+    "category": "limit",
+    "severity": "error",
+    "title": "Rate limit reached. Try again in 20s.",
+    "actions": ["retry"],
+}
 
 
 def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
@@ -37,14 +41,22 @@ def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> 
     assert (payload["type"], payload["reason"]) == ("rate_limit", "silent_success")
 
 
-@pytest.mark.parametrize(("agent", "messages"), [
+@pytest.mark.parametrize(
+    ("agent", "messages"),
+    [
         ("codex-acp", [chunk("The log says: exceeded retry limit, last status: 429.")]),
         ("opencode", [chunk(CODEX_PROSE)]),
         ("codex-acp", [chunk(CODEX_PROSE), chunk(" is what the test expects, so I changed it.")]),
-        ("codex-acp", [update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
-                       chunk(CODEX_PROSE)]),
-    ], ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
-)  # fmt: skip
+        (
+            "codex-acp",
+            [
+                update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
+                chunk(CODEX_PROSE),
+            ],
+        ),
+    ],
+    ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
+)
 def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
     agent: str, messages: list[dict[str, Any]]
 ) -> None:

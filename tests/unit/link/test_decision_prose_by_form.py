@@ -35,12 +35,15 @@ def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
     return "error" in wire.answers()[0]
 
 
-@pytest.mark.parametrize(("message", "phase"), [
-    ("Internal error: Invalid API key · Fix external API key", "before_output"),
-    ("Invalid API key · Fix external API key", "before_output"),
-    ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
-    ("Internal error: 401 from the model provider", "mid_output"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "phase"),
+    [
+        ("Internal error: Invalid API key · Fix external API key", "before_output"),
+        ("Invalid API key · Fix external API key", "before_output"),
+        ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
+        ("Internal error: 401 from the model provider", "mid_output"),
+    ],
+)
 def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
     wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
@@ -171,13 +174,19 @@ def test_the_same_text_that_nobody_asked_for_is_the_error_of_a_model_call() -> N
     assert not {each for each in failed if "127.0.0.1" in each or "example.com" in each}
 
 
-@pytest.mark.parametrize(("text", "state", "fails"), [
-    ("The model `m` does not exist or you do not have access to it.", "systemError", True),
-    ("The model `m` does not exist or you do not have access to it.", "active", False),
-    ("The model is a good one.", "systemError", False),
-    ("I've fixed it.\n\nThe model `m` does not exist means that it is gone.", "systemError",
-     False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "state", "fails"),
+    [
+        ("The model `m` does not exist or you do not have access to it.", "systemError", True),
+        ("The model `m` does not exist or you do not have access to it.", "active", False),
+        ("The model is a good one.", "systemError", False),
+        (
+            "I've fixed it.\n\nThe model `m` does not exist means that it is gone.",
+            "systemError",
+            False,
+        ),
+    ],
+)
 def test_a_state_of_failure_and_a_text_that_names_one_agree(
     text: str, state: str, fails: bool
 ) -> None:

@@ -44,9 +44,10 @@ def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Decision]:
 @pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("sources", [False, True], ids=["wire alone", "with other sources"])
 @pytest.mark.parametrize(
-    "answer", [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
+    "answer",
+    [error(1, message="429 Too Many Requests"), error(1, message="Internal error")],
     ids=["named", "vague"],
-)  # fmt: skip
+)
 def test_each_failed_answer_is_decided_once(
     decisions: list[Decision], answer: dict[str, Any], retry: int, *, sources: bool
 ) -> None:
@@ -94,10 +95,14 @@ def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> Non
     assert summary.summarise(wire.entries).outcome == "cancelled"
 
 
-@pytest.mark.parametrize(("facts", "cancelled"), [
-    ({"stop_reason": "cancelled"}, True), ({"stop_reason": "end_turn", "cancelled": True}, True),
-    ({"stop_reason": "end_turn"}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("facts", "cancelled"),
+    [
+        ({"stop_reason": "cancelled"}, True),
+        ({"stop_reason": "end_turn", "cancelled": True}, True),
+        ({"stop_reason": "end_turn"}, False),
+    ],
+)
 def test_an_answers_facts_tell_of_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
     assert ended_by_cancel(facts) is cancelled
 

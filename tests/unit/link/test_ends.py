@@ -50,12 +50,16 @@ class Told:
 
 
 EFFECTS: list[tuple[Effect, tuple[str, Any]]] = [
-    (Send(Side.CLIENT, b"{}"), ("client", b"{}")), (Send(Side.AGENT, b"{}"), ("agent", b"{}")),
+    (Send(Side.CLIENT, b"{}"), ("client", b"{}")),
+    (Send(Side.AGENT, b"{}"), ("agent", b"{}")),
     (Answer(Side.CLIENT, b"1", b"{}"), ("client", b"{}")),
-    (Answer(Side.AGENT, b"1", b"{}"), ("agent", b"{}")), (Record(ENTRY), ("record", ENTRY)),
-    (Kill(), ("order", Kill())), (Restart(), ("order", Restart())),
-    (Drop("late"), ("dropped", "late")), (End(ENDING), ("ended", ENDING)),
-]  # fmt: skip
+    (Answer(Side.AGENT, b"1", b"{}"), ("agent", b"{}")),
+    (Record(ENTRY), ("record", ENTRY)),
+    (Kill(), ("order", Kill())),
+    (Restart(), ("order", Restart())),
+    (Drop("late"), ("dropped", "late")),
+    (End(ENDING), ("ended", ENDING)),
+]
 
 
 @pytest.mark.parametrize(("effect", "told"), EFFECTS, ids=str)

@@ -40,19 +40,23 @@ ANNOUNCED = AgentError(type=ErrorType.BUDGET, message="It is used up.", retryabl
 
 # Each source as the table has it, with what it can hold; what is named has a type of its own.
 SLOTS: dict[str, tuple[Any, ...]] = {
-    "announced": (None, ANNOUNCED), "stopped": (None, _named(ErrorType.AGENT_STALLED)),
+    "announced": (None, ANNOUNCED),
+    "stopped": (None, _named(ErrorType.AGENT_STALLED)),
     "lost": (None, _named(ErrorType.AGENT_CRASH)),
     "answer": (None, UNKNOWN, INTERNAL, _named(ErrorType.AUTH)),
     "margin": (None, UNKNOWN, INTERNAL, _named(ErrorType.NETWORK)),
-    "hint": (None, _named(ErrorType.RATE_LIMIT)), "prose": (None, VAGUE_PROSE, NAMED_PROSE),
+    "hint": (None, _named(ErrorType.RATE_LIMIT)),
+    "prose": (None, VAGUE_PROSE, NAMED_PROSE),
     "stderr": (b"", b"it went wrong, error\n", b"ERROR model_not_found\n"),
     "claim": (None, "silent", own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")),
-}  # fmt: skip
+}
 TYPES = {
-    NAMED_PROSE: ErrorType.PROVIDER_UNAVAILABLE, VAGUE_PROSE: ErrorType.UNKNOWN,
+    NAMED_PROSE: ErrorType.PROVIDER_UNAVAILABLE,
+    VAGUE_PROSE: ErrorType.UNKNOWN,
     b"ERROR context_length_exceeded\n": ErrorType.CONTEXT_OVERFLOW,
-    b"ERROR model_not_found\n": ErrorType.MODEL_NOT_FOUND, "silent": ErrorType.UNKNOWN,
-}  # fmt: skip
+    b"ERROR model_not_found\n": ErrorType.MODEL_NOT_FOUND,
+    "silent": ErrorType.UNKNOWN,
+}
 
 
 def _decided(slots: dict[str, Any]) -> Verdict | AgentError:

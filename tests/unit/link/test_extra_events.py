@@ -23,9 +23,14 @@ WISH = {
 }
 METHOD = "_claude/sdkMessage"
 RETRY = {
-    "type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
-    "retry_delay_ms": 2000.5, "error_status": 429, "error": "rate_limit",
-}  # fmt: skip
+    "type": "system",
+    "subtype": "api_retry",
+    "attempt": 1,
+    "max_retries": 10,
+    "retry_delay_ms": 2000.5,
+    "error_status": 429,
+    "error": "rate_limit",
+}
 
 
 def opened(name: str = CLAUDE, method: str = "session/new", **options: Any) -> Wire:
@@ -72,9 +77,10 @@ def test_what_else_stands_in_meta_stays() -> None:
     assert asked(wire) == {"claudeCode": {**own["claudeCode"], **WISH["claudeCode"]}, "other": 1}
 
 
-@pytest.mark.parametrize(("name", "options"),
+@pytest.mark.parametrize(
+    ("name", "options"),
     [("codex-acp", {}), (CLAUDE, {"evidence": "wire"}), (CLAUDE, {"in_process": True})],
-)  # fmt: skip
+)
 def test_no_other_agent_and_no_one_by_the_pipes_alone_is_asked(
     name: str, options: dict[str, Any]
 ) -> None:

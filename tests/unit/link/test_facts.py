@@ -26,16 +26,19 @@ def _tool(kind: str | None, status: str | None, tool_call_id: str = "t") -> Upda
     return Update(session_update="tool_call", tool_call_id=tool_call_id, kind=kind, status=status)
 
 
-@pytest.mark.parametrize(("updates", "safety", "phase"), [
-    ((), RetrySafety.AUTO, Phase.BEFORE_OUTPUT),
-    ((THOUGHT,), RetrySafety.OFFER_CONTINUE, Phase.BEFORE_OUTPUT),
-    ((TEXT,), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
-    ((_tool("edit", "pending"),), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
-    ((_tool("edit", None),), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
-    ((_tool("read", "completed"),), RetrySafety.ASK, Phase.AFTER_TOOL),
-    ((_tool("execute", "in_progress"),), RetrySafety.ASK, Phase.TOOL_RUNNING),
-    ((_tool(None, "failed"), TEXT), RetrySafety.ASK, Phase.AFTER_TOOL),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("updates", "safety", "phase"),
+    [
+        ((), RetrySafety.AUTO, Phase.BEFORE_OUTPUT),
+        ((THOUGHT,), RetrySafety.OFFER_CONTINUE, Phase.BEFORE_OUTPUT),
+        ((TEXT,), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
+        ((_tool("edit", "pending"),), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
+        ((_tool("edit", None),), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
+        ((_tool("read", "completed"),), RetrySafety.ASK, Phase.AFTER_TOOL),
+        ((_tool("execute", "in_progress"),), RetrySafety.ASK, Phase.TOOL_RUNNING),
+        ((_tool(None, "failed"), TEXT), RetrySafety.ASK, Phase.AFTER_TOOL),
+    ],
+)
 def test_the_more_has_happened_the_less_safe_a_retry_is(
     updates: tuple[Update, ...], safety: RetrySafety, phase: Phase
 ) -> None:
@@ -48,9 +51,10 @@ def test_what_is_not_retryable_is_never_safe_to_retry() -> None:
     assert _facts()[0].retry_safety(retryable=False) is RetrySafety.NEVER
 
 
-@pytest.mark.parametrize(("kind", "unsafe"),
+@pytest.mark.parametrize(
+    ("kind", "unsafe"),
     [("read", False), ("search", False), ("fetch", False), ("edit", True), (None, True)],
-)  # fmt: skip
+)
 def test_a_tool_of_unknown_effect_counts_as_one_with_side_effects(
     kind: str | None, unsafe: bool
 ) -> None:
@@ -80,18 +84,21 @@ def test_open_tools_are_bounded() -> None:
     assert len(tools.drain()) == MAX_OPEN_TOOLS
 
 
-@every(("facts", "safety", "phase"), [
-    (TurnFacts(request_sent=False), RetrySafety.AUTO, Phase.BEFORE_REQUEST),
-    (TurnFacts(), RetrySafety.AUTO, Phase.BEFORE_OUTPUT),
-    (TurnFacts(thought=True), RetrySafety.OFFER_CONTINUE, Phase.BEFORE_OUTPUT),
-    (TurnFacts(text=True), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
-    (TurnFacts(tool_called=True), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
-    (TurnFacts(tool_ran=True), RetrySafety.ASK, Phase.AFTER_TOOL),
-    (TurnFacts(unsafe_tool=True), RetrySafety.ASK, Phase.AFTER_TOOL),
-    (TurnFacts(tool_running=True), RetrySafety.ASK, Phase.TOOL_RUNNING),
-    (TurnFacts(provider_tools=True), RetrySafety.ASK, Phase.BEFORE_OUTPUT),
-    (None, RetrySafety.ASK, None),
-])  # fmt: skip
+@every(
+    ("facts", "safety", "phase"),
+    [
+        (TurnFacts(request_sent=False), RetrySafety.AUTO, Phase.BEFORE_REQUEST),
+        (TurnFacts(), RetrySafety.AUTO, Phase.BEFORE_OUTPUT),
+        (TurnFacts(thought=True), RetrySafety.OFFER_CONTINUE, Phase.BEFORE_OUTPUT),
+        (TurnFacts(text=True), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
+        (TurnFacts(tool_called=True), RetrySafety.OFFER_CONTINUE, Phase.MID_OUTPUT),
+        (TurnFacts(tool_ran=True), RetrySafety.ASK, Phase.AFTER_TOOL),
+        (TurnFacts(unsafe_tool=True), RetrySafety.ASK, Phase.AFTER_TOOL),
+        (TurnFacts(tool_running=True), RetrySafety.ASK, Phase.TOOL_RUNNING),
+        (TurnFacts(provider_tools=True), RetrySafety.ASK, Phase.BEFORE_OUTPUT),
+        (None, RetrySafety.ASK, None),
+    ],
+)
 def test_what_an_author_says_of_the_turn_follows_the_same_rules(
     facts: TurnFacts | None, safety: RetrySafety, phase: Phase | None
 ) -> None:

@@ -39,16 +39,22 @@ def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Excepti
     assert [type(report) for report in reports] == [ZeroDivisionError]
 
 
-@pytest.mark.parametrize(("call", "otherwise"), [
-    (lambda fused: fused.observe([None], 0, 0.0), 1),
-    (lambda fused: fused.receive_oversized(Side.AGENT, b"", 0.0), []),
-    (lambda fused: fused.receive_stderr(b"", 0.0), []),
-    (lambda fused: fused.receive_eof(Side.AGENT, None, 0.0), []),
-    (lambda fused: fused.client_detached(0.0), []), (lambda fused: fused.client_attached(0.0), []),
-    (lambda fused: fused.next_timeout(), None), (lambda fused: fused.handle_timeout(0.0), []),
-    (lambda fused: fused.stand_still(1.0), None), (lambda fused: fused.idle, True),
-    (lambda fused: fused.agent_name, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "otherwise"),
+    [
+        (lambda fused: fused.observe([None], 0, 0.0), 1),
+        (lambda fused: fused.receive_oversized(Side.AGENT, b"", 0.0), []),
+        (lambda fused: fused.receive_stderr(b"", 0.0), []),
+        (lambda fused: fused.receive_eof(Side.AGENT, None, 0.0), []),
+        (lambda fused: fused.client_detached(0.0), []),
+        (lambda fused: fused.client_attached(0.0), []),
+        (lambda fused: fused.next_timeout(), None),
+        (lambda fused: fused.handle_timeout(0.0), []),
+        (lambda fused: fused.stand_still(1.0), None),
+        (lambda fused: fused.idle, True),
+        (lambda fused: fused.agent_name, ""),
+    ],
+)
 def test_every_other_call_gives_what_a_plain_pipe_would(
     reports: list[Exception], call: object, otherwise: object
 ) -> None:

@@ -174,12 +174,18 @@ def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
     assert sent(wire)[-1] == "Continue."
 
 
-@pytest.mark.parametrize(("message", "settings"), [
-    (SOON, {}), (FAR, {"retry_wait_limit_seconds": 2400.0}),
-    (FAR, {"retry_wait_limit_seconds": 0}), ("401 Unauthorized: invalid API key", {}),
-    (LIMITED, {"fallback_model": ""}), (LIMITED, {"fallback_model": "big"}),
-    (LIMITED, {"fallback_model": "none"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "settings"),
+    [
+        (SOON, {}),
+        (FAR, {"retry_wait_limit_seconds": 2400.0}),
+        (FAR, {"retry_wait_limit_seconds": 0}),
+        ("401 Unauthorized: invalid API key", {}),
+        (LIMITED, {"fallback_model": ""}),
+        (LIMITED, {"fallback_model": "big"}),
+        (LIMITED, {"fallback_model": "none"}),
+    ],
+)
 def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     message: str, settings: dict[str, Any]
 ) -> None:
@@ -187,10 +193,16 @@ def test_what_another_model_does_not_help_with_fails_as_without_the_option(
     assert (len(wire.answers(1)), sent(wire)) == (1, ["hi"])
 
 
-@pytest.mark.parametrize("message", [
-    FAR, LIMITED, "503 Service Unavailable", "The model `big` does not exist",
-    "402 Payment Required: insufficient credits",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        FAR,
+        LIMITED,
+        "503 Service Unavailable",
+        "The model `big` does not exist",
+        "402 Payment Required: insufficient credits",
+    ],
+)
 def test_limits_budgets_failing_providers_and_missing_models_are_helped(message: str) -> None:
     wire = linked().agent(error(message=message))
     assert sent(wire) == ["hi", "=small"]
@@ -293,10 +305,13 @@ def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
     assert len(wire.answers(1)) == 1
 
 
-@pytest.mark.parametrize("broken", [
-    b'{"jsonrpc":"2.0","id":%b,"result":{',
-    b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"jsonrpc":"2.0","id":%b,"result":{',
+        b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
+    ],
+)
 def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
     wire = limited(fallback_model="small")
     wire.agent(broken % json.dumps(own(wire)["id"]).encode()).time(wire.now)
@@ -578,10 +593,21 @@ def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() ->
     assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
 
 
-@pytest.mark.parametrize(("offer", "sentence", "outcome"), [
-    (OFFER, "The agent does not offer the model none: --fallback-model skips it.", "not_offered"),
-    ({}, "The agent offers no choice of models, so --fallback-model has no effect.", "no_models"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("offer", "sentence", "outcome"),
+    [
+        (
+            OFFER,
+            "The agent does not offer the model none: --fallback-model skips it.",
+            "not_offered",
+        ),
+        (
+            {},
+            "The agent offers no choice of models, so --fallback-model has no effect.",
+            "no_models",
+        ),
+    ],
+)
 def test_a_session_that_lacks_a_model_says_so_when_it_opens(
     offer: dict[str, Any], sentence: str, outcome: str
 ) -> None:

@@ -21,17 +21,32 @@ def test_an_option_has_the_same_name_everywhere() -> None:
     assert BY_KEY["fallback"].field == "fallback"
 
 
-@every(("key", "text", "value"), [
-    ("idle_timeout", "0.5s", 0.5), ("idle_timeout", "1h", 3600),
-    ("idle_timeout", "soon", None), ("idle_timeout", "-1", None),
-    ("stderr_limit", "2MiB", 2 * MIB), ("stderr_limit", "2 parsecs", None), ("retry", "2", 2),
-    ("retry", "-1", None), ("retry", "1.5", None), ("retry", "²", None),
-    ("retry", "9" * 5000, None), ("verbose", "YES", True), ("verbose", "perhaps", None),
-    ("fallback_model", "a, b", "a,b"), ("fallback_model", "", ""),
-    ("fallback_model", "a,,b", None), ("fallback_model", "a,a", None),
-    ("record", "/there", "/there"), ("record", "", None), ("silent_success", "pass", "pass"),
-    ("silent_success", "error|pass", None),
-])  # fmt: skip
+@every(
+    ("key", "text", "value"),
+    [
+        ("idle_timeout", "0.5s", 0.5),
+        ("idle_timeout", "1h", 3600),
+        ("idle_timeout", "soon", None),
+        ("idle_timeout", "-1", None),
+        ("stderr_limit", "2MiB", 2 * MIB),
+        ("stderr_limit", "2 parsecs", None),
+        ("retry", "2", 2),
+        ("retry", "-1", None),
+        ("retry", "1.5", None),
+        ("retry", "²", None),
+        ("retry", "9" * 5000, None),
+        ("verbose", "YES", True),
+        ("verbose", "perhaps", None),
+        ("fallback_model", "a, b", "a,b"),
+        ("fallback_model", "", ""),
+        ("fallback_model", "a,,b", None),
+        ("fallback_model", "a,a", None),
+        ("record", "/there", "/there"),
+        ("record", "", None),
+        ("silent_success", "pass", "pass"),
+        ("silent_success", "error|pass", None),
+    ],
+)
 def test_a_text_is_read_by_the_kind_of_the_option(key: str, text: str, value: object) -> None:
     assert BY_KEY[key].read(text) == value
 

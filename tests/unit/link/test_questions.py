@@ -26,9 +26,11 @@ NOTICES = {"session": {"notices": {}}}
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 OPTIONS = [
-    {"optionId": "yes", "kind": "allow_once"}, {"optionId": "always", "kind": "allow_always"},
-    {"optionId": "never", "kind": "reject_always"}, {"optionId": "no", "kind": "reject_once"},
-]  # fmt: skip
+    {"optionId": "yes", "kind": "allow_once"},
+    {"optionId": "always", "kind": "allow_always"},
+    {"optionId": "never", "kind": "reject_always"},
+    {"optionId": "no", "kind": "reject_once"},
+]
 MINUTE = 60.0
 
 
@@ -89,13 +91,16 @@ def test_an_answer_in_time_is_the_only_one() -> None:
     assert withdrawn(wire) == thoughts(wire) == []
 
 
-@pytest.mark.parametrize(("asked", "word", "given", "outcome"), [
-    (question(), "cancel", CANCELLED, "cancelled"),
-    (question(options=OPTIONS[:3]), "reject", CANCELLED, "cancelled"),
-    (question(options="?"), "reject", CANCELLED, "cancelled"),
-    (form(), "reject", {"action": "decline"}, "decline"),
-    (form(), "cancel", {"action": "cancel"}, "cancel"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "word", "given", "outcome"),
+    [
+        (question(), "cancel", CANCELLED, "cancelled"),
+        (question(options=OPTIONS[:3]), "reject", CANCELLED, "cancelled"),
+        (question(options="?"), "reject", CANCELLED, "cancelled"),
+        (form(), "reject", {"action": "decline"}, "decline"),
+        (form(), "cancel", {"action": "cancel"}, "cancel"),
+    ],
+)
 def test_no_answer_of_lastwords_allows_anything(
     asked: dict[str, Any], word: str, given: dict[str, Any], outcome: str
 ) -> None:

@@ -81,13 +81,18 @@ def test_an_exception_of_another_request_answers_that_request() -> None:
     assert (failure(wire, 7)["type"], wire.answers(1)) == ("rate_limit", [])
 
 
-@pytest.mark.parametrize(("notes", "phase", "safety"), [
-    ([], "before_output", "auto"), ([Note.PROGRESS], "before_output", "auto"),
-    ([Note.OUTPUT], "mid_output", "offer_continue"), ([Note.SAFE_TOOL], "tool_running", "ask"),
-    ([Note.SAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
-    ([Note.UNSAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
-    ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("notes", "phase", "safety"),
+    [
+        ([], "before_output", "auto"),
+        ([Note.PROGRESS], "before_output", "auto"),
+        ([Note.OUTPUT], "mid_output", "offer_continue"),
+        ([Note.SAFE_TOOL], "tool_running", "ask"),
+        ([Note.SAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+        ([Note.UNSAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+        ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
+    ],
+)
 def test_what_the_handler_told_decides_phase_and_safety(
     notes: list[Note], phase: str, safety: str
 ) -> None:

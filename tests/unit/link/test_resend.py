@@ -129,11 +129,14 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
     assert len(prompts(wire)) == 1
 
 
-@pytest.mark.parametrize("frame", [
-    update(sessionUpdate="usage_update", used=1, size=2),
-    update("other", sessionUpdate="usage_update", used=1, size=2),
-    {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        update(sessionUpdate="usage_update", used=1, size=2),
+        update("other", sessionUpdate="usage_update", used=1, size=2),
+        {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
+    ],
+)
 def test_what_shows_nothing_of_the_session_does_not_end_the_wait(frame: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED), frame).time(30)
     assert len(prompts(wire)) == 2
@@ -319,11 +322,15 @@ def test_one_that_lasts_is_told_once_with_every_try_in_it() -> None:
     assert (failure(wire)["attempts"], failure(wire)["message"]) == (6, "Slow down.")
 
 
-@pytest.mark.parametrize("members", [
-    {"retry_safety": "ask"}, {"retry_safety": "offer_continue"},
-    {"retryable": False, "retry_safety": "never"},
-    {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"retry_safety": "ask"},
+        {"retry_safety": "offer_continue"},
+        {"retryable": False, "retry_safety": "never"},
+        {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
+    ],
+)
 def test_an_agent_that_knows_of_more_than_has_passed_is_believed(members: dict[str, Any]) -> None:
     wire = typed()
     say(wire, **members)

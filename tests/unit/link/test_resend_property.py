@@ -145,10 +145,15 @@ def test_a_bucket_never_holds_more_than_its_capacity_and_a_timeout_costs_more() 
     assert bucket.tokens == CAPACITY
 
 
-@pytest.mark.parametrize(("members", "version"), [
-    ({"agentInfo": {"name": "a"}}, 1), ({"agentCapabilities": {}}, 1),
-    ({"info": {"name": "a"}}, 2), ({}, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("members", "version"),
+    [
+        ({"agentInfo": {"name": "a"}}, 1),
+        ({"agentCapabilities": {}}, 1),
+        ({"info": {"name": "a"}}, 2),
+        ({}, 2),
+    ],
+)
 def test_an_agent_that_repeats_the_clients_version_speaks_the_one_it_answers_in(
     members: dict[str, Any], version: int
 ) -> None:

@@ -123,10 +123,15 @@ def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
     assert (fails["phase"], fails["retry_safety"]) == ("mid_output", "offer_continue")
 
 
-@pytest.mark.parametrize(("message", "options"), [
-    ("429 Too Many Requests", {}), (LIMITED, {"continue_at_reset_seconds": 1800.0}),
-    (LIMITED, {"continue_at_reset_seconds": 0.0}), ("401 Unauthorized: invalid API key", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("429 Too Many Requests", {}),
+        (LIMITED, {"continue_at_reset_seconds": 1800.0}),
+        (LIMITED, {"continue_at_reset_seconds": 0.0}),
+        ("401 Unauthorized: invalid API key", {}),
+    ],
+)
 def test_without_a_known_end_within_the_limit_it_fails_at_once(
     message: str, options: dict[str, Any]
 ) -> None:

@@ -62,11 +62,15 @@ def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -
     assert any(isinstance(effect, Drop) for effect in effects) is not asked_for
 
 
-@pytest.mark.parametrize("update", [
-    {}, {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
-    {"error": {"type": "the merger with Initech"}, "attempt": -1, "wait_seconds": 1e300},
-    {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "update",
+    [
+        {},
+        {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
+        {"error": {"type": "the merger with Initech"}, "attempt": -1, "wait_seconds": 1e300},
+        {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
+    ],
+)
 def test_what_is_no_number_and_no_type_of_ours_stays_out(update: dict[str, Any]) -> None:
     (entry,) = retries(effects_of(update))
     assert entry.facts == {"type": "unknown"}

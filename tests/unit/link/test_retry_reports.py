@@ -15,9 +15,11 @@ from tests.kit.wire import INITIALIZED, Wire, chunk, prompt
 
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 WAITS: list[dict[str, Any]] = [
-    {}, {"retry_after_seconds": 20}, {"retry_after_seconds": 7200},
+    {},
+    {"retry_after_seconds": 20},
+    {"retry_after_seconds": 7200},
     {"reset_at_epoch_ms": 1_790_000_000_000},
-]  # fmt: skip
+]
 
 
 def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:

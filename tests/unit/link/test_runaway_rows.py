@@ -44,23 +44,30 @@ def stops(*rows: list[dict[str, Any]]) -> bool:
     return any(b"session/cancel" in frame for frame in wire.to_agent)
 
 
-@pytest.mark.parametrize("rows", [
-    [[chunk(SENTENCE), call(number, number)] for number in range(60)],
-    [[chunk(SENTENCE), plan()] for _ in range(60)],
-    [[chunk(SENTENCE), bare(number)] for number in range(60)],
-    [[call(number, 1), chunk(f"At {number} of 60.")] for number in range(60)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[chunk(SENTENCE), call(number, number)] for number in range(60)],
+        [[chunk(SENTENCE), plan()] for _ in range(60)],
+        [[chunk(SENTENCE), bare(number)] for number in range(60)],
+        [[call(number, 1), chunk(f"At {number} of 60.")] for number in range(60)],
+    ],
+)
 def test_what_is_new_in_between_ends_a_row(rows: list[list[dict[str, Any]]]) -> None:
     assert not stops(*rows)
 
 
-@pytest.mark.parametrize("rows", [
-    [[chunk(SENTENCE)] for _ in range(60)], [[call(number, 1)] for number in range(60)],
-    [[chunk(SENTENCE), call(number, 1)] for number in range(60)],
-    [[chunk(SENTENCE), bare(1)] for _ in range(60)],
-    [[chunk(SENTENCE), call(number, 1), bare(number)] for number in range(60)],
-    [[chunk(SENTENCE), update(sessionUpdate="usage_update", used=1)] for _ in range(60)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[chunk(SENTENCE)] for _ in range(60)],
+        [[call(number, 1)] for number in range(60)],
+        [[chunk(SENTENCE), call(number, 1)] for number in range(60)],
+        [[chunk(SENTENCE), bare(1)] for _ in range(60)],
+        [[chunk(SENTENCE), call(number, 1), bare(number)] for number in range(60)],
+        [[chunk(SENTENCE), update(sessionUpdate="usage_update", used=1)] for _ in range(60)],
+    ],
+)
 def test_what_repeats_itself_in_between_ends_none(rows: list[list[dict[str, Any]]]) -> None:
     assert stops(*rows)
 

@@ -20,12 +20,15 @@ def cause(of: Cause = Cause.PROVIDER, **members: Any) -> SilenceCause:
     return SilenceCause(cause=of, **{"since": 0.0, **members})
 
 
-@pytest.mark.parametrize(("of", "type_", "reason"), [
-    (Cause.PROVIDER, "timeout", "provider_silent"),
-    (Cause.UNREACHABLE, "network", "provider_unreachable"),
-    (Cause.TRIES, "agent_stalled", "first_update_timeout"),
-    (Cause.BUSY, "agent_stalled", "first_update_timeout"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("of", "type_", "reason"),
+    [
+        (Cause.PROVIDER, "timeout", "provider_silent"),
+        (Cause.UNREACHABLE, "network", "provider_unreachable"),
+        (Cause.TRIES, "agent_stalled", "first_update_timeout"),
+        (Cause.BUSY, "agent_stalled", "first_update_timeout"),
+    ],
+)
 def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     of: Cause, type_: str, reason: str
 ) -> None:
@@ -36,10 +39,11 @@ def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     assert payload(wire)["retryable"] is True
 
 
-@pytest.mark.parametrize(("limits", "since"),
+@pytest.mark.parametrize(
+    ("limits", "since"),
     [(LIMITS, 40), ({"turn_timeout_seconds": 60, "idle_timeout_seconds": 0}, 40)],
     ids=["silence", "whole turn"],
-)  # fmt: skip
+)
 def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
     limits: dict[str, float], since: float
 ) -> None:
@@ -97,18 +101,21 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     assert end.facts["tool_seconds"] == 20
 
 
-@every(("of", "words"), [
-    (cause(), "The model provider has not answered for 48 s."),
-    (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
-    (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
-    (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
-    (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
-    (cause(Cause.TOOL), "A program has been running for 48 s."),
-    (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
-    (cause(Cause.BUSY), "The agent itself is busy."),
-    (cause(Cause.STOPPED), "The agent's process is stopped."),
-    (cause(Cause.DISK), "The agent is waiting for a disk."),
-])  # fmt: skip
+@every(
+    ("of", "words"),
+    [
+        (cause(), "The model provider has not answered for 48 s."),
+        (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
+        (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
+        (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
+        (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
+        (cause(Cause.TOOL), "A program has been running for 48 s."),
+        (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
+        (cause(Cause.BUSY), "The agent itself is busy."),
+        (cause(Cause.STOPPED), "The agent's process is stopped."),
+        (cause(Cause.DISK), "The agent is waiting for a disk."),
+    ],
+)
 def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
     assert sentence(of, 48.0).startswith(words)
 

@@ -144,14 +144,23 @@ def test_the_model_is_named_if_it_is_known() -> None:
 
 
 HOSTILE = [
-    b'{"amount":NaN,"currency":"USD"}', b'{"amount":1e400,"currency":"USD"}',
-    b'{"amount":-1e400,"currency":"USD"}', b'{"amount":-0.5,"currency":"USD"}',
-    b'{"amount":1e13,"currency":"USD"}', b'{"amount":"5","currency":"USD"}',
-    b'{"amount":true,"currency":"USD"}', b'{"amount":null,"currency":"USD"}',
-    b'{"amount":9,"currency":"XYZ"}', b'{"amount":9,"currency":null}', b'{"amount":9}',
-    b'{"currency":"USD"}', b"[9]", b'"9 USD"', b"null",
+    b'{"amount":NaN,"currency":"USD"}',
+    b'{"amount":1e400,"currency":"USD"}',
+    b'{"amount":-1e400,"currency":"USD"}',
+    b'{"amount":-0.5,"currency":"USD"}',
+    b'{"amount":1e13,"currency":"USD"}',
+    b'{"amount":"5","currency":"USD"}',
+    b'{"amount":true,"currency":"USD"}',
+    b'{"amount":null,"currency":"USD"}',
+    b'{"amount":9,"currency":"XYZ"}',
+    b'{"amount":9,"currency":null}',
+    b'{"amount":9}',
+    b'{"currency":"USD"}',
+    b"[9]",
+    b'"9 USD"',
+    b"null",
     b'{"amount":' + b"9" * 4000 + b',"currency":"USD"}',
-]  # fmt: skip
+]
 
 
 @every("stated", HOSTILE)

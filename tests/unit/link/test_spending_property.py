@@ -175,11 +175,15 @@ def fails() -> bool:
     return False
 
 
-@pytest.mark.parametrize(("place", "name", "mutant"), [
-        (prompts, "refusal", never), (Spending, "is_reached", lambda *_: False),
+@pytest.mark.parametrize(
+    ("place", "name", "mutant"),
+    [
+        (prompts, "refusal", never),
+        (Spending, "is_reached", lambda *_: False),
         (Spending, "add_today", never),
-    ], ids=["refuses no prompt", "reaches no limit", "forgets the day"],
-)  # fmt: skip
+    ],
+    ids=["refuses no prompt", "reaches no limit", "forgets the day"],
+)
 def test_a_link_that_does_not_hold_the_limit_is_found(
     monkeypatch: pytest.MonkeyPatch, place: Any, name: str, mutant: Any
 ) -> None:

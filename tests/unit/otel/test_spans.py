@@ -56,11 +56,15 @@ def test_a_clock_that_is_set_in_the_middle_of_a_run_moves_no_span() -> None:
     assert span.ended_seconds - span.started_seconds == 1
 
 
-@pytest.mark.parametrize(("end", "outcome"), [
-    (row(Kind.ANSWER, 2, stop_reason="cancelled"), "cancelled"),
-    (row(Kind.ANSWER, 2, stop_reason="refusal"), "ok"),
-    (row(Kind.ERROR, 2, type="budget"), "failed"), (row(Kind.RETRY, 2, type="overloaded"), "open"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        (row(Kind.ANSWER, 2, stop_reason="cancelled"), "cancelled"),
+        (row(Kind.ANSWER, 2, stop_reason="refusal"), "ok"),
+        (row(Kind.ERROR, 2, type="budget"), "failed"),
+        (row(Kind.RETRY, 2, type="overloaded"), "open"),
+    ],
+)
 def test_how_a_turn_ended_is_said_and_counted(end: Row, outcome: str) -> None:
     (span,) = spans_of(row(Kind.PROMPT, 1), end)
     assert span.attributes[names.OUTCOME] == outcome
@@ -132,14 +136,19 @@ def test_events_and_open_turns_are_bounded() -> None:
     assert len([told for told in early if isinstance(told, Span)]) == 9
 
 
-@pytest.mark.parametrize(("environment", "is_requested"), [
-    ({}, False), ({"OTEL_SERVICE_NAME": "x"}, False),
-    ({"OTEL_TRACES_EXPORTER": "none"}, False), ({"OTEL_TRACES_EXPORTER": "otlp"}, True),
-    ({"OTEL_METRICS_EXPORTER": "otlp"}, True),
-    ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, True),
-    ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, True),
-    ({"OTEL_EXPORTER_OTLP_ENDPOINT": "x", "OTEL_SDK_DISABLED": "true"}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("environment", "is_requested"),
+    [
+        ({}, False),
+        ({"OTEL_SERVICE_NAME": "x"}, False),
+        ({"OTEL_TRACES_EXPORTER": "none"}, False),
+        ({"OTEL_TRACES_EXPORTER": "otlp"}, True),
+        ({"OTEL_METRICS_EXPORTER": "otlp"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "x", "OTEL_SDK_DISABLED": "true"}, False),
+    ],
+)
 def test_the_standard_variables_decide_whether_telemetry_is_asked_for(
     environment: dict[str, str], is_requested: bool
 ) -> None:

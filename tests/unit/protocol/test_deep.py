@@ -93,16 +93,20 @@ def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
 
 
 @pytest.mark.usefixtures("_shallow_parser")
-@pytest.mark.parametrize(("line", "reason"), [
-    (answer(nested(deep.MAX_DEPTH)), jsonrpc.MALFORMED_JSON),
-    (nested(1000).encode(), jsonrpc.MALFORMED_OBJECT),
-    (f'{{"x":{nested(1000)}}}'.encode(), jsonrpc.MALFORMED_MESSAGE),
-    (answer(nested(1000, "NaN")), jsonrpc.MALFORMED_JSON),
-    (answer(nested(1000), ',"y":NaN'), jsonrpc.MALFORMED_JSON),
-    (answer(nested(1000, '"\\ud83d",NaN')), jsonrpc.MALFORMED_JSON),
-    (answer(nested(1000), ',"y":"'), jsonrpc.MALFORMED_JSON),
-    (answer(nested(1000), "}"), jsonrpc.MALFORMED_JSON), (b"[" * 5000, jsonrpc.MALFORMED_JSON),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (answer(nested(deep.MAX_DEPTH)), jsonrpc.MALFORMED_JSON),
+        (nested(1000).encode(), jsonrpc.MALFORMED_OBJECT),
+        (f'{{"x":{nested(1000)}}}'.encode(), jsonrpc.MALFORMED_MESSAGE),
+        (answer(nested(1000, "NaN")), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), ',"y":NaN'), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000, '"\\ud83d",NaN')), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), ',"y":"'), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), "}"), jsonrpc.MALFORMED_JSON),
+        (b"[" * 5000, jsonrpc.MALFORMED_JSON),
+    ],
+)
 def test_a_deep_line_that_is_no_message_stays_back(line: bytes, reason: str) -> None:
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, reason)
 
@@ -128,13 +132,16 @@ def test_where_even_a_flat_line_is_too_deep_for_the_stack_it_is_no_frame(
 
 
 @pytest.mark.usefixtures("_shallow_parser")
-@pytest.mark.parametrize(("line", "renamed"), [
-    ('{"id":7,"x":%s}', '{"id":"lastword:1:1","x":%s}'),
-    ('{"x":%s,"\\u0069d" : "a\\"b" }', '{"x":%s,"\\u0069d" : "lastword:1:1" }'),
-    ('{"x":{"id":7},"id":null,"y":"id","z":%s}', None),
-    ('{"id":1,"x":%s,"id":2}', '{"id":1,"x":%s,"id":"lastword:1:1"}'),
-    ('{"method":"m","x":%s}', '{"method":"m","x":%s}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "renamed"),
+    [
+        ('{"id":7,"x":%s}', '{"id":"lastword:1:1","x":%s}'),
+        ('{"x":%s,"\\u0069d" : "a\\"b" }', '{"x":%s,"\\u0069d" : "lastword:1:1" }'),
+        ('{"x":{"id":7},"id":null,"y":"id","z":%s}', None),
+        ('{"id":1,"x":%s,"id":2}', '{"id":1,"x":%s,"id":"lastword:1:1"}'),
+        ('{"method":"m","x":%s}', '{"method":"m","x":%s}'),
+    ],
+)
 def test_a_deep_line_gets_another_id_and_nothing_else(line: str, renamed: str | None) -> None:
     if renamed is None:
         renamed = line.replace('"id":null', '"id":"lastword:1:1"')

@@ -22,10 +22,21 @@ QUESTION = b'{"jsonrpc":"2.0","id":"q","method":"session/request_permission","pa
 FRAMES = (ANSWER, UPDATE, NESTED, QUESTION)
 
 NOISE = (
-    b"Loading the model... 50%", b"\x00", b"\x00" * 4096, b"\x1b[2K\r", b'an odd " quote',
-    b"\\", b"{", b"}", b"[", b"{'python': 1} ", b"\xff\xfe", b"caf\xc3\xa9 ",
-    b'{"level":"info"} and more', b'{"jsonrpc":"2.0","id":3,"result":{"stop',
-)  # fmt: skip
+    b"Loading the model... 50%",
+    b"\x00",
+    b"\x00" * 4096,
+    b"\x1b[2K\r",
+    b'an odd " quote',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"{'python': 1} ",
+    b"\xff\xfe",
+    b"caf\xc3\xa9 ",
+    b'{"level":"info"} and more',
+    b'{"jsonrpc":"2.0","id":3,"result":{"stop',
+)
 
 
 def lines_of(parts: list[Frame | Malformed]) -> list[bytes]:
@@ -55,9 +66,14 @@ def test_several_frames_behind_a_text_are_all_found() -> None:
 
 
 TAILS = {
-    b"\x1b[0m": False, b"\x00\x00": False, b"\r\x1b[2K": False, b"\x1b[38;5;1m\x1b[K ": False,
-    b"!": False, b" (sent)": True, b" done at 12:30, well": True,
-}  # fmt: skip
+    b"\x1b[0m": False,
+    b"\x00\x00": False,
+    b"\r\x1b[2K": False,
+    b"\x1b[38;5;1m\x1b[K ": False,
+    b"!": False,
+    b" (sent)": True,
+    b" done at 12:30, well": True,
+}
 """What may stand behind a frame, and whether there are words in it."""
 
 
@@ -144,12 +160,14 @@ def test_a_request_that_only_clients_make_is_a_quotation_behind_any_text(method:
 
 
 HOSTILE = {
-    "opened": b"{" * 2_000_000, "opened with names": b'x{"jsonrpc":' * 200_000 + b"}" * 9_000,
-    "closed": b"}" * 2_000_000, "quotes": b'x{"' * 600_000 + b"}",
+    "opened": b"{" * 2_000_000,
+    "opened with names": b'x{"jsonrpc":' * 200_000 + b"}" * 9_000,
+    "closed": b"}" * 2_000_000,
+    "quotes": b'x{"' * 600_000 + b"}",
     "escapes": b"x" + b'"\\' * 1_000_000 + b"}",
     "backslashes": b'x{"' + b"\\" * 2_000_000 + b'"}',
     "almost a frame": b"x" + ANSWER[:-2] + b',"y":"' + b"a" * 2_000_000 + b'"}',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)

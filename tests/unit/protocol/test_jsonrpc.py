@@ -24,13 +24,17 @@ def test_ids_of_different_json_types_stay_apart() -> None:
     assert (number.message.request_id, text.message.request_id) == (b"1", b'"1"')
 
 
-@pytest.mark.parametrize("update", [
-    b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\\ud83d"}}',
-    b'{"sessionUpdate":"x\\ud83d"}', b'{"sessionUpdate":"tool_call","status":7,"kind":[]}',
-    b'{"sessionUpdate":"tool_call","a":' + b"[" * 500 + b"]" * 500 + b"}",
-    b'{"sessionUpdate":"plan","n":123456789012345678901234567890123456789012345678}',
-    b'{"sessionUpdate":"plan","n":1e999}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "update",
+    [
+        b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\\ud83d"}}',
+        b'{"sessionUpdate":"x\\ud83d"}',
+        b'{"sessionUpdate":"tool_call","status":7,"kind":[]}',
+        b'{"sessionUpdate":"tool_call","a":' + b"[" * 500 + b"]" * 500 + b"}",
+        b'{"sessionUpdate":"plan","n":123456789012345678901234567890123456789012345678}',
+        b'{"sessionUpdate":"plan","n":1e999}',
+    ],
+)
 def test_a_legal_frame_is_never_lost_to_the_codec(update: bytes) -> None:
     line = UPDATE % update
     json.loads(line)
@@ -52,13 +56,19 @@ def test_broken_utf8_is_replaced_rather_than_the_frame_lost() -> None:
     assert frame.line.decode().count("\N{REPLACEMENT CHARACTER}") == 1
 
 
-@pytest.mark.parametrize(("line", "reason"), [
-    (b"npm warn deprecated", jsonrpc.MALFORMED_JSON), (b'{"id":1', jsonrpc.MALFORMED_JSON),
-    (b"42", jsonrpc.MALFORMED_OBJECT), (b"[]", jsonrpc.MALFORMED_OBJECT),
-    (b'"x"', jsonrpc.MALFORMED_OBJECT), (b"null", jsonrpc.MALFORMED_OBJECT),
-    (b"{}", jsonrpc.MALFORMED_MESSAGE),
-    (b'{"level":"info","msg":"listening"}', jsonrpc.MALFORMED_MESSAGE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"npm warn deprecated", jsonrpc.MALFORMED_JSON),
+        (b'{"id":1', jsonrpc.MALFORMED_JSON),
+        (b"42", jsonrpc.MALFORMED_OBJECT),
+        (b"[]", jsonrpc.MALFORMED_OBJECT),
+        (b'"x"', jsonrpc.MALFORMED_OBJECT),
+        (b"null", jsonrpc.MALFORMED_OBJECT),
+        (b"{}", jsonrpc.MALFORMED_MESSAGE),
+        (b'{"level":"info","msg":"listening"}', jsonrpc.MALFORMED_MESSAGE),
+    ],
+)
 def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reason: str) -> None:
     assert decode(line) == Malformed(line, reason)
 

@@ -13,43 +13,55 @@ from lastword.core.protocol.peek import Peeked
 from tests.kit.rows import every
 
 
-@every(("line", "shown"), [
-    (b'{"jsonrpc":"2.0","id": 17,"method":"m","params":{"prompt":[{"data":"AA',
-     Peeked(b"17", "m")),
-    (b'{"id":8,"result":{"a":1,}}', Peeked(b"8", None, answers=True)),
-    (b'{"error":{"a":1,},"id":"a\\u0062"}', Peeked(b'"ab"', None, answers=True)),
-    (b'{"id":8,"result":"one', Peeked(b"8", None, answers=True)),
-    (b'{"method":"x","params":{"_meta":{"id":7},},"id":8}', Peeked(b"8", "x")),
-    (b'{"method":"x","params":{"text":"{\\"id\\":7,"},,"id":8}', Peeked(b"8", "x")),
-    (b'{"method":"x","params":{"id":7,}}', Peeked(None, "x")),
-    (b'{"method":"x","params":[7,"id",8}', Peeked(None, "x")),
-    (b'{"id":8,"method":"x"}}{"id":7}', Peeked(b"8", "x")),
-    (b'{"id":8,"id":7,"method":"x",}', Peeked(None, "x")),
-    (b'{"id":8,"id":8,"method":7,}', Peeked(b"8")),
-    (b'{"id" 8 "id":9,"x" "id":9,"":', Peeked()), (b'{"id":12', Peeked()),
-    (b'{"id":"\x14","method":"m",', Peeked(None, "m")),
-    (b'{"id":"\xff","method":"m",', Peeked(None, "m")),
-    (b'{"id":01,"method":"m",', Peeked(None, "m")),
-    (b'{"id":null,"method":"m",', Peeked(None, "m")),
-    (b'{"id":true,"method":"m",', Peeked(None, "m")),
-    (b'{"id":1.5,"method":"m",', Peeked(None, "m")),
-    (b'{"id":2.0,"method":"m",', Peeked(b"2", "m")),
-    (b'{"id":"%s","method":"m",' % (b"x" * 1000), Peeked(None, "m")),
-    (b'garbage "id":7', Peeked()), (b'"id":7,', Peeked()), (b"]", Peeked()), (b"", Peeked()),
-])  # fmt: skip
+@every(
+    ("line", "shown"),
+    [
+        (
+            b'{"jsonrpc":"2.0","id": 17,"method":"m","params":{"prompt":[{"data":"AA',
+            Peeked(b"17", "m"),
+        ),
+        (b'{"id":8,"result":{"a":1,}}', Peeked(b"8", None, answers=True)),
+        (b'{"error":{"a":1,},"id":"a\\u0062"}', Peeked(b'"ab"', None, answers=True)),
+        (b'{"id":8,"result":"one', Peeked(b"8", None, answers=True)),
+        (b'{"method":"x","params":{"_meta":{"id":7},},"id":8}', Peeked(b"8", "x")),
+        (b'{"method":"x","params":{"text":"{\\"id\\":7,"},,"id":8}', Peeked(b"8", "x")),
+        (b'{"method":"x","params":{"id":7,}}', Peeked(None, "x")),
+        (b'{"method":"x","params":[7,"id",8}', Peeked(None, "x")),
+        (b'{"id":8,"method":"x"}}{"id":7}', Peeked(b"8", "x")),
+        (b'{"id":8,"id":7,"method":"x",}', Peeked(None, "x")),
+        (b'{"id":8,"id":8,"method":7,}', Peeked(b"8")),
+        (b'{"id" 8 "id":9,"x" "id":9,"":', Peeked()),
+        (b'{"id":12', Peeked()),
+        (b'{"id":"\x14","method":"m",', Peeked(None, "m")),
+        (b'{"id":"\xff","method":"m",', Peeked(None, "m")),
+        (b'{"id":01,"method":"m",', Peeked(None, "m")),
+        (b'{"id":null,"method":"m",', Peeked(None, "m")),
+        (b'{"id":true,"method":"m",', Peeked(None, "m")),
+        (b'{"id":1.5,"method":"m",', Peeked(None, "m")),
+        (b'{"id":2.0,"method":"m",', Peeked(b"2", "m")),
+        (b'{"id":"%s","method":"m",' % (b"x" * 1000), Peeked(None, "m")),
+        (b'garbage "id":7', Peeked()),
+        (b'"id":7,', Peeked()),
+        (b"]", Peeked()),
+        (b"", Peeked()),
+    ],
+)
 def test_of_a_broken_line_what_stands_at_its_own_level_is_told(line: bytes, shown: Peeked) -> None:
     assert peek.of_broken(line) == shown
 
 
-@pytest.mark.parametrize(("ends", "shown"), [
-    (b'{"result":{"id":7,"pad":"xx\nxx"},"id":8}', Peeked(b"8", None, answers=True)),
-    (b'{"params":{"pad":"xx\nxx"} , "id" : 8,"method":"x" } ', Peeked(b"8", "x")),
-    (b'{"id":8,"result":"xx\nxx","id":8}', Peeked(b"8", None, answers=True)),
-    (b'{"id":8,"result":"xx\nxx","id":7}', Peeked(None, None, answers=True)),
-    (b'{"result":{"pad":"xx\nxx","id":7}}', Peeked(None, None, answers=True)),
-    (b'{"result":{"pad":"xx\n{\\"id\\":7}', Peeked(None, None, answers=True)),
-    (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        (b'{"result":{"id":7,"pad":"xx\nxx"},"id":8}', Peeked(b"8", None, answers=True)),
+        (b'{"params":{"pad":"xx\nxx"} , "id" : 8,"method":"x" } ', Peeked(b"8", "x")),
+        (b'{"id":8,"result":"xx\nxx","id":8}', Peeked(b"8", None, answers=True)),
+        (b'{"id":8,"result":"xx\nxx","id":7}', Peeked(None, None, answers=True)),
+        (b'{"result":{"pad":"xx\nxx","id":7}}', Peeked(None, None, answers=True)),
+        (b'{"result":{"pad":"xx\n{\\"id\\":7}', Peeked(None, None, answers=True)),
+        (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
+    ],
+)
 def test_of_a_skipped_line_both_ends_are_read(ends: bytes, shown: Peeked) -> None:
     assert peek.of_skipped(ends) == shown
 

@@ -64,19 +64,30 @@ def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
 NODE = "node /usr/lib/node_modules/@{}/dist/index.js --acp"
 
 
-@every(("command", "key"), [
-    ("gemini --acp", "gemini"), ("/opt/bin/gemini --acp", "gemini"),
-    ("npx -y @google/gemini-cli@latest --acp", "gemini"),
-    ("node /home/u/gemini.js --acp", "gemini"), (NODE.format("google/gemini-cli"), "gemini"),
-    (NODE.format("agentclientprotocol/claude-agent-acp"), "claude"),
-    ("npx --yes @zed-industries/codex-acp", "codex"), ("bunx opencode-ai acp", "opencode"),
-    ("node /x/node_modules/opencode-ai/bin/opencode acp", "opencode"),
-    ("npx pi-acp@0.0.34", "pi"), ("uvx --from mistral-vibe==3.0.2 vibe-acp", "vibe"),
-    ("python3 -m kimi_cli.main acp", "kimi-code"), (r"C:\tools\qwen.cmd --acp", "qwen"),
-    ("env A=b goose acp", "goose"), ("python agent.py", None),
-    ("node /home/gemini/agent.js", None), ("somebody --gemini", None),
-    ("node /x/node_modules/", None), ("", None),
-])  # fmt: skip
+@every(
+    ("command", "key"),
+    [
+        ("gemini --acp", "gemini"),
+        ("/opt/bin/gemini --acp", "gemini"),
+        ("npx -y @google/gemini-cli@latest --acp", "gemini"),
+        ("node /home/u/gemini.js --acp", "gemini"),
+        (NODE.format("google/gemini-cli"), "gemini"),
+        (NODE.format("agentclientprotocol/claude-agent-acp"), "claude"),
+        ("npx --yes @zed-industries/codex-acp", "codex"),
+        ("bunx opencode-ai acp", "opencode"),
+        ("node /x/node_modules/opencode-ai/bin/opencode acp", "opencode"),
+        ("npx pi-acp@0.0.34", "pi"),
+        ("uvx --from mistral-vibe==3.0.2 vibe-acp", "vibe"),
+        ("python3 -m kimi_cli.main acp", "kimi-code"),
+        (r"C:\tools\qwen.cmd --acp", "qwen"),
+        ("env A=b goose acp", "goose"),
+        ("python agent.py", None),
+        ("node /home/gemini/agent.js", None),
+        ("somebody --gemini", None),
+        ("node /x/node_modules/", None),
+        ("", None),
+    ],
+)
 def test_an_agent_is_known_by_any_word_of_its_command(command: str, key: str | None) -> None:
     assert agents.agent_of(command.split()) == key
 

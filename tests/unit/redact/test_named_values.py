@@ -40,13 +40,24 @@ def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
         assert value not in redacted, name
 
 
-@every("text", [
-    f'{{"npmToken": "{PLAIN}"}}', f"registry.npm_token = {PLAIN}",
-    f"//registry.example/:_authToken={PLAIN}", f"smtp.pass: {PLAIN}", f"db_pwd => {PLAIN}",
-    f"ACME_PAT = {PLAIN}", f"pass={PLAIN}", f"API key: {PLAIN}", f"groq_key: {PLAIN}",
-    f"deploy-credentials: {PLAIN}", f'"password": "{PLAIN} and a blank"',
-    f"x\\nnpm_token={PLAIN}", f"İ db_pass={PLAIN}",
-])  # fmt: skip
+@every(
+    "text",
+    [
+        f'{{"npmToken": "{PLAIN}"}}',
+        f"registry.npm_token = {PLAIN}",
+        f"//registry.example/:_authToken={PLAIN}",
+        f"smtp.pass: {PLAIN}",
+        f"db_pwd => {PLAIN}",
+        f"ACME_PAT = {PLAIN}",
+        f"pass={PLAIN}",
+        f"API key: {PLAIN}",
+        f"groq_key: {PLAIN}",
+        f"deploy-credentials: {PLAIN}",
+        f'"password": "{PLAIN} and a blank"',
+        f"x\\nnpm_token={PLAIN}",
+        f"İ db_pass={PLAIN}",
+    ],
+)
 def test_a_name_in_other_letters_gives_away_a_value_that_is_not_a_word(text: str) -> None:
     redacted = redact_text(text)
     assert PLAIN not in redacted
@@ -58,21 +69,29 @@ def test_a_password_may_be_a_number(name: str) -> None:
     assert redact_text(f"{name}=123456 run") == f"{name}={REDACTED} run"
 
 
-@every("text", [
-    "max_tokens=4096 and token limit: 200000", "pass=3 fail=0",
-    "TOKENS=12 MAX_TOKEN=4096 EOS_TOKEN=50256 NEXT_TOKEN=abcdefgh1",
-    "PASS: tests/test_login_with_password_12345.py",
-    "--- PASS: TestLoginWithPassword123 (0.00s)", "PWD=/srv/app OLDPWD=/tmp SHLVL=1",
-    "cost_per_token=0.000015 time_to_first_token: 1234.567ms ms_per_token=12.5",
-    "primary_key=user_id_1234 CACHE_KEY=v1-linux-node-20 sort-key: created_at_2026",
-    "COMPASS=north1234 MONKEY=banana1234 keyboard=us path=/a1/b2/c3",
-    "first_pass: 12345abcde all_pass=12345abcde", "GITHUB_TOKEN: not set",
-    'NODE_COOKIE = "lastword_node" and BODY_KEY = re.compile(x)',
-    "HF_TOKEN=true NPM_TOKEN=none DEPLOY_KEY={key} X_TOKEN=$OTHER_TOKEN",
-    "InvalidSessionToken: Invalid session token provided.",
-    "fetch(url, { credentials: 'include' })", "auth: required; cookies: none; key: Enter",
-    "the token is expired, the key=", "_1_2=abc",
-])  # fmt: skip
+@every(
+    "text",
+    [
+        "max_tokens=4096 and token limit: 200000",
+        "pass=3 fail=0",
+        "TOKENS=12 MAX_TOKEN=4096 EOS_TOKEN=50256 NEXT_TOKEN=abcdefgh1",
+        "PASS: tests/test_login_with_password_12345.py",
+        "--- PASS: TestLoginWithPassword123 (0.00s)",
+        "PWD=/srv/app OLDPWD=/tmp SHLVL=1",
+        "cost_per_token=0.000015 time_to_first_token: 1234.567ms ms_per_token=12.5",
+        "primary_key=user_id_1234 CACHE_KEY=v1-linux-node-20 sort-key: created_at_2026",
+        "COMPASS=north1234 MONKEY=banana1234 keyboard=us path=/a1/b2/c3",
+        "first_pass: 12345abcde all_pass=12345abcde",
+        "GITHUB_TOKEN: not set",
+        'NODE_COOKIE = "lastword_node" and BODY_KEY = re.compile(x)',
+        "HF_TOKEN=true NPM_TOKEN=none DEPLOY_KEY={key} X_TOKEN=$OTHER_TOKEN",
+        "InvalidSessionToken: Invalid session token provided.",
+        "fetch(url, { credentials: 'include' })",
+        "auth: required; cookies: none; key: Enter",
+        "the token is expired, the key=",
+        "_1_2=abc",
+    ],
+)
 def test_what_only_looks_like_a_secrets_name_keeps_its_value(text: str) -> None:
     assert redact_text(text) == text
 
@@ -99,21 +118,24 @@ def test_members_are_dropped_by_their_names_and_honest_ones_stay() -> None:
     ]
 
 
-@every(("text", "expected"), [
-    ("curl -u user:pw https://x", f"curl -u {REDACTED} https://x"),
-    ("curl -sSuuser:pw https://x", f"curl -sSu{REDACTED} https://x"),
-    ("curl --proxy-user='a:b c' https://x", f"curl --proxy-user='{REDACTED}' https://x"),
-    ("docker run -u 1000:1000 image", "docker run -u 1000:1000 image"),
-    ("mysql -u root -psecret db", f"mysql -u root -p{REDACTED} db"),
-    ("mysql -u root -p db", "mysql -u root -p db"),
-    ("mariadb-dump -p'a b' db", f"mariadb-dump -p{REDACTED} db"),
-    ("docker run -p 80:80 mysql -P 3306", "docker run -p 80:80 mysql -P 3306"),
-    ("sshpass -p pw ssh host", f"sshpass -p {REDACTED} ssh host"),
-    ("podman login -u me -p pw", f"podman login -u me -p {REDACTED}"),
-    ("redis-cli -a pw ping", f"redis-cli -a {REDACTED} ping"),
-    ("zip -P pw out.zip in", f"zip -P {REDACTED} out.zip in"),
-    ("tool --pass pw1 --db-password=x y", f"tool --pass {REDACTED} --db-password=x y"),
-])  # fmt: skip
+@every(
+    ("text", "expected"),
+    [
+        ("curl -u user:pw https://x", f"curl -u {REDACTED} https://x"),
+        ("curl -sSuuser:pw https://x", f"curl -sSu{REDACTED} https://x"),
+        ("curl --proxy-user='a:b c' https://x", f"curl --proxy-user='{REDACTED}' https://x"),
+        ("docker run -u 1000:1000 image", "docker run -u 1000:1000 image"),
+        ("mysql -u root -psecret db", f"mysql -u root -p{REDACTED} db"),
+        ("mysql -u root -p db", "mysql -u root -p db"),
+        ("mariadb-dump -p'a b' db", f"mariadb-dump -p{REDACTED} db"),
+        ("docker run -p 80:80 mysql -P 3306", "docker run -p 80:80 mysql -P 3306"),
+        ("sshpass -p pw ssh host", f"sshpass -p {REDACTED} ssh host"),
+        ("podman login -u me -p pw", f"podman login -u me -p {REDACTED}"),
+        ("redis-cli -a pw ping", f"redis-cli -a {REDACTED} ping"),
+        ("zip -P pw out.zip in", f"zip -P {REDACTED} out.zip in"),
+        ("tool --pass pw1 --db-password=x y", f"tool --pass {REDACTED} --db-password=x y"),
+    ],
+)
 def test_a_password_in_a_command_is_taken_out_of_it(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
@@ -132,15 +154,24 @@ def test_hashes_of_lock_files_and_honest_lines_stay() -> None:
 
 CODE = (
     "interface A { apiKey: string; password?: string }",
-    "secret: Secret<String>, password: Option<SecretString>", "apiKey: Optional[str] = None",
-    'api_key=os.environ["OPENAI_API_KEY"]', 'api_key=os.getenv("OPENAI_API_KEY")',
-    "apiKey: process.env.OPENAI_API_KEY,", "token = get_token(user)", "token = self._token",
-    "password = getpass.getpass()", 'password = request.getParameter("password");',
-    "password=$DB_PASSWORD password: ${DB_PASSWORD}", "git@github.com:acme/widgets.git",
-    "ENV NODE_ENV production", "set -euo pipefail", "- name: LANG\n  value: en_GB.UTF-8",
+    "secret: Secret<String>, password: Option<SecretString>",
+    "apiKey: Optional[str] = None",
+    'api_key=os.environ["OPENAI_API_KEY"]',
+    'api_key=os.getenv("OPENAI_API_KEY")',
+    "apiKey: process.env.OPENAI_API_KEY,",
+    "token = get_token(user)",
+    "token = self._token",
+    "password = getpass.getpass()",
+    'password = request.getParameter("password");',
+    "password=$DB_PASSWORD password: ${DB_PASSWORD}",
+    "git@github.com:acme/widgets.git",
+    "ENV NODE_ENV production",
+    "set -euo pipefail",
+    "- name: LANG\n  value: en_GB.UTF-8",
     "src/token/key.py:12: max_tokens=4096",
-    "token SemicolonToken, password AuthenticationFilter", "type ApiKey = string;",
-)  # fmt: skip
+    "token SemicolonToken, password AuthenticationFilter",
+    "type ApiKey = string;",
+)
 
 
 @every("text", CODE)
@@ -148,10 +179,16 @@ def test_code_that_only_speaks_of_secrets_stays(text: str) -> None:
     assert redact_text(text) == text
 
 
-@pytest.mark.parametrize("text", [
-    "Incorrect API key provided: {}. You can find yours", "API key '{}' is invalid",
-    'token "{}" expired', "the password is {}", "password {} rejected",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: {}. You can find yours",
+        "API key '{}' is invalid",
+        'token "{}" expired',
+        "the password is {}",
+        "password {} rejected",
+    ],
+)
 def test_a_value_that_a_sentence_quotes_is_removed(text: str) -> None:
     assert redact_text(text.format("qTzu8jzPde0IgxLd")) == text.format(REDACTED)
 

@@ -24,11 +24,18 @@ from tests.kit.growth import costs_its_length
 from tests.kit.rows import every
 
 
-@pytest.mark.parametrize("frame", [
-    "{}", "Incorrect API key provided: {}. You can find yours elsewhere.",
-    '{{"error": {{"message": "bad key {}", "code": 401}}}}', "('{}',)",
-    "line one\n{}\nline three", "key '{}' rejected", "https://host.example/v1?x=1&y={}#end",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{}",
+        "Incorrect API key provided: {}. You can find yours elsewhere.",
+        '{{"error": {{"message": "bad key {}", "code": 401}}}}',
+        "('{}',)",
+        "line one\n{}\nline three",
+        "key '{}' rejected",
+        "https://host.example/v1?x=1&y={}#end",
+    ],
+)
 def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
     for kind, canary in CANARIES.items():
         redacted = redact_text(frame.format(canary))
@@ -36,57 +43,79 @@ def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
         assert canary[6:-2] not in redacted, kind
 
 
-@every("text", [
-    f"Authorization: Bearer {PLAIN}", f"authorization: {PLAIN}",
-    f'{{"Authorization": "Bearer {PLAIN}"}}', f"{{'Authorization': 'Basic {PLAIN}=='}}",
-    f"sent header Bearer {PLAIN}", f"x-api-key: {PLAIN}", f'"x-goog-api-key": "{PLAIN}"',
-    f"api_key={PLAIN}", f"ANTHROPIC_API_KEY={PLAIN} claude",
-    f"export OPENAI_API_KEY='{PLAIN}'", f'\\"api_key\\": \\"{PLAIN}\\"',
-    f"agent --api-key {PLAIN} --acp", f"agent --api-key={PLAIN}",
-    f"['agent', '--api-key', '{PLAIN}']", f"--token {PLAIN}",
-    f"https://user:{PLAIN}@host.example/path", f"https://{PLAIN}@github.example/path",
-    f"https://host.example/v1?key={PLAIN}", f"https://host.example/v1?a=b&token={PLAIN}&c=d",
-    f"https://host.example/blob?sv=1&sig={PLAIN}",
-    f"https://host.example/?X-Amz-Signature={PLAIN}", f"password: {PLAIN}",
-    f"client_secret={PLAIN}", f"aws_secret_access_key = {PLAIN}",
-    f"Set-Cookie: session={PLAIN}; Path=/",
-    f"-----BEGIN RSA PRIVATE KEY-----\n{PLAIN}\n-----END RSA PRIVATE KEY-----",
-    f"-----BEGIN PRIVATE KEY-----\n{PLAIN}",
-    f"-----BEGIN OPENSSH PRIVATE KEY-----\\n{PLAIN}\\n-----END OPENSSH PRIVATE KEY-----",
-])  # fmt: skip
+@every(
+    "text",
+    [
+        f"Authorization: Bearer {PLAIN}",
+        f"authorization: {PLAIN}",
+        f'{{"Authorization": "Bearer {PLAIN}"}}',
+        f"{{'Authorization': 'Basic {PLAIN}=='}}",
+        f"sent header Bearer {PLAIN}",
+        f"x-api-key: {PLAIN}",
+        f'"x-goog-api-key": "{PLAIN}"',
+        f"api_key={PLAIN}",
+        f"ANTHROPIC_API_KEY={PLAIN} claude",
+        f"export OPENAI_API_KEY='{PLAIN}'",
+        f'\\"api_key\\": \\"{PLAIN}\\"',
+        f"agent --api-key {PLAIN} --acp",
+        f"agent --api-key={PLAIN}",
+        f"['agent', '--api-key', '{PLAIN}']",
+        f"--token {PLAIN}",
+        f"https://user:{PLAIN}@host.example/path",
+        f"https://{PLAIN}@github.example/path",
+        f"https://host.example/v1?key={PLAIN}",
+        f"https://host.example/v1?a=b&token={PLAIN}&c=d",
+        f"https://host.example/blob?sv=1&sig={PLAIN}",
+        f"https://host.example/?X-Amz-Signature={PLAIN}",
+        f"password: {PLAIN}",
+        f"client_secret={PLAIN}",
+        f"aws_secret_access_key = {PLAIN}",
+        f"Set-Cookie: session={PLAIN}; Path=/",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{PLAIN}\n-----END RSA PRIVATE KEY-----",
+        f"-----BEGIN PRIVATE KEY-----\n{PLAIN}",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\\n{PLAIN}\\n-----END OPENSSH PRIVATE KEY-----",
+    ],
+)
 def test_a_secret_of_no_known_shape_disappears_where_its_name_gives_it_away(text: str) -> None:
     assert PLAIN not in redact_text(text)
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("/home/jane/src/app.py", "~/src/app.py"),
-    ('File "/Users/Jane Doe/x.py", line 3', 'File "~ Doe/x.py", line 3'),
-    (r"C:\Users\jane\app.exe", r"~\app.exe"), ("/" + "root/.config/agent", "~/.config/agent"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/jane/src/app.py", "~/src/app.py"),
+        ('File "/Users/Jane Doe/x.py", line 3', 'File "~ Doe/x.py", line 3'),
+        (r"C:\Users\jane\app.exe", r"~\app.exe"),
+        ("/" + "root/.config/agent", "~/.config/agent"),
+    ],
+)
 def test_a_home_directory_loses_its_owner(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
 
-@every("text", [
-    "sessionId sess_01J9ZK3V8Q2M5N7P and toolCallId toolu_01AbCdEfGh",
-    "550e8400-e29b-41d4-a716-446655440000",
-    "traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    "req_011CSHoEeqs5C35K2UUqR7Fy",
-    "model claude-opus-4-5-20251101 and gpt-5-codex and qwen/qwen3-coder:free",
-    "Rate limit reached for gpt-4o in organization org_redacted on tokens per min (TPM)",
-    "maximum context length is 16385 tokens, however you requested 33625 tokens",
-    "https://platform.openai.com/docs/guides/error-codes/api-errors",
-    "https://host.example/home/about?page=2&sort=key",
-    "Basic authentication required; Bearer authentication is not supported",
-    "The token is expired. Provide an API key in the Authorization header",
-    "npm install @zed-industries/codex-acp@0.5.1 and opencode-ai@1.18.0",
-    "Traceback (most recent call last):\n  File \"app.py\", line 12, in main\nKeyError: 'key'",
-    "commit 3f786850e387550fdab836ed7e6dc881de23001b",
-    "task-force, sk-learn, disk-usage, risk_assessment, pk-constraint, user-agent",
-    "organisation-wide policy, org-level-settings, team-based, project_settings",
-    "key: value, secretary: Bob, tokens: 128, max_tokens=4096, keyboard=us",
-    "retry after 20 s; resets_in_seconds: 13872",
-])  # fmt: skip
+@every(
+    "text",
+    [
+        "sessionId sess_01J9ZK3V8Q2M5N7P and toolCallId toolu_01AbCdEfGh",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "req_011CSHoEeqs5C35K2UUqR7Fy",
+        "model claude-opus-4-5-20251101 and gpt-5-codex and qwen/qwen3-coder:free",
+        "Rate limit reached for gpt-4o in organization org_redacted on tokens per min (TPM)",
+        "maximum context length is 16385 tokens, however you requested 33625 tokens",
+        "https://platform.openai.com/docs/guides/error-codes/api-errors",
+        "https://host.example/home/about?page=2&sort=key",
+        "Basic authentication required; Bearer authentication is not supported",
+        "The token is expired. Provide an API key in the Authorization header",
+        "npm install @zed-industries/codex-acp@0.5.1 and opencode-ai@1.18.0",
+        "Traceback (most recent call last):\n  File \"app.py\", line 12, in main\nKeyError: 'key'",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "task-force, sk-learn, disk-usage, risk_assessment, pk-constraint, user-agent",
+        "organisation-wide policy, org-level-settings, team-based, project_settings",
+        "key: value, secretary: Bob, tokens: 128, max_tokens=4096, keyboard=us",
+        "retry after 20 s; resets_in_seconds: 13872",
+    ],
+)
 def test_ordinary_words_and_ids_stay_as_they_are(text: str) -> None:
     assert redact_text(text) == text
 

@@ -14,10 +14,14 @@ from tests.kit.rows import every
 VALUE = "lantern/velvet+harbor=drift meadow"
 
 
-@every("name", [
-    *("DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "npm_config__auth", "SESSION_COOKIE", "dbPass"),
-    *("SENTRY_DSN", "ConnectionStrings__Default", "SSH_PASSPHRASE", "FOO_API_KEY"), "CLOUD_CREDS",
-])  # fmt: skip
+@every(
+    "name",
+    [
+        *("DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "npm_config__auth", "SESSION_COOKIE", "dbPass"),
+        *("SENTRY_DSN", "ConnectionStrings__Default", "SSH_PASSPHRASE", "FOO_API_KEY"),
+        "CLOUD_CREDS",
+    ],
+)
 def test_a_variable_that_is_named_like_a_secret_holds_one(name: str) -> None:
     assert secrets_of({name: VALUE}) == (VALUE,)
 
@@ -42,13 +46,23 @@ def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-@every("written", [
-    VALUE, quote(VALUE), quote(VALUE, safe=""), quote(VALUE, safe="").replace("%2F", "%2f"),
-    _base64(VALUE), _base64("a" + VALUE), _base64("ab" + VALUE),
-    base64.urlsafe_b64encode(VALUE.encode()).decode().rstrip("="),
-    VALUE[:9] + "\r\n    " + VALUE[9:], VALUE[:9] + "\\n" + VALUE[9:],
-    VALUE[:9] + "\x1b[1m" + VALUE[9:14] + "\x1b[0m" + VALUE[14:], "\u200b".join(VALUE),
-])  # fmt: skip
+@every(
+    "written",
+    [
+        VALUE,
+        quote(VALUE),
+        quote(VALUE, safe=""),
+        quote(VALUE, safe="").replace("%2F", "%2f"),
+        _base64(VALUE),
+        _base64("a" + VALUE),
+        _base64("ab" + VALUE),
+        base64.urlsafe_b64encode(VALUE.encode()).decode().rstrip("="),
+        VALUE[:9] + "\r\n    " + VALUE[9:],
+        VALUE[:9] + "\\n" + VALUE[9:],
+        VALUE[:9] + "\x1b[1m" + VALUE[9:14] + "\x1b[0m" + VALUE[14:],
+        "\u200b".join(VALUE),
+    ],
+)
 def test_a_known_value_is_taken_out_however_it_is_written(written: str) -> None:
     counts: dict[str, int] = {}
     redact = Redactor((VALUE,), counts=counts)

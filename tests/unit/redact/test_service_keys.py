@@ -42,13 +42,16 @@ def made_of(regex: str, **members: str) -> tuple[list[Any], list[Any], dict[str,
         return service_keys.rows_of("[[rules]]\nkeywords = ['acme']\n" + "\n".join(lines))
 
 
-@pytest.mark.parametrize(("go", "python"), [
-    (r"""\b(acme_[a-z0-9]{32})(?:[\x60'"\s;]|\\[nr]|$)""", r"acme_[a-z0-9]{20,}"),
-    (r"acme_(?i)[a-z]{40}", r"acme_(?i:[a-z]{20,})"),
-    (r"(?i)\b(acme_(?P<name>x|y)[[:alnum:]]{14})\b", r"(?i:(?:acme_(?:x|y)[A-Za-z0-9]{14,}))"),
-    (r"acme-[0-9]{12}-(test|live)", r"acme-[0-9]{12}-(?:test|live)"),
-    (CONTEXT % "ACME-[a-z0-9]{20}", r"(?i:ACME-[a-z0-9]{20,})"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("go", "python"),
+    [
+        (r"""\b(acme_[a-z0-9]{32})(?:[\x60'"\s;]|\\[nr]|$)""", r"acme_[a-z0-9]{20,}"),
+        (r"acme_(?i)[a-z]{40}", r"acme_(?i:[a-z]{20,})"),
+        (r"(?i)\b(acme_(?P<name>x|y)[[:alnum:]]{14})\b", r"(?i:(?:acme_(?:x|y)[A-Za-z0-9]{14,}))"),
+        (r"acme-[0-9]{12}-(test|live)", r"acme-[0-9]{12}-(?:test|live)"),
+        (CONTEXT % "ACME-[a-z0-9]{20}", r"(?i:ACME-[a-z0-9]{20,})"),
+    ],
+)
 def test_a_pattern_of_go_becomes_one_of_python(go: str, python: str) -> None:
     keys, assigned, unused = made_of(go)
     assert [row.pattern for row in keys] == [python]
@@ -61,14 +64,19 @@ def test_a_value_without_a_beginning_of_its_own_needs_the_services_name() -> Non
     assert row == (("acme",), "[a-z0-9]{32}")
 
 
-@pytest.mark.parametrize(("go", "members", "reason"), [
-    (CONTEXT % "[a-f0-9]{32}", {}, "hex"), (r"\b([a-f0-9]{40})\b", {}, "honest"),
-    (r"\b([a-z_]{40,})\b", {}, "honest"), (r"ghp_[0-9a-zA-Z]{36}", {}, "rule of our own"),
-    (r"\b(acme_[a-z]{3})\b", {}, "long enough"),
-    (r"acme_[a-z]{40}", {"path": r"\.php$"}, "one kind of file"),
-    (r"acme_[a-z]{40}\C", {}, "translated"),
-    (r"\b([A-Z]{3}~[0-9]~[A-Z]{30})\b", {}, "fixed characters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("go", "members", "reason"),
+    [
+        (CONTEXT % "[a-f0-9]{32}", {}, "hex"),
+        (r"\b([a-f0-9]{40})\b", {}, "honest"),
+        (r"\b([a-z_]{40,})\b", {}, "honest"),
+        (r"ghp_[0-9a-zA-Z]{36}", {}, "rule of our own"),
+        (r"\b(acme_[a-z]{3})\b", {}, "long enough"),
+        (r"acme_[a-z]{40}", {"path": r"\.php$"}, "one kind of file"),
+        (r"acme_[a-z]{40}\C", {}, "translated"),
+        (r"\b([A-Z]{3}~[0-9]~[A-Z]{30})\b", {}, "fixed characters"),
+    ],
+)
 def test_a_rule_that_cannot_be_used_is_left_out_with_its_reason(
     go: str, members: dict[str, str], reason: str
 ) -> None:

@@ -8,9 +8,11 @@ import pytest
 from lastword.core.redact.truncate import ends_to_bytes, to_bytes
 
 LONG = {
-    "letters": "abcdefgh " * 500, "two bytes a letter": "äöüß " * 500, "escapes": '"\\\n' * 500,
+    "letters": "abcdefgh " * 500,
+    "two bytes a letter": "äöüß " * 500,
+    "escapes": '"\\\n' * 500,
     "half of a pair": "x\ud83d" * 600,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)

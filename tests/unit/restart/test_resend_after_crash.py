@@ -104,10 +104,14 @@ def test_an_agent_that_had_answered_and_dies_has_failed_as_without_retries() -> 
     assert kind(link) == "agent_crash"
 
 
-@pytest.mark.parametrize("how", [
-    cancel(), {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}},
-    request(5, "session/close", sessionId="s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        cancel(),
+        {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}},
+        request(5, "session/close", sessionId="s"),
+    ],
+)
 @pytest.mark.parametrize("at", [410, 421.5])
 def test_a_cancel_while_there_is_no_agent_ends_the_wait_at_once(
     how: dict[str, Any], at: float

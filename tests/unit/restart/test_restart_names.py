@@ -182,16 +182,20 @@ def test_a_name_of_ours_is_nobodys_else() -> None:
     assert names.release("s") is None
 
 
-@pytest.mark.parametrize("line", [
-    b'{"method":"a","params":{"sessionId":"other","n":1.50}}',
-    b'{"method":"a","params":["s"]}', b'{"id":1,"result":null}',
-    b'{"id":1,"result":{"sessions":{"sessionId":"s"}}}',
-    b'{"id":1,"result":{"sessions":[{"sessionId":"other"},"s"]}}',
-    b'{"id":1,"\\ud83d":1,"result":{"sessionId":"other"}}',
-    b'{"method":"a","params":{"sessionId":["s"],"text":"s"}}',
-    b'{"method":"a","params":{"sessionId":"other","text":"\\ud83d"}}',
-    b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"method":"a","params":{"sessionId":"other","n":1.50}}',
+        b'{"method":"a","params":["s"]}',
+        b'{"id":1,"result":null}',
+        b'{"id":1,"result":{"sessions":{"sessionId":"s"}}}',
+        b'{"id":1,"result":{"sessions":[{"sessionId":"other"},"s"]}}',
+        b'{"id":1,"\\ud83d":1,"result":{"sessionId":"other"}}',
+        b'{"method":"a","params":{"sessionId":["s"],"text":"s"}}',
+        b'{"method":"a","params":{"sessionId":"other","text":"\\ud83d"}}',
+        b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
+    ],
+)
 def test_a_line_that_names_none_of_them_is_the_very_same(line: bytes) -> None:
     assert exchanged(line, {"s": "t"}) is line
 

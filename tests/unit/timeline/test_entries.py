@@ -220,13 +220,16 @@ def test_a_question_and_its_answer_have_the_requests_id() -> None:
     assert (asks.request_id, answers.request_id, asks.content) == ('"q"', '"q"', {})
 
 
-@pytest.mark.parametrize(("method", "params", "content"), [
-    ("session/request_permission", {"toolCall": {"title": "Edit"}}, {"title": "Edit"}),
-    ("session/request_permission", {"toolCall": {"title": 7}}, {}),
-    ("session/request_permission", {"toolCall": None}, {}),
-    ("elicitation/create", {"message": "Which?"}, {"title": "Which?"}),
-    ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "params", "content"),
+    [
+        ("session/request_permission", {"toolCall": {"title": "Edit"}}, {"title": "Edit"}),
+        ("session/request_permission", {"toolCall": {"title": 7}}, {}),
+        ("session/request_permission", {"toolCall": None}, {}),
+        ("elicitation/create", {"message": "Which?"}, {"title": "Which?"}),
+        ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
+    ],
+)
 def test_a_questions_title_is_content_where_content_is_sent(
     method: str, params: dict[str, Any], content: dict[str, str]
 ) -> None:

@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 
 ANY_KIND = frozenset().union(*FACTS.values())
 READERS = (
-    "core/timeline", "record", "otel", "inprocess", "sidecar", "testing.py", "cli/log", "cli",
-)  # fmt: skip
+    "core/timeline",
+    "record",
+    "otel",
+    "inprocess",
+    "sidecar",
+    "testing.py",
+    "cli/log",
+    "cli",
+)
 NO_READERS = ("cli/doctor", "cli/explain", "cli/check", "cli/agent", "inprocess/sdk")
 """Their facts are other facts: of findings, and of turns."""
 
@@ -149,14 +156,17 @@ def test_a_failures_facts_are_the_members_of_its_payload() -> None:
     assert members <= set(FACTS[Kind.ERROR])
 
 
-@pytest.mark.parametrize(("kind", "facts", "problem"), [
-    (Kind.SILENCE, {"silent_secs": 4}, "silence has no fact 'silent_secs'"),
-    (Kind.SILENCE, {"silent_seconds": "4"}, "silence: silent_seconds is '4', not a int"),
-    (Kind.SILENCE, {"silent_seconds": True}, "silence: silent_seconds is True, not a int"),
-    (Kind.SILENCE, {"silent_seconds": 0.5}, "silence: silent_seconds is 0.5, not a int"),
-    (Kind.TOOL_STARTED, {"side_effects": 1}, "tool_started: side_effects is 1, not a bool"),
-    (Kind.ANSWER, {"by": None}, "answer: by is None, not a str"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "facts", "problem"),
+    [
+        (Kind.SILENCE, {"silent_secs": 4}, "silence has no fact 'silent_secs'"),
+        (Kind.SILENCE, {"silent_seconds": "4"}, "silence: silent_seconds is '4', not a int"),
+        (Kind.SILENCE, {"silent_seconds": True}, "silence: silent_seconds is True, not a int"),
+        (Kind.SILENCE, {"silent_seconds": 0.5}, "silence: silent_seconds is 0.5, not a int"),
+        (Kind.TOOL_STARTED, {"side_effects": 1}, "tool_started: side_effects is 1, not a bool"),
+        (Kind.ANSWER, {"by": None}, "answer: by is None, not a str"),
+    ],
+)
 def test_what_no_entry_of_a_kind_may_say_is_found(
     kind: Kind, facts: dict[str, Any], problem: str
 ) -> None:
@@ -195,10 +205,17 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
     assert [use for use in used if use.name not in ANY_KIND] == []
 
 
-@pytest.mark.parametrize("names", [
-        [name for name, _ in summary._QUOTED], words._IN_WORDS, words._LEFT_TO_JSON,
-        spans._END_FACTS, journal._NAMED, entries._TEXT,
-    ], ids=["summary", "said", "left to JSON", "spans", "log", "text"],
-)  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        [name for name, _ in summary._QUOTED],
+        words._IN_WORDS,
+        words._LEFT_TO_JSON,
+        spans._END_FACTS,
+        journal._NAMED,
+        entries._TEXT,
+    ],
+    ids=["summary", "said", "left to JSON", "spans", "log", "text"],
+)
 def test_a_list_of_facts_names_facts(names: Any) -> None:
     assert set(names) <= ANY_KIND

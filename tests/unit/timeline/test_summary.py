@@ -140,14 +140,17 @@ def test_the_users_own_cancel_is_no_failure() -> None:
     assert told.summary.action == ""
 
 
-@pytest.mark.parametrize(("reason", "words"), [
-    ("first_update_timeout", "after a silence since the prompt"),
-    ("idle_timeout", "after a silence that was over the limit"),
-    ("tool_timeout", "because a tool took longer"),
-    ("turn_timeout", "because the turn took longer"),
-    ("runaway", "because it repeated the same step"),
-    ("stderr_limit", "because it flooded its error output"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("first_update_timeout", "after a silence since the prompt"),
+        ("idle_timeout", "after a silence that was over the limit"),
+        ("tool_timeout", "because a tool took longer"),
+        ("turn_timeout", "because the turn took longer"),
+        ("runaway", "because it repeated the same step"),
+        ("stderr_limit", "because it flooded its error output"),
+    ],
+)
 def test_the_watchdogs_end_says_which_limit(reason: str, words: str) -> None:
     told = Told()(Kind.CANCEL, after=900.0, by="watchdog", reason=reason).fails(
         ErrorType.AGENT_STALLED, reason=reason, phase="before_output", retryable=True
@@ -175,11 +178,14 @@ def test_retries_are_counted_with_their_waits() -> None:
     assert told.summary.action == "Try again in 30 seconds."
 
 
-@pytest.mark.parametrize(("earlier", "after", "words"), [
-    (0, 5, "yet. The agent was waiting 20 seconds to try the model call again. No"),
-    (1, 5, "tried again once, with waits of 20 seconds in all. The agent was waiting 20"),
-    (0, 25, "yet. The model call was tried again once, with waits of 20 seconds in all. No"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("earlier", "after", "words"),
+    [
+        (0, 5, "yet. The agent was waiting 20 seconds to try the model call again. No"),
+        (1, 5, "tried again once, with waits of 20 seconds in all. The agent was waiting 20"),
+        (0, 25, "yet. The model call was tried again once, with waits of 20 seconds in all. No"),
+    ],
+)
 def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, words: str) -> None:
     told = Told()
     for attempt in range(earlier + 1):
@@ -250,15 +256,18 @@ def test_words_in_the_place_of_numbers_are_no_numbers() -> None:
     assert told.summary.outcome is Outcome.OPEN
 
 
-@pytest.mark.parametrize(("facts", "words"), [
-    ({"phase": "startup"}, "before the agent had started to serve"),
-    ({"phase": "before_request"}, "there was no agent that could have"),
-    ({"by": "agent"}, "The agent itself told the client so."),
-    ({"reason": "silent_success"}, "The agent called it a success"),
-    ({"origin": "client"}, "The fault is the client's."),
-    ({"retry_safety": "auto"}, "Sending the prompt again is safe"),
-    ({"action": "login"}, "Log in again or check the API key."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"phase": "startup"}, "before the agent had started to serve"),
+        ({"phase": "before_request"}, "there was no agent that could have"),
+        ({"by": "agent"}, "The agent itself told the client so."),
+        ({"reason": "silent_success"}, "The agent called it a success"),
+        ({"origin": "client"}, "The fault is the client's."),
+        ({"retry_safety": "auto"}, "Sending the prompt again is safe"),
+        ({"action": "login"}, "Log in again or check the API key."),
+    ],
+)
 def test_each_fact_of_a_failure_has_its_sentence(facts: dict[str, Any], words: str) -> None:
     assert words in Told().fails(ErrorType.PROVIDER_UNAVAILABLE, **facts).summary.text
 
@@ -276,10 +285,13 @@ def test_a_question_that_nobody_answered_is_where_it_stood() -> None:
     assert "question" not in answered.fails(ErrorType.NETWORK).summary.text
 
 
-@pytest.mark.parametrize(("by", "words"), [
-    ("client_gone", "The client left, and the turn was cancelled"),
-    ("agent", "The agent ended the turn as cancelled"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("client_gone", "The client left, and the turn was cancelled"),
+        ("agent", "The agent ended the turn as cancelled"),
+    ],
+)
 def test_a_cancelled_turn_says_whose_wish_it_was(by: str, words: str) -> None:
     told = Told()(Kind.CANCEL, by=by)(Kind.ANSWER, stop_reason="cancelled")
     assert told.summary.text.startswith(f"{words} after 2.0 seconds.")
@@ -290,10 +302,14 @@ def test_a_turn_that_was_cancelled_by_our_own_end_says_so() -> None:
     assert told.summary.text.startswith("lastword was told to stop, and the turn was cancelled")
 
 
-@pytest.mark.parametrize(("exit_facts", "shown"), [
-    ({"exit_code": 3}, "exit status 3"), ({"reason": "closed_stdout"}, "closed stdout"),
-    ({}, "its exit status is unknown"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("exit_facts", "shown"),
+    [
+        ({"exit_code": 3}, "exit status 3"),
+        ({"reason": "closed_stdout"}, "closed stdout"),
+        ({}, "its exit status is unknown"),
+    ],
+)
 def test_an_exit_is_told_as_far_as_it_is_known(exit_facts: dict[str, Any], shown: str) -> None:
     told = Told().around(Kind.AGENT_EXITED, **exit_facts)
     assert told.summary.text.startswith("The agent's process ended at once, and nothing")
@@ -336,11 +352,14 @@ def test_an_answer_after_the_end_changes_nothing() -> None:
     assert told.summary.outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize(("around", "words"), [
-    (None, "The agent did not confirm that; lastword answered for it."),
-    (Kind.AGENT_EXITED, "The agent's process ended before it had confirmed that; lastword"),
-    (Kind.CLIENT_GONE, "Nobody was there to be answered."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("around", "words"),
+    [
+        (None, "The agent did not confirm that; lastword answered for it."),
+        (Kind.AGENT_EXITED, "The agent's process ended before it had confirmed that; lastword"),
+        (Kind.CLIENT_GONE, "Nobody was there to be answered."),
+    ],
+)
 def test_a_cancel_that_the_agent_did_not_confirm_says_who_did(
     around: Kind | None, words: str
 ) -> None:
@@ -377,12 +396,15 @@ def test_an_agent_that_had_only_begun_is_safe_to_ask_again() -> None:
     assert "is safe: no text and no tool call had come." in told.summary.text
 
 
-@pytest.mark.parametrize(("reason", "words", "confidence"), [
-    ("idle_timeout", "its silence does not say which", Confidence.LIKELY),
-    ("tool_timeout", "The fault is the tool's", Confidence.CERTAIN),
-    ("turn_timeout", "It may be nobody's fault", Confidence.CERTAIN),
-    ("runaway", "The fault is the agent's, or its model's.", Confidence.CERTAIN),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reason", "words", "confidence"),
+    [
+        ("idle_timeout", "its silence does not say which", Confidence.LIKELY),
+        ("tool_timeout", "The fault is the tool's", Confidence.CERTAIN),
+        ("turn_timeout", "It may be nobody's fault", Confidence.CERTAIN),
+        ("runaway", "The fault is the agent's, or its model's.", Confidence.CERTAIN),
+    ],
+)
 def test_a_stalled_agent_is_not_blamed_for_what_it_waited_for(
     reason: str, words: str, confidence: Confidence
 ) -> None:
@@ -439,12 +461,16 @@ def test_a_viewer_that_comes_later_makes_no_turn_longer() -> None:
     assert story.in_gateway
 
 
-@pytest.mark.parametrize(("kind", "facts", "level"), [
-    (Kind.SESSION_RESTORED, {"history": "none"}, Level.WARNING),
-    (Kind.SESSION_RESTORED, {"history": "full"}, Level.INFO),
-    (Kind.SUPERVISOR_EXITED, {"open_turns": 1}, Level.ERROR),
-    (Kind.SUPERVISOR_EXITED, {"exit_code": 0}, Level.INFO), (Kind.HOLDER_DIED, {}, Level.ERROR),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "facts", "level"),
+    [
+        (Kind.SESSION_RESTORED, {"history": "none"}, Level.WARNING),
+        (Kind.SESSION_RESTORED, {"history": "full"}, Level.INFO),
+        (Kind.SUPERVISOR_EXITED, {"open_turns": 1}, Level.ERROR),
+        (Kind.SUPERVISOR_EXITED, {"exit_code": 0}, Level.INFO),
+        (Kind.HOLDER_DIED, {}, Level.ERROR),
+    ],
+)
 def test_what_costs_a_turn_or_the_past_matters_more(
     kind: Kind, facts: dict[str, Any], level: Level
 ) -> None:

@@ -50,10 +50,11 @@ def test_a_script_that_is_loaded_later_takes_its_modules_from_the_first() -> Non
         assert len(wanted) == len(re.findall(r"^import ", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize(("served", "name"),
+@pytest.mark.parametrize(
+    ("served", "name"),
     [(GATEWAY / "reconnect.js", "reconnect/reconnect.js"), (SHARED / "words.js", "words.js")],
     ids=["reconnect.js", "words.js"],
-)  # fmt: skip
+)
 def test_the_policy_and_the_words_are_those_of_protocol(served: Path, name: str) -> None:
     assert served.read_bytes() == (PROTOCOL / name).read_bytes()
 
