@@ -30,12 +30,6 @@ def dies_at_once(_agent: Agent) -> None:
     os._exit(3)
 
 
-@at_start
-def exits_0_at_once(_agent: Agent) -> None:
-    """Exits 0 before it reads anything."""
-    os._exit(0)
-
-
 @at_prompt
 def exits_0(agent: Agent, _prompt: object) -> None:
     """Exits 0 in mid-turn, after some text."""

@@ -30,12 +30,6 @@ def http_429(agent: Agent, prompt: object) -> None:
 
 
 @at_prompt
-def empty_error(agent: Agent, prompt: object) -> None:
-    """Answers with an error that says nothing, its data null."""
-    agent.answer(prompt, error={"code": -32603, "message": "", "data": None})
-
-
-@at_prompt
 def string_code(agent: Agent, prompt: object) -> None:
     """Answers with an error whose code is a string."""
     agent.answer(prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
