@@ -15,7 +15,10 @@ FAILING = failing.rows()
 
 @pytest.fixture(scope="module", params=["briefly", pytest.param("whole", marks=pytest.mark.matrix)])
 def measured(request: pytest.FixtureRequest) -> table.Measure:
-    return table.measure([*HONEST, *FAILING], briefly=request.param == "briefly")
+    rows = [*HONEST, *FAILING]
+    if request.param == "briefly":  # rows of a kind stand together: a third of each
+        return table.measure(rows[::3], briefly=True)
+    return table.measure(rows)
 
 
 def of(measured: table.Measure, kind: str, rows: list[Row]) -> list[str]:
