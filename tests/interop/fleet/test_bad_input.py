@@ -183,7 +183,7 @@ def test_most_of_a_clusters_servers_have_to_run(starts: Starts, tmp_path: Path) 
 # --- who comes
 
 
-@pytest.mark.parametrize("login", ["fleet:wrong", ""])
+@pytest.mark.parametrize("login", ["fleet:wrong", f"{SECRET}:x", SECRET, ""])
 def test_a_login_that_the_server_does_not_accept_is_refused_at_once(
     login: str, starts: Starts, cluster: Cluster
 ) -> None:
@@ -264,7 +264,10 @@ LIMITED = {
         "jetstream: { max_streams: 5 }, users: [ { user: u, password: p } ]",
         "no room for the stream",
     ),
+    "no right to make streams": denied('publish: { deny: "$JS.API.STREAM.CREATE.>" }'),
     "no right to publish logs": denied('publish: { deny: "lw.>" }'),
+    "no right to wake readers": denied('publish: { deny: "lwh.>" }'),
+    "no right to publish records": denied('publish: { deny: "$KV.>" }'),
     "no right to receive": denied('subscribe: { deny: ">" }'),
 }
 
@@ -319,6 +322,22 @@ def test_a_fleet_of_another_key_or_another_format_is_left_alone(
     said = starts.refusal(cluster.option, "--fleet-key-file", str(other))
     assert "belongs to a fleet with another key" in said
     assert "--fleet-key-file" in said
+
+
+def test_a_key_that_is_none_is_refused_before_anything_is_connected(
+    starts: Starts, tmp_path: Path
+) -> None:
+    keys = {"open": KEY_BYTES, "short": b"short"}
+    for name, content in keys.items():
+        (tmp_path / name).touch(0o644 if name == "open" else 0o600)
+        (tmp_path / name).write_bytes(content)
+    begun = {
+        name: starts.begin("nats://127.0.0.1:1", "--fleet-key-file", str(tmp_path / name))
+        for name in (*keys, "absent")
+    }
+    assert "chmod 600" in sentence_of(begun["open"])
+    assert "openssl rand" in sentence_of(begun["short"])
+    assert "cannot be read (no such file or directory)" in sentence_of(begun["absent"])
 
 
 @pytest.mark.parametrize(("seconds", "says"), [(60, "60 s ahead of"), (-60, "60 s behind")])

@@ -8,6 +8,7 @@ file. Ports and paths alone are others.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -28,7 +29,7 @@ from tests.kit.fleet.example import EXAMPLE, ExampleCluster, prepared, replaced
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.installs import give_up
+from tests.kit.installs import give_up, require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import TESTS
 
@@ -199,6 +200,27 @@ def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothi
             assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
             back.find(says("The second."))
             assert min(back.seqs()) == after["seq"] + 1
+
+
+@pytest.mark.parametrize("transport", ["ws", "http"])
+def test_an_official_client_has_a_turn_through_nginx(
+    gateways: list[ExampleGateway], proxy: Proxy, transport: str
+) -> None:
+    one, _ = gateways
+    url = f"{ {'ws': 'wss', 'http': 'https'}[transport] }://localhost:{proxy.port}/acp"
+    client = [str(require_packages(CLIENTS)), str(CLIENTS / "client_py.py")]
+    done = subprocess.run(
+        [*client, transport, url, one.token(), str(one.root), "one"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        env=os.environ | {"NO_PROXY": "*"},
+    )
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (answer,) = [each for each in events if each["event"] == "answer"]
+    assert answer["result"]["stopReason"] == "end_turn"
 
 
 def test_a_link_of_one_gateway_opens_the_page_through_nginx_once(

@@ -26,6 +26,7 @@ from tests.kit.gateway import serving
 from tests.kit.gateway.limited_agent import prompts_in
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,20 +35,32 @@ if TYPE_CHECKING:
     from tests.kit.fleet.nodes import Node
     from tests.kit.fleet.servers import Cluster
 
+NODE_LOST_SECONDS = 30.0
+"""Within this, a node's death is reported: it takes up to 20 seconds on a machine with nothing else
+to do."""
+
 NOTICES = {"session": {"notices": {}}}
 ENDLESS = "100000 20"
 LOST = ("agent_crash", "machine_lost")
 
 
 @pytest.fixture
+def haste() -> bool:
+    """Whether the leases of the test's nodes end sooner than they do."""
+    return True
+
+
+@pytest.fixture
 def fleet(
     cluster: Cluster,
     tmp_path: Path,
+    haste: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Fleet]:
     """A fleet whose nodes play an agent that counts, and end with the test."""
-    hasty = (sys.executable, "-m", "tests.kit.fleet.hasty_gateway")
-    monkeypatch.setattr(serving, "GATEWAY", hasty)  # whose leases end sooner
+    if haste:
+        hasty = (sys.executable, "-m", "tests.kit.fleet.hasty_gateway")
+        monkeypatch.setattr(serving, "GATEWAY", hasty)
     command = [sys.executable, "-m", "tests.kit.gateway.counting_agent", str(tmp_path / "counted")]
     with Fleet(tmp_path, cluster, command) as fleet:
         yield fleet
@@ -123,6 +136,30 @@ class Viewing:
         self.viewer.__exit__(*raised)
 
 
+@pytest.mark.matrix
+def test_a_viewer_whose_front_dies_goes_on_at_any_other_from_where_it_was(fleet: Fleet) -> None:
+    one, two = fleet.start("a1"), fleet.start("a2")
+    with ViewerClient(one) as first:
+        session = first.new(one.root)
+    with ViewerClient(two, replay=True) as viewer:
+        viewer.load(session, one.root)
+        viewer.prompt(session, ENDLESS)
+        viewer.find(is_word("1.5"))
+        known, seen = viewer.known, viewer.seqs()[-1]
+        epoch = next(each for each in epochs(viewer.frames))
+    one.kill_front()
+    two.kill_front()
+    three = fleet.start("a3")
+    began = time.monotonic()
+    with ViewerClient(three, replay=True, known=known) as back:
+        cursor = {"_meta": {"lastword": {"after": {"epoch": epoch, "seq": seen}}}}
+        back.request("session/load", {"sessionId": session, "cwd": "/", "mcpServers": []} | cursor)
+        back.find(lambda frame: bool(words_in([frame])))
+        assert time.monotonic() - began < FUSE_SECONDS / 2
+        assert back.seqs()[0] == seen + 1
+        assert back.seqs() == [*range(seen + 1, back.seqs()[-1] + 1)]
+
+
 def epochs(frames: list[dict[str, Any]]) -> Iterator[str]:
     """The epochs that a viewer was given."""
     for frame in frames:
@@ -144,6 +181,29 @@ def test_a_holder_that_dies_is_replaced_on_its_own_node_as_without_a_fleet(fleet
             answer = other.answer(other.prompt(session, "2 1"))
             assert answer["result"] == {"stopReason": "end_turn"}
     assert holder_of(one, session)["pid"] != before["pid"]
+
+
+@pytest.mark.parametrize("haste", [False])
+def test_a_node_that_dies_is_reported_in_time_and_its_conversation_stays_readable(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("c1"), fleet.start("c2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session, ENDLESS)
+        viewer.find(is_word("1.9"))
+        one.kill()
+        died = time.monotonic()
+        with ViewerClient(two, replay=True) as other:
+            other.load(session, two.root)  # which waits, rather than being refused
+            assert failure_in(other.find(is_end)) == LOST
+            assert time.monotonic() - died < NODE_LOST_SECONDS
+            numbers = counted(other.frames, 1)
+            assert numbers == [*range(len(numbers))]
+            assert len(numbers) >= 10
+            other.find(is_life("not_restored"))
+            refused = other.answer(other.prompt(session, "2 1"))
+            assert failure_in(refused) == ("agent_crash", "context_lost")
 
 
 def test_a_node_that_dies_is_replaced_by_one_with_the_same_files(fleet: Fleet) -> None:
@@ -318,6 +378,43 @@ def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_sa
                 assert counted(other.frames, 1) == [*range(400)]
 
 
+@pytest.mark.matrix
+def test_a_turn_goes_on_where_the_server_that_leads_its_stream_dies(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one = fleet.start("h1")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session, "150 20")
+        viewer.find(is_word("1.5"))
+        leader = cluster.leader_of(stream_of(session))
+        leader.kill()
+        try:
+            assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
+            assert counted(viewer.frames, 1) == [*range(150)]
+        finally:
+            cluster.start(leader)
+            cluster.wait_until_ready()
+
+
+@pytest.mark.matrix
+def test_a_turn_goes_on_where_all_servers_are_started_again(fleet: Fleet, cluster: Cluster) -> None:
+    one, _ = fleet.start("o1"), fleet.start("o2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session, "700 20")
+        viewer.find(is_word("1.5"))
+        holder = holder_of(one, session)
+        for server in cluster.servers:
+            server.kill()
+        for server in cluster.servers:
+            cluster.start(server)
+        cluster.wait_until_ready()
+        assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
+        assert counted(viewer.frames, 1) == [*range(700)]
+        assert holder_of(one, session)["pid"] == holder["pid"]
+
+
 def stream_of(session: str) -> str:
     """The stream that a session's log is replicated to."""
     return f"LW{int(wire.name_of(session), 16) % 16}"
@@ -339,6 +436,51 @@ def ask(cluster: Cluster, subject: str, **request: Any) -> dict[str, Any]:
     return asyncio.run(_asked(cluster, f"$JS.API.{subject}", request))
 
 
+def last_message(cluster: Cluster, session: str) -> int:
+    """The number of the last message of a session's log."""
+    subject = f"lw.*.s.{wire.name_of(session)}.>"
+    answer = ask(cluster, f"STREAM.MSG.GET.{stream_of(session)}", last_by_subj=subject)
+    return int(answer["message"]["seq"])
+
+
+@pytest.mark.matrix
+def test_what_the_broker_has_lost_after_acknowledging_it_is_replicated_again(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one, two = fleet.start("i1"), fleet.start("i2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        viewer.answer(viewer.prompt(session, "20 5"))
+        for _ in range(3):
+            number = last_message(cluster, session)
+            ask(cluster, f"STREAM.MSG.DELETE.{stream_of(session)}", seq=number)
+        viewer.answer(viewer.prompt(session, "20 5"))
+        one.kill()
+        with Viewing(two, session) as other:
+            assert counted(other.frames, 1) == [*range(20)]
+            assert counted(other.frames, 2) == [*range(20)]
+
+
+@pytest.mark.matrix
+def test_entries_whose_acknowledgement_is_lost_are_shown_and_kept_once(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    two = fleet.start("j2")
+    with Partition(cluster) as way:
+        one = fleet.start("j1", servers=way.option)
+        with ViewerClient(one) as viewer:
+            session = viewer.new(one.root)
+            prompt = viewer.prompt(session, "100 20")
+            viewer.find(is_word("1.5"))
+            way.lose_answers()
+            time.sleep(0.5)
+            way.heal()
+            assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
+            assert counted(viewer.frames, 1) == [*range(100)]
+            with Viewing(two, session) as other:
+                assert counted(other.frames, 1) == [*range(100)]
+
+
 def test_a_session_whose_copies_are_all_gone_begins_a_new_log_and_says_so(
     fleet: Fleet, cluster: Cluster
 ) -> None:
@@ -348,6 +490,7 @@ def test_a_session_whose_copies_are_all_gone_begins_a_new_log_and_says_so(
         viewer.answer(viewer.prompt(session, "3 1"))
         before = next(epochs(viewer.frames))
     one.tell("stop", "--agents")
+    until("its holder has ended, and sends no more", lambda: not one.holders())
     one.kill_front()
     shutil.rmtree(one.state / "gateway" / "sessions", ignore_errors=True)
     name = wire.name_of(session)

@@ -75,10 +75,72 @@ def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(flee
     asyncio.run(play())
 
 
+@pytest.mark.matrix
+def test_an_editor_that_only_watched_finds_its_session_at_the_next_node(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+
+        async def play() -> None:
+            async with connected(two.url, two.token(), "--session", session) as editor:
+                editor.answer_questions = False
+                await editor.begin(one.root, TYPED)
+                one.kill()
+                await asyncio.to_thread(until, "the turn has ended", lambda: ended(two, session))
+                answer = await editor.answer(editor.prompt(session, "again"))
+                assert reason_of(answer) == ("agent_crash", "context_lost")
+
+        asyncio.run(play())
+
+
 def reason_of(answer: dict[str, Any]) -> tuple[str, str]:
     """The type and the reason of a failed turn."""
     payload = answer["error"]["data"]["agent_error"]
     return payload["type"], payload["reason"]
+
+
+@pytest.mark.matrix
+def test_where_nodes_share_their_files_the_session_goes_on_at_another_one(fleet: Fleet) -> None:
+    one = fleet.start("one", "--workspace-id", "shared")
+    two = fleet.start("two", "--workspace-id", "shared", root=one.root)
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+        one.kill()
+    until("the turn has ended", lambda: ended(two, session))
+    with ViewerClient(two, capabilities=TYPED) as other:
+        other.load(session, one.root)
+        prompt = other.prompt(session)
+        answer_question(other)
+        assert other.answer(prompt)["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("on_loss", ["hold", "local"])
+def test_sessions_that_are_known_go_on_while_no_server_answers(fleet: Fleet, on_loss: str) -> None:
+    one, two = fleet.start("one", "--fleet-on-loss", on_loss), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session)
+        viewer.find(says("Hi."))
+        for server in fleet.cluster.servers:
+            server.stop()
+        try:
+            with ViewerClient(two, capabilities=TYPED) as other:
+                other.load(session, one.root)
+                other.find(says("Hi."))
+                answer_question(other)
+                if on_loss == "local":
+                    viewer.find(says("Done."))
+                    assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        finally:
+            for server in fleet.cluster.servers:
+                server.resume()
+        viewer.find(says("Done."))
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
 
 
 def test_an_outage_that_is_longer_than_a_lease_costs_no_session(fleet: Fleet) -> None:

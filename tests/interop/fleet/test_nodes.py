@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lastword.gateway.viewing.attachment import Role
 from tests.interop.fleet.playing import answer_question, is_question, listed, refusal, says
 from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.push_service import PushBrowser, PushService
@@ -89,6 +93,33 @@ def test_without_room_anywhere_a_new_session_is_refused_with_a_time_to_wait(flee
         assert failure["retry_after_seconds"] > 0
 
 
+@pytest.mark.matrix
+def test_a_holder_whose_front_has_died_serves_the_other_fronts(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as first:
+        session = first.new(one.root)
+    one.kill_front()
+    with ViewerClient(two, capabilities=TYPED) as second:
+        second.load(session, one.root)
+        second.prompt(session)
+        answer_question(second)
+        second.find(says("Done."))
+
+
+@pytest.mark.matrix
+def test_a_holder_that_has_died_is_started_again_on_its_own_node(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as first:
+        session = first.new(one.root)
+    (holder,) = [each for each in one.holders() if each["sessions"]]
+    os.kill(holder["pid"], 9)
+    with ViewerClient(two, capabilities=TYPED) as second:
+        second.load(session, one.root)
+        second.prompt(session)
+        second.find(says("Hi."))
+    assert [each["sessionId"] for held in one.holders() for each in held["sessions"]] == [session]
+
+
 def test_an_observer_elsewhere_sees_a_session_and_starts_nothing(fleet: Fleet) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     token = fleet.nodes[0].token(role=Role.OBSERVER)
@@ -142,6 +173,22 @@ def test_a_link_to_the_page_works_once_at_whichever_front_and_its_cookie_at_all(
     cookie = followed.headers["set-cookie"].partition(";")[0]
     for front in (one, two):
         assert ApiClient(front, "").ask("/v1/sessions", Cookie=cookie).status == 200
+
+
+@pytest.mark.matrix
+def test_an_editor_goes_on_at_another_front_with_the_session_of_the_first(fleet: Fleet) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+
+    async def play() -> None:
+        async with connected(one.url, one.token()) as editor:
+            session = await editor.begin(one.root, TYPED)
+        async with connected(two.url, two.token(), "--session", session) as editor:
+            assert await editor.begin(one.root, TYPED) == session
+            editor.answer_questions = True
+            done = await editor.answer(editor.prompt(session, "go"))
+            assert done["result"]["stopReason"] == "end_turn"
+
+    asyncio.run(play())
 
 
 def test_a_browser_that_subscribes_at_one_front_is_known_at_the_others(fleet: Fleet) -> None:

@@ -96,10 +96,11 @@ def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
     played(cluster, play)
 
 
-def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster) -> None:
+@pytest.mark.parametrize("megabytes", [3, 65])
+def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabytes: int) -> None:
     async def play(broker: Broker) -> None:
         store, session = Streams(broker, KEY.derived(REPLICAS)), f"large-{secrets.token_hex(4)}"
-        large = out(text=secrets.token_hex(65 * MEGABYTE // 2))
+        large = out(text=secrets.token_hex(megabytes * MEGABYTE // 2))
         end = await store.claim(session, EMPTY, "a")
         for first, entry in enumerate((out(), large, out()), 1):
             end = await store.publish(session, ReplicaBatch("e1", first, [entry]), end)
@@ -171,6 +172,54 @@ def test_a_leader_that_is_killed_delays_the_entries_and_loses_none(
         assert log.head == 60
         assert await owner.texts() == [out(text=f"{count}").frame for count in range(1, 61)]
         assert not owner.listening.fences
+
+    played(cluster, play)
+
+
+@pytest.mark.matrix
+def test_entries_wait_while_no_server_answers_and_are_shown_then(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        for server in cluster.servers:
+            server.stop()
+        log.append([out(text="1"), out(text="2")])
+        while not owner.listening.stalls:  # noqa: ASYNC110 - it is told by a callback
+            await asyncio.sleep(0.05)
+        log.append([out(text="3")])
+        assert (log.head, log.waiting_entries) == (0, 3)
+        for server in cluster.servers:
+            server.resume()
+        await owner.settle()
+        assert (log.head, log.waiting_entries) == (3, 0)
+        assert await owner.texts() == [out(text=text).frame for text in "123"]
+        assert owner.listening.resumptions[0] >= 5.0
+
+    played(cluster, play)
+
+
+@pytest.mark.matrix
+def test_an_owner_that_slept_past_a_takeover_shows_nothing_more(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async def play(broker: Broker) -> None:
+        first = Owner(broker, tmp_path)
+        log = await first.begin()
+        log.remember("id", first.session)
+        log.append([out(text="1")])
+        await first.settle()
+        second = Owner(broker, tmp_path, "b", first.session)
+        followed = await second.take_over()
+        assert (followed.head, followed.epoch) == (1, log.epoch)
+        assert followed.remembered("id") == first.session
+        log.append([out(text="late")])
+        await first.listening.is_fenced.wait()
+        followed.append([out(text="2")])
+        await second.settle()
+        assert log.head == 1
+        assert await second.texts() == [out(text=text).frame for text in "12"]
 
     played(cluster, play)
 

@@ -8,6 +8,8 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.gateway.serving import GATEWAY, agent
 from tests.kit.patience import FUSE_SECONDS
@@ -39,6 +41,19 @@ def status_of(url: str, token: str = "") -> int:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         connection.request("GET", f"{place.path}?{place.query}", headers=headers)
         return connection.getresponse().status
+
+
+@pytest.mark.matrix
+def test_what_one_node_prints_every_node_takes_and_a_link_works_once(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with Fleet(tmp_path, cluster, agent("ok")) as fleet:
+        first, second = fleet.start("one"), fleet.start("two")
+        at_second = f"http://127.0.0.1:{second.port}"
+        token = printed(first)
+        assert status_of(f"{at_second}/v1/sessions", token) == 200
+        link = printed(first, "--link", at_second)
+        assert [status_of(link), status_of(link)] == [303, 401]
 
 
 def test_a_gateway_that_has_left_its_fleet_prints_tokens_of_its_own(

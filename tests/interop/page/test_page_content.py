@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.web.files import gateway_files
 from tests.interop.page.test_page import NO_SCROLL, holds_for_all, new_session
-from tests.kit.gateway.serving import Gateway, agent
+from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
         assert LIBRARY not in tab.do("evaluate", LOADED)
         tab.say("Mend the parser")
         tab.see("Done.")
-        assert tab.do("evaluate", LOADED).count(LIBRARY) == 1
+        until("its library has come", lambda: tab.do("evaluate", LOADED).count(LIBRARY) == 1)
         for selector, count in {
             ".rich strong": 1,
             ".rich em": 1,
