@@ -45,12 +45,16 @@ def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) ->
     held = [each for node in (two, three) for each in node.holders() if each["sessions"]]
     assert len(held) == 1
     assert ApiClient(three).events(session) == ApiClient(two).events(session)
-    assert listed(two, session)["last_failure"]["reason"] == "context_lost"
+    lost = "context_lost"
+    until(
+        "it is listed so",
+        lambda: (listed(two, session)["last_failure"] or {}).get("reason") == lost,
+    )
     with ViewerClient(two, capabilities=TYPED, replay=True) as other:
         other.load(session, one.root)
         other.find(says("Hi."))
         params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
-        assert refusal(other, "session/prompt", params)["reason"] == "context_lost"
+        assert refusal(other, "session/prompt", params)["reason"] == lost
 
 
 def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(fleet: Fleet) -> None:

@@ -30,9 +30,11 @@ export async function request(path, unreachable, init = {}) {
   } catch {
     throw new RequestError(0, unreachable);
   }
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
-  throw new RequestError(answer.status, String(body.error ?? `The server answered HTTP ${answer.status}.`));
+  const body = await answer.json().catch(() => null);
+  if (!answer.ok) throw new RequestError(answer.status, String(body?.error ?? `The server answered HTTP ${answer.status}.`));
+  // The server has ended before its answer had.
+  if (body === null) throw new RequestError(0, unreachable);
+  return body;
 }
 
 /**
