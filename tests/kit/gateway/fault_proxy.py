@@ -68,6 +68,7 @@ class FaultProxy:
         self.connections = 0
         self.struck = 0
         self._swallowed = 0
+        self._unanswered = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
@@ -106,6 +107,10 @@ class FaultProxy:
     def swallow(self) -> None:
         """Let nothing more pass of the connections that there are."""
         self._swallowed = self.connections
+
+    def swallow_answers(self) -> None:
+        """Let nothing more pass of what the server says on the connections that there are."""
+        self._unanswered = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._server is None or not self._server.is_serving():  # let in just before its end
@@ -164,7 +169,7 @@ class FaultProxy:
                 await asyncio.sleep(plan.delay_seconds)
                 if plan.bytes_per_second:
                     await asyncio.sleep(len(piece) / plan.bytes_per_second)
-                if number < self._swallowed:
+                if number < max(self._swallowed, self._unanswered):
                     continue
                 if plan.fault is Fault.DEAF:
                     before, left = left, left - len(piece)

@@ -18,7 +18,7 @@ HEALTHY: Life = {"capabilities": {"loadSession": True}}
 
 
 def deaf(*, after: int) -> Life:
-    """An agent that reads nothing any more once it has opened so many sessions."""
+    """An agent that stops reading once it has opened that many sessions."""
     opens: list[list[Any]] = [[["serve"]] for _ in range(after)]
     opens[-1].append(["hang"])
     return {**HEALTHY, "session/new": opens}
