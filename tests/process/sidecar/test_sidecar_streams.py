@@ -142,6 +142,8 @@ def test_where_stderr_goes_the_way_of_stdout_neither_spoils_a_line_of_the_other(
     # All pipes are full before anything is taken.
     client.listen(0.5)
     client.stdout.reading = True
+    # An agent that still writes when its client leaves has two seconds.
+    client.read_until_true(lambda: b'"result"' in client.stdout.data, "the answer")
     client.close_stdin()
     lines = client.read_to_end().splitlines()
     frames = [line for line in lines if line.startswith(b"{")]
