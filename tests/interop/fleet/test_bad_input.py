@@ -19,8 +19,8 @@ import pytest
 from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.records import FLEET, FormatRecord, Records
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected
-from tests.kit.fleet.servers import PASSWORD, Cluster, free_port
-from tests.kit.gateway.serving import GATEWAY
+from tests.kit.fleet.servers import PASSWORD, Cluster, Server, free_port
+from tests.kit.gateway.serving import GATEWAY, until
 from tests.kit.patience import FUSE_SECONDS, patient
 
 if TYPE_CHECKING:
@@ -178,6 +178,27 @@ def test_most_of_a_clusters_servers_have_to_run(starts: Starts, tmp_path: Path) 
         stack.callback(cluster.servers[0].kill)
         said = starts.refusal(cluster.option)
     assert "most servers of its cluster have to run" in said
+
+
+def test_a_start_waits_for_the_last_server_of_a_cluster(starts: Starts, tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "late")
+    first, second, third = cluster.servers
+    with contextlib.ExitStack() as stack:
+        routes = [f"nats://127.0.0.1:{server.cluster_port}" for server in (first, second)]
+        for server in (first, second):  # they elect a leader without the third
+            server.start(routes)
+            stack.callback(server.kill)
+        cluster.leader_of("")
+        running = starts.begin(cluster.option)
+        until("the node connects", lambda: _clients(first) + _clients(second))
+        third.start(routes)
+        stack.callback(third.kill)
+        assert running.stderr is not None
+        assert "serving at" in running.stderr.readline()
+
+
+def _clients(server: Server) -> int:
+    return int(server.report("connz").get("num_connections", 0))
 
 
 # --- who comes

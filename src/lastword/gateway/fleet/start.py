@@ -67,11 +67,17 @@ NO_LEADER = 10008
 NO_STREAM = 10059
 NAME_IN_USE = 10058
 NO_JETSTREAM = frozenset({10039, 10076})
-NO_PEERS = frozenset({10005, 10074})
+NOT_CLUSTERED = 10074
+NO_PEERS = 10005
+"""Too few servers of the cluster could keep a copy; some may have joined and not yet been heard."""
 OVERLAP = 10065
 NO_ROOM = frozenset({10002, 10023, 10026, 10027, 10028, 10047, 10052})
 _NEEDED = ("subjects", "storage", "allow_direct", "allow_msg_ttl", "allow_rollup_hdrs")
 _PERMISSIONS = "the documentation's page on the fleet lists the permissions that a node needs"
+
+
+class _PeerOfflineError(FleetError):
+    """A stream's copies have no place; a cluster that has just started may have one soon."""
 
 
 async def prepare(broker: Broker, records: Records, replicas: int) -> FormatRecord:
@@ -85,6 +91,10 @@ async def prepare(broker: Broker, records: Records, replicas: int) -> FormatReco
     while True:
         try:
             return await _prepare(broker, records, replicas)
+        except _PeerOfflineError:
+            if asyncio.get_running_loop().time() > until:
+                raise
+            await asyncio.sleep(AGAIN_SECONDS)
         except OutcomeUnknownError:
             if asyncio.get_running_loop().time() > until:
                 raise FleetError(
@@ -203,7 +213,8 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tupl
             if not refused.code:
                 raise
             if refused.code != NAME_IN_USE:
-                raise FleetError(_why_not_made(broker, config, refused)) from None
+                kind = _PeerOfflineError if refused.code == NO_PEERS else FleetError
+                raise kind(_why_not_made(broker, config, refused)) from None
             info = await broker.call(f"STREAM.INFO.{name}")  # another node was first
     now, there = time.time(), info["config"]
     wrong = [key for key in _NEEDED if there.get(key, False) != config[key]]
@@ -224,7 +235,7 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tupl
 
 def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -> str:
     name, replicas = config["name"], config["num_replicas"]
-    if error.code in NO_PEERS and replicas > 1:
+    if error.code in (NO_PEERS, NOT_CLUSTERED) and replicas > 1:
         return (
             f"the NATS server {broker.server} is not one of {replicas} servers that could keep "
             f"{replicas} copies ({error}): start {replicas} as a cluster, or give "
