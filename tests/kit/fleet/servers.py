@@ -7,6 +7,7 @@ the servers' configuration, and their processes, each of which is ended by its i
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import platform
@@ -24,7 +25,7 @@ from tests.kit.installs import fingerprint_of, installed, or_skip, run
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 MODULE = Path(__file__).resolve().parent / "nats_server"
 PROGRAM = "github.com/nats-io/nats-server/v2"
@@ -32,6 +33,8 @@ GO_MINIMUM = (1, 26)
 LOOK_SECONDS = 0.05
 PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections: a server finds its own again."""
+MOST_WORKERS = 16
+"""Of a run of tests; each has ports of its own."""
 
 USER, PASSWORD = "fleet", "of-the-fleet"
 ACCOUNTS = f"""
@@ -57,10 +60,20 @@ def require_server() -> Path:
     return or_skip(lambda: installed(MODULE / ".built", fingerprint, build)) / "nats-server"
 
 
+def _ports_in_turn() -> Iterator[int]:
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    own = PORTS[worker % MOST_WORKERS :: MOST_WORKERS]
+    begin = random.SystemRandom().randrange(len(own))  # another run may use its own
+    return itertools.cycle((*own[begin:], *own[:begin]))
+
+
+_ports = _ports_in_turn()
+
+
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+    """Return a port of loopback that nobody listens on, and that this process gives out once."""
     while True:
-        port = random.choice(PORTS)
+        port = next(_ports)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
 
@@ -181,9 +194,12 @@ class Cluster:
         self._is_one = size > 1
 
     def __enter__(self) -> Self:
-        for server in self.servers:
-            self.start(server)
-        self.wait_until_ready()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.__exit__)
+            for server in self.servers:
+                self.start(server)
+            self.wait_until_ready()
+            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
