@@ -3,9 +3,9 @@
     python -m tests.long.mutate --rooms core/link gateway/holder --mutants 40 --seed 1
 
 Draws the same faults from a seed on every machine, for each room alone, and plays the tests of that
-room on a copy of the repository: first those without processes, then those with them for what has
-survived. Prints each survivor as `FILE:LINE  what was changed`, and a score for each room. Owns the
-kinds of faults, and which tests are a room's.
+room on a copy of the repository: first those that come to the fault's line, then all that start no
+processes, then those that do. Prints each survivor as `FILE:LINE  what was changed`, and a score
+for each room. Owns the kinds of faults, and which tests are a room's.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coverage import CoverageData
+
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SOURCE = Path("src", "lastword")
 LIMIT_SECONDS = 900
@@ -165,45 +168,82 @@ def mutant(file: Path, place: int) -> Mutant:
     return Mutant(file.relative_to(ROOT), line, told, ast.unparse(ast.fix_missing_locations(tree)))
 
 
-def is_noticed(copied: Path, folders: str, workers: int) -> bool:
-    """Play tests in the copy; return whether one has failed, or they have not ended."""
-    names = [f"tests/{folder}" for folder in folders.split()]
-    command = [sys.executable, "-m", "pytest", "-qx", f"-n{workers}", "-p", "no:cacheprovider"]
+def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
+    """Play tests in the copy until one fails; return whether none has, and they have ended."""
+    listed = copied / "tests-to-play"
+    listed.write_text("\n".join(tests), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", f"@{listed}"]
     process = subprocess.Popen(
-        [*command, "--hypothesis-seed=0", *names],
+        [*command, "--hypothesis-seed=0", *options],
         cwd=copied,
-        env={**os.environ, "PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(copied / "src")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        return process.wait(LIMIT_SECONDS) != 0
+        return process.wait(LIMIT_SECONDS) == 0
     except subprocess.TimeoutExpired:
-        return True
+        return False
     finally:
         if process.poll() is None:
             os.killpg(process.pid, 9)
             process.wait()
 
 
+def folders(names: str) -> list[str]:
+    """Return the paths of folders with tests."""
+    return [f"tests/{name}" for name in names.split()]
+
+
+def tests_of(copied: Path, one: Mutant) -> list[str]:
+    """Return the tests that came to the line of a fault, or to the last one before it."""
+    data = CoverageData(str(copied / ".coverage"))
+    data.read()
+    by_line = {
+        line: {name.partition("|")[0] for name in names if name}
+        for line, names in data.contexts_by_lineno(str(copied / one.file)).items()
+        if line <= one.line
+    }
+    return sorted(by_line[max(by_line)]) if by_line else []
+
+
+def notices(room: str, one: Mutant, copied: Path, workers: int) -> int | None:
+    """Return which tests notice a fault: 0 for those without processes, 1 with, `None` neither."""
+    file = copied / one.file
+    original = file.read_text(encoding="utf-8")
+    file.write_text(one.text, encoding="utf-8")
+    try:
+        if (near := tests_of(copied, one)) and not play(copied, near):
+            return 0
+        for kind, names in enumerate(ROOMS[room]):
+            if not play(copied, folders(names), f"-n{workers}"):
+                return kind
+        return None
+    finally:
+        file.write_text(original, encoding="utf-8")
+
+
 def score(room: str, mutants: list[Mutant], copied: Path, workers: int) -> str:
-    """Play a room's mutants; return its line of the result."""
-    by = [0, 0]
+    """Play a room's mutants; return its line of the result.
+
+    Raises:
+        RuntimeError: The room's tests fail without a fault.
+    """
+    without, with_processes = map(folders, ROOMS[room])
+    module = f"lastword.{room.replace('/', '.')}"
+    measured = (f"--cov={module}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
+    if not (
+        play(copied, without, f"-n{workers}", *measured)
+        and play(copied, with_processes, f"-n{workers}")
+    ):
+        raise RuntimeError(f"{room}: its tests fail without a fault")
+    by = Counter[int | None]()
     for one in mutants:
-        file = copied / one.file
-        original = file.read_text(encoding="utf-8")
-        file.write_text(one.text, encoding="utf-8")
-        try:
-            for number, folders in enumerate(ROOMS[room]):
-                if is_noticed(copied, folders, workers):
-                    by[number] += 1
-                    break
-            else:
-                print(f"{one.file}:{one.line}  {one.change}", flush=True)
-        finally:
-            file.write_text(original, encoding="utf-8")
-    noticed = f"{100 * sum(by) / len(mutants):.1f} % of {len(mutants)}"
+        by[kind := notices(room, one, copied, workers)] += 1
+        if kind is None:
+            print(f"{one.file}:{one.line}  {one.change}", flush=True)
+    noticed = f"{100 * (by[0] + by[1]) / len(mutants):.1f} % of {len(mutants)}"
     return f"{room} {noticed} ({by[0]} without processes, {by[1]} with)"
 
 
@@ -229,11 +269,12 @@ def main(arguments: list[str] | None = None) -> int:
             target = Path(folder, name)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
-        for room, mutants in drawn_by_room.items():
-            if is_noticed(Path(folder), " ".join(ROOMS[room]), given.workers):
-                print(f"{room}: its tests fail without a fault")
-                return 1
-            print(score(room, mutants, Path(folder), given.workers), flush=True)
+        try:
+            for room, mutants in drawn_by_room.items():
+                print(score(room, mutants, Path(folder), given.workers), flush=True)
+        except RuntimeError as error:
+            print(error)
+            return 1
     return 0
 
 
