@@ -134,6 +134,9 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
             decided | {"viewer": told[1]["viewer"]},
         ]
         viewer.result("session/close", {"sessionId": session})
+    folder = gateway.state / "gateway" / "sessions"
+    # Who reads a log while its holder closes it would be the last to close it, and writes nothing.
+    until("the holder is gone", lambda: not list(folder.glob("*-wal")))
     until(
         "the session has ended",
         lambda: api.json(f"/v1/sessions/{session}")["session"]["state"] == "ended",
@@ -141,9 +144,6 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
     after = api.events(session)
     assert after[: len(before)] == before
     assert "session_ended" in [event["kind"] for event in after]
-    folder = gateway.state / "gateway" / "sessions"
-    until("the holder is gone", lambda: not list(folder.glob("*-wal")))
-    assert api.events(session) == after
     left = sorted(path.suffix for path in folder.iterdir())
     assert left == [".db", ".lock"]  # reading leaves nothing there
     assert api.json("/v1/sessions")["sessions"][0]["state"] == "ended"
