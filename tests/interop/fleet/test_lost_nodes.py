@@ -25,9 +25,6 @@ from tests.kit.gateway.viewing import TYPED, ViewerClient
 if TYPE_CHECKING:
     from tests.kit.fleet.nodes import Fleet
 
-NOTICED_SECONDS = 30.0
-"""Within 20 s where another process starts in one; a busy machine takes longer."""
-
 
 def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) -> None:
     one, two, three = fleet.start("one"), fleet.start("two"), fleet.start("three")
@@ -37,9 +34,7 @@ def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) ->
         viewer.find(says("Hi."))
         until("it is replicated", lambda: len(ApiClient(two).events(session)) > 2)
         one.kill()
-        began = time.monotonic()
     until("the turn has ended", lambda: ended(two, session))
-    assert time.monotonic() - began < NOTICED_SECONDS
     (error,) = ApiClient(two).events(session, kinds="error")
     assert (error["facts"]["type"], error["facts"]["reason"]) == ("agent_crash", "machine_lost")
     held = [each for node in (two, three) for each in node.holders() if each["sessions"]]

@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import time
 from typing import TYPE_CHECKING, Self
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
-from lastword.gateway.fleet.leases import CHANGED_SECONDS
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import Gateway, is_running, until
@@ -80,8 +78,6 @@ class Node(Gateway):
     def kill(self) -> None:
         """Kill all its processes, as a machine that loses power."""
         pids = self.pids()
-        # Until its leases show that a turn is open, no other node can know.
-        time.sleep(2 * CHANGED_SECONDS)
         self.kill_front()
         for pid in pids:
             _end(pid, signal.SIGKILL)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.errors import LastwordError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.api.views import SessionDetails, view_of
 from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.replica_pages import ReplicaLog
 from lastword.gateway.front.holders import StartError
 from lastword.platform.identity import roll
 
@@ -51,7 +54,7 @@ class Takeovers:
             self._last[name] = owner
             return
         last = self._last.pop(name, None)
-        if last is not None and last.view.state in OPEN and name not in self._tasks:
+        if last is not None and name not in self._tasks:
             task = self._tasks[name] = asyncio.create_task(self._restore(last))
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
 
@@ -69,11 +72,30 @@ class Takeovers:
                 continue  # it comes back
             if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
                 continue  # it does so itself, or its record ends soon
-            with contextlib.suppress(StartError, OSError):
+            with contextlib.suppress(StartError, LastwordError, OSError):
+                if not await self._was_open(last):
+                    return
                 client = await self._client_of(last)
                 await self._directory.of_session(last.session, client)
                 return
             await asyncio.sleep(SHORTEST_SECONDS)
+
+    async def _was_open(self, last: OwnerRecord) -> bool:
+        """Return whether a turn was open. The end of the log knows more than a lease may show.
+
+        Raises:
+            FleetError: The log cannot be read now.
+            LogUnavailableError: The same.
+        """
+        if last.view.state in OPEN:
+            return True
+        replicas, session_id = self._node.replicas, last.session
+        end = await replicas.last(session_id)
+        if end.last == last.view.head:
+            return False
+        log = ReplicaLog(replicas, session_id, end, asyncio.get_running_loop())
+        view = await asyncio.to_thread(view_of, log, SessionDetails(id=session_id))
+        return view.state in OPEN
 
     async def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
         """Return the client for which a session was opened, as far as that is known."""

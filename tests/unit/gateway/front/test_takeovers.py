@@ -1,0 +1,105 @@
+"""Which sessions another node takes over once their owner has gone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from lastword.gateway import wire
+from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
+from lastword.gateway.front import fleet_takeovers
+from lastword.gateway.front.fleet_takeovers import Takeovers
+from tests.kit.fleet.faulty_store import FaultyStore
+from tests.kit.fleet.leases_in_memory import owner
+from tests.kit.gateway.entries_made import end, out, said
+from tests.kit.patience import fused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.gateway.fleet.records import OwnerRecord
+    from lastword.gateway.fleet.replica import StreamEnd
+    from lastword.gateway.front.directory import Directory
+    from lastword.gateway.front.fleet_node import FleetNode
+    from lastword.gateway.log.entries import LogEntry
+
+
+class TwoNodes:
+    """The node and the sessions of a front whose other node has gone."""
+
+    name = "two"
+    is_settled = True
+
+    def __init__(self) -> None:
+        self.replicas = FaultyStore()
+        self.owners: dict[str, OwnerRecord] = {}
+        self.nodes: dict[str, Any] = {}
+        self.restored: list[str] = []
+
+    async def session(self, session_id: str) -> None:
+        """No session has ended."""
+
+    async def of_session(self, session_id: str, client: Mapping[str, Any]) -> None:
+        """Note that a session was restored."""
+        del client
+        self.restored.append(session_id)
+
+    async def lose(self, state: SessionState, head: int, *entries: LogEntry) -> list[str]:
+        """Lose the owner whose lease showed this of a log; return what is restored."""
+        claimed = await self.replicas.claim("s", EMPTY, "one")
+        await self.replicas.publish("s", ReplicaBatch("e", 1, entries), claimed)
+        takeovers = Takeovers(cast("FleetNode", self), cast("Directory", self))
+        name = wire.name_of("s")
+        takeovers.note(name, owner("one", state=state, head=head))
+        others = asyncio.all_tasks()
+        takeovers.note(name, None)
+        await asyncio.gather(*asyncio.all_tasks() - others)
+        return self.restored
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_takeovers, "SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr(fleet_takeovers, "SPREAD_SECONDS", 0.0)
+
+
+@fused
+async def test_a_turn_that_the_lease_did_not_show_yet_is_ended() -> None:
+    assert await TwoNodes().lose(SessionState.IDLE, 0, said(1), out()) == ["s"]
+
+
+@fused
+async def test_a_session_without_an_open_turn_is_left_as_it_is() -> None:
+    assert await TwoNodes().lose(SessionState.IDLE, 1, said(1), out(), end(1)) == []
+
+
+@fused
+async def test_a_log_that_cannot_be_read_at_first_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes, last = TwoNodes(), FaultyStore.last
+    fails = [True, False]
+
+    async def read(store: FaultyStore, session_id: str) -> StreamEnd:
+        if fails.pop(0):
+            raise FleetError("away")
+        return await last(store, session_id)
+
+    monkeypatch.setattr(FaultyStore, "last", read)
+    assert await nodes.lose(SessionState.IDLE, 0, said(1)) == ["s"]
+    assert fails == []
+
+
+@fused
+async def test_an_open_turn_that_the_lease_shows_needs_no_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def read(store: FaultyStore, session_id: str) -> StreamEnd:
+        raise AssertionError(store, session_id)
+
+    monkeypatch.setattr(FaultyStore, "last", read)
+    assert await TwoNodes().lose(SessionState.RUNNING, 0, said(1)) == ["s"]
