@@ -113,9 +113,8 @@ class ByteTransport:
     async def _read(self) -> bytes:
         if self._reader is None:
             return b""
-        if self._receive_timeout is None:
+        async with asyncio.timeout(self._receive_timeout):
             return await self._reader.read(READ_BYTES)
-        return await asyncio.wait_for(self._reader.read(READ_BYTES), self._receive_timeout)
 
     def write(self, frame: bytes) -> None:
         """As `FrameTransport.write`."""
@@ -228,7 +227,8 @@ class PipeTransport(ByteTransport):
         transport = self._writer.transport
         transport.set_write_buffer_limits(high=0)
         with contextlib.suppress(OSError):  # which includes a timeout
-            await asyncio.wait_for(self._writer.drain(), LAST_FRAMES_SECONDS)
+            async with asyncio.timeout(LAST_FRAMES_SECONDS):
+                await self._writer.drain()
         if not transport.is_closing():  # it is closing if the client reads no more
             transport.abort()
 

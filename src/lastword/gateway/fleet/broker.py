@@ -33,7 +33,7 @@ from lastword.gateway.settings.fleet import servers_of
 from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
@@ -97,6 +97,23 @@ class _Connection(Client):
             writer = getattr(self._transport, "_io_writer", None)
             if writer is not None:
                 writer.transport.abort()
+
+
+@contextlib.contextmanager
+def keep_cancellation() -> Iterator[None]:
+    """Cancel the task at the end of the block if its cancellation was lost within.
+
+    Before Python 3.12 `asyncio.wait_for`, by which nats-py waits, loses one that comes together
+    with what it waits for. A loop of requests would go on, and its process never end.
+    """
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - for the type checker
+    before = task.cancelling()
+    try:
+        yield
+    finally:
+        if task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 class Broker:
@@ -294,9 +311,10 @@ class Broker:
         Raises:
             nats.errors.Error: There is none, in this many seconds or on this connection.
         """
-        return await self._live().request(
-            subject, payload, timeout=timeout, headers=dict(headers) if headers else None
-        )
+        with keep_cancellation():
+            return await self._live().request(
+                subject, payload, timeout=timeout, headers=dict(headers) if headers else None
+            )
 
     async def subscribe(
         self, subject: str, receive: Callable[[Msg], None] | None = None

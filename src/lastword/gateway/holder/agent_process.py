@@ -144,7 +144,8 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         if stdin is not None:
             stdin.close()
         try:
-            await asyncio.wait_for(self._gone.wait(), STOP_SECONDS)
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._gone.wait()
         except TimeoutError:
             transport.kill()
             await self._gone.wait()

@@ -1,0 +1,43 @@
+"""What becomes of a request to the fleet's servers whose task is ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lastword.gateway.fleet.broker import keep_cancellation
+from tests.kit.patience import FUSE_SECONDS, fused
+
+
+@fused
+async def test_a_cancellation_that_comes_together_with_the_answer_is_not_lost() -> None:
+    answer = asyncio.get_running_loop().create_future()
+
+    async def ask() -> None:
+        with keep_cancellation():
+            await asyncio.wait_for(answer, FUSE_SECONDS)
+
+    asking = asyncio.create_task(ask())
+    await asyncio.sleep(0)
+    answer.set_result(None)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+@fused
+async def test_a_task_that_is_ending_may_still_ask() -> None:
+    async def ask() -> str:
+        try:
+            await asyncio.sleep(FUSE_SECONDS)
+        except asyncio.CancelledError:
+            with keep_cancellation():
+                await asyncio.sleep(0)
+            return "asked"
+        return "not ended"
+
+    asking = asyncio.create_task(ask())
+    await asyncio.sleep(0)
+    asking.cancel()
+    assert await asking == "asked"
