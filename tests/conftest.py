@@ -38,9 +38,7 @@ settings.register_profile(
 )
 settings.load_profile("lastword")
 # What is covered may not depend on what hypothesis happens to draw.
-settings.register_profile(
-    "measured", settings.get_profile("lastword"), derandomize=True, max_examples=50
-)
+settings.register_profile("measured", settings.get_profile("lastword"), derandomize=True)
 TESTS = Path(__file__).resolve().parent
 WORKERS = 6
 """On two cores: most of what the tests of processes take is waiting."""
