@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.fleet.broker import Broker
-from lastword.gateway.fleet.errors import NotStoredError, RefusedError
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.records import NodeRecord, Records
 from lastword.gateway.fleet.start import prepare
@@ -29,23 +28,10 @@ async def connected(urls: Sequence[str], *, replicas: int = 0) -> AsyncIterator[
     await broker.open()
     try:
         if replicas:
-            await _prepared(broker, replicas)
+            await prepare(broker, Records(KEY), replicas)
         yield broker
     finally:
         await broker.close()
-
-
-async def _prepared(broker: Broker, replicas: int) -> None:
-    """Prepare the servers, which may not have elected a leader of a stream yet."""
-    async with asyncio.timeout(FUSE_SECONDS):
-        while True:
-            try:
-                await prepare(broker, Records(KEY), replicas)
-                break
-            except RefusedError:
-                raise
-            except NotStoredError:
-                await asyncio.sleep(LOOK_SECONDS)
 
 
 async def until(what: str, holds: Callable[[], Any]) -> None:

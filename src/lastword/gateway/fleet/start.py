@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import nats.errors
 
@@ -76,6 +76,14 @@ _NEEDED = ("subjects", "storage", "allow_direct", "allow_msg_ttl", "allow_rollup
 _PERMISSIONS = "the documentation's page on the fleet lists the permissions that a node needs"
 
 
+class _Moments(NamedTuple):
+    """This machine's time before a request and after its answer, and the server's in between."""
+
+    before: float
+    server: str
+    after: float
+
+
 class _PeerOfflineError(FleetError):
     """A stream's copies have no place; a cluster that has just started may have one soon."""
 
@@ -86,7 +94,6 @@ async def prepare(broker: Broker, records: Records, replicas: int) -> FormatReco
     Raises:
         FleetError: They cannot serve this fleet; the sentence says why and what to do.
     """
-    _check_version(broker)
     until = asyncio.get_running_loop().time() + START_SECONDS
     while True:
         try:
@@ -112,6 +119,7 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
         FleetError: As above.
     """
     try:
+        _check_version(broker)
         await _check_account(broker)
         made = await asyncio.gather(
             *(_stream(broker, config, replicas) for config in _configs(replicas)),
@@ -131,6 +139,8 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
                 f"the NATS user lacks a permission ({error}); {_PERMISSIONS}"
             ) from None
         raise FleetError(f"the NATS server {broker.server} refuses a request: {error}") from None
+    except NotStoredError as error:  # a stream has no leader now, or the connection was lost
+        raise OutcomeUnknownError(str(error)) from None
     except nats.errors.Error:
         raise OutcomeUnknownError("the connection was lost") from None
 
@@ -150,6 +160,8 @@ async def _check_account(broker: Broker) -> None:
         await broker.call("INFO")
     except NotStoredError as error:
         if isinstance(error, RefusedError) and error.code not in NO_JETSTREAM:
+            raise
+        if not broker.is_connected:
             raise
         raise FleetError(
             f"the NATS server {broker.server} has no JetStream for this user's account: enable it "
@@ -195,13 +207,13 @@ def _configs(replicas: int) -> list[dict[str, Any]]:
     return [*logs, *buckets]
 
 
-async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tuple[str, float]:
-    """Make a stream unless it is there, and check it; return the server's time, and ours of then.
+async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> _Moments:
+    """Make a stream unless it is there, and check it; return when that was.
 
     Raises:
         FleetError: It cannot be made, or is another one.
     """
-    name = config["name"]
+    name, before = config["name"], time.time()
     try:
         info = await broker.call(f"STREAM.INFO.{name}")
     except RefusedError as error:
@@ -216,7 +228,8 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tupl
                 kind = _PeerOfflineError if refused.code == NO_PEERS else FleetError
                 raise kind(_why_not_made(broker, config, refused)) from None
             info = await broker.call(f"STREAM.INFO.{name}")  # another node was first
-    now, there = time.time(), info["config"]
+    moments = _Moments(before, str(info.get("ts", "")), time.time())
+    there = info["config"]
     wrong = [key for key in _NEEDED if there.get(key, False) != config[key]]
     if wrong:
         raise FleetError(
@@ -230,7 +243,7 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> tupl
             f"--fleet-replicas asks for {replicas}: run `nats stream edit {name} --replicas "
             f"{replicas}` for it and the fleet's other streams, or give --fleet-replicas {copies}"
         )
-    return str(info.get("ts", "")), now
+    return moments
 
 
 def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -> str:
@@ -255,23 +268,24 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
     return f"the stream {name} cannot be made ({error})"
 
 
-def _check_clock(moments: tuple[str, float]) -> None:
+def _check_clock(moments: _Moments) -> None:
     """Compare the clocks: tokens and waits end by them.
+
+    How long an answer took, here or there, is nothing that a clock has done.
 
     Raises:
         FleetError: They differ too much.
     """
-    text, now = moments
-    if not text:
+    if not moments.server:
         return
     # The server's moments have nanoseconds, which datetime cuts.
-    there = datetime.fromisoformat(text).timestamp()
-    if abs(there - now) > CLOCK_SECONDS:
-        which = "behind" if there > now else "ahead of"
-        raise FleetError(
-            f"this machine's clock is {abs(there - now):.0f} s {which} the NATS server's: set it, "
-            "for example with NTP"
-        )
+    there = datetime.fromisoformat(moments.server).timestamp()
+    for seconds, which in ((moments.before - there, "ahead of"), (there - moments.after, "behind")):
+        if seconds > CLOCK_SECONDS:
+            raise FleetError(
+                f"this machine's clock is {seconds:.0f} s {which} the NATS server's: set it, for "
+                "example with NTP"
+            )
 
 
 async def _check_publishing(broker: Broker) -> None:
