@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nats
 import pytest
 
+from tests.kit.gateway.serving import until
+
 if TYPE_CHECKING:
-    from tests.kit.fleet.servers import Cluster
+    from tests.kit.fleet.servers import Cluster, Server
+
+
+def version(server: Server) -> Any:
+    """What a server that runs says that it is."""
+    return until("it answers", lambda: server.report("varz"))["version"]
 
 
 @pytest.mark.matrix
@@ -36,8 +43,8 @@ def test_a_killed_leader_is_replaced_and_has_its_stream_after_its_restart(cluste
     assert cluster.leader_of(name) is not leader
     assert asyncio.run(messages()) == 1
     cluster.restore()
-    assert leader.report("varz")["version"] == "2.15.2"
+    assert version(leader) == "2.15.2"
     leader.stop()
     assert leader.report("varz") == {}
     cluster.restore()
-    assert leader.report("varz")["version"] == "2.15.2"
+    assert version(leader) == "2.15.2"

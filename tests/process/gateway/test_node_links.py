@@ -195,7 +195,7 @@ async def test_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
         silent, first = await asyncio.open_connection(HOST, here.address.port)
         assert await is_refused(silent)
         await ended(first)
-        monkeypatch.setattr(node_link, "PROOF_SECONDS", patient(1))
+        monkeypatch.setattr(node_link, "PROOF_SECONDS", patient(3))
         secret, second = await in_tls(here.address)
         await secret.readexactly(NONCE_BYTES)
         assert await is_refused(secret)
@@ -291,8 +291,10 @@ async def test_a_front_is_answered_by_the_handler_of_its_word() -> None:
     listener.start(NodeRequests({"double": double}).serve, limit=4096)
     address = listener.address
     dialer = NodeDialer(KEY)
-    assert await send_request(dialer, address, "double", {"number": 21}, 10) == {"number": 42}
-    assert await send_request(dialer, address, "triple", {"number": 21}, 10) is None
+    assert await send_request(dialer, address, "double", {"number": 21}, FUSE_SECONDS) == {
+        "number": 42
+    }
+    assert await send_request(dialer, address, "triple", {"number": 21}, FUSE_SECONDS) is None
     reader, writer = await dialer.connect(address)
     writer.write(wire.control("double", number=1) + b"\n" + wire.control("other") + b"\n")
     assert wire.read_control(await reader.readline()) == ("double", {"number": 2})
@@ -301,7 +303,7 @@ async def test_a_front_is_answered_by_the_handler_of_its_word() -> None:
     assert await is_refused(reader)
     await ended(writer)
     listener.close()
-    assert await send_request(dialer, address, "double", {"number": 21}, 10) is None
+    assert await send_request(dialer, address, "double", {"number": 21}, FUSE_SECONDS) is None
 
 
 @fused
