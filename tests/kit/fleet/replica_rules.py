@@ -20,6 +20,7 @@ from lastword.gateway.fleet.replica import (
 )
 from lastword.gateway.log.entries import Numbered
 from tests.kit.gateway.entries_made import out
+from tests.kit.patience import FUSE_SECONDS
 
 LOOK_SECONDS = 0.01
 
@@ -141,7 +142,7 @@ async def a_wait_ends_with_the_entry_or_with_its_time(store: ReplicaStore, sessi
     claimed = await store.claim(session, EMPTY, "a")
     assert not await store.wait(session, 0, 0.05)
     await store.publish(session, batch(1, 1), claimed)
-    assert await store.wait(session, 0, 10.0)
+    assert await store.wait(session, 0, FUSE_SECONDS)
 
 
 RULES = (
