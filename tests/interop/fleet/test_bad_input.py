@@ -211,10 +211,10 @@ def test_a_start_waits_for_a_stream_whose_leader_is_being_elected(cluster: Clust
         async with connected(cluster.urls) as broker:
             store, failures = broker.store, [NotStoredError("no NATS server has the stream now")]
 
-            async def stored(*message: Any) -> int:
+            async def stored(*message: Any, **how: Any) -> int:
                 if failures:
                     raise failures.pop()
-                return await store(*message)
+                return await store(*message, **how)
 
             broker.store = stored  # type: ignore[method-assign]
             await prepare(broker, Records(KEY), 3)
