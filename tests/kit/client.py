@@ -173,6 +173,10 @@ class Client:
         return self.stderr.data.decode(errors="replace")
 
     @property
+    def _read_bytes(self) -> int:
+        return self.stdout.count + self.stderr.count
+
+    @property
     def is_whole(self) -> bool:
         """Does what came on stdout end with a line's end?"""
         return self.stdout.data[-1:] in (b"", b"\n")
@@ -336,10 +340,10 @@ class Client:
         assert self.peer.wait_for_exit(fuse), self.story("the process does not end")
         deadline = time.monotonic() + LAST_WORDS_SECONDS
         while any(s.open and s.reading for s in (self.stdout, self.stderr)):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break  # a child of it holds them
+            left, read = deadline - time.monotonic(), self._read_bytes
             self.peer.pump(left)
+            if left <= 0 and self._read_bytes == read:
+                break  # a child of it holds them
         status = self.exit_status
         assert status is not None
         return status
