@@ -26,6 +26,8 @@ FAILED = (
     '{"version": 1, "type": "rate_limit", "message": "The provider is limiting requests.", '
     '"retryable": True, "retry_after_seconds": 20, "retry_safety": "auto", "action": "wait"}}}}'
 )
+NOW = "arrived = time.time()\ntime.time = lambda: arrived"
+"""No second passes in an example, however long it takes to import what it shows."""
 
 
 def python(program: str, folder: Path) -> list[str]:
@@ -109,7 +111,7 @@ asyncio.run(main())
 
 
 def a_failure_is_shown(block: Block, folder: Path) -> None:
-    told = printed(block, folder, before=f"message = {FAILED}\narrived = time.time()")
+    told = printed(block, folder, before=f"message = {FAILED}\n{NOW}")
     assert "limiting requests." in told
     assert "retry in 20 s" in told
     assert ("20\n" in told) == ("retry_after_seconds" in block.text)
@@ -117,7 +119,7 @@ def a_failure_is_shown(block: Block, folder: Path) -> None:
 
 def nothing_is_shown_where_nothing_failed(block: Block, folder: Path) -> None:
     well = '{"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}'
-    assert printed(block, folder, before=f"message = {well}\narrived = time.time()") == ""
+    assert printed(block, folder, before=f"message = {well}\n{NOW}") == ""
 
 
 def a_client_is_read(block: Block, folder: Path) -> None:
