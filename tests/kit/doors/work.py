@@ -313,9 +313,12 @@ class Work:
             await turn.say(f"word {number} ")
 
     async def do_block_for(self, turn: Any, words: str) -> None:
-        seconds, times = words.split()
+        seconds, times, *until = words.split()
         await turn.say("before" * int(times))
-        time.sleep(float(seconds))  # noqa: ASYNC251  (the mistake that is to be seen)
+        while True:
+            time.sleep(float(seconds))  # noqa: ASYNC251  (the mistake that is to be seen)
+            if all(map(os.path.exists, until)):
+                break
         await turn.say("after")
 
     async def do_queue(self, turn: Any, words: str) -> None:

@@ -11,18 +11,28 @@ from tests.kit.crowded import CROWDED
 from tests.kit.doors import command
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.process.inprocess.conftest import Start
 
 
-def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked(start: Start) -> None:
+def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked(
+    start: Start, tmp_path: Path
+) -> None:
     client = start("blocked=0.2,0.1").opened()
-    error = client.take("block_for 3.0 1")["error"]["data"]["agent_error"]
+    answered = tmp_path / "answered"
+    error = client.take(f"block_for 1.0 1 {answered}")["error"]["data"]["agent_error"]
+    answered.touch()
     assert (error["type"], error["reason"]) == ("agent_stalled", "idle_timeout")
     assert (error["phase"], error["retry_safety"]) == ("mid_output", "offer_continue")
     assert texts(client.frames) == ["before"]
     # Even where a frame is half written: more than a pipe takes at once, less than asyncio waits
     # for, so that the loop has the rest of it.
-    answer = client.take("block_for 3.0 15000", "s2")
+    again = tmp_path / "again"
+    prompt = client.prompt(f"block_for 1.0 15000 {again}", "s2")
+    client.expect_line("Session s2 failed: the handler went silent")
+    again.touch()
+    answer = client.answer(prompt)
     assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"
     assert texts(client.frames) == ["before", "before" * 15_000]
     client.end()
@@ -34,11 +44,13 @@ def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked(start: Start)
 
 @pytest.mark.parametrize("door", ["asyncio"])
 def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_select_takes(
-    start: Start, door: str
+    start: Start, door: str, tmp_path: Path
 ) -> None:
     client = start.run(*CROWDED, *command(door, "blocked=0.2,0.1"))
     client.initialize()
-    answer = client.take("block_for 3.0 1")
+    answered = tmp_path / "answered"
+    answer = client.take(f"block_for 1.0 1 {answered}")
+    answered.touch()
     assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"
     # The thread that stands in for the loop has answered, and not the loop afterwards.
     assert texts(client.frames) == ["before"]
