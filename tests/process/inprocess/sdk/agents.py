@@ -109,7 +109,7 @@ async def main(kind: str) -> None:
     options: dict[str, dict[str, Any]] = {
         "unstable": {"use_unstable_protocol": True},
         "observed": {"observers": [_observe]},
-        "timeout": {"receive_timeout": 0.3},
+        "timeout": {"receive_timeout": 5.0},
     }
     await lastword.run_agent(agents.get(kind, Agent)(), **options.get(kind, {}))
 

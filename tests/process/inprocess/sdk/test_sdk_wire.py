@@ -75,11 +75,9 @@ def test_the_unstable_part_is_there_where_it_was_asked_for(
 def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk(
     start_kind: StartKind,
 ) -> None:
-    said = []
-    for passthrough in ("", "1"):
-        agent = start_kind("timeout", LASTWORD_PASSTHROUGH=passthrough)
-        assert "result" in agent.call("initialize", protocolVersion=1)
-        said.append((agent.wait(), agent.expect_line("RequestError: Internal error")))
+    agents = [start_kind("timeout", LASTWORD_PASSTHROUGH=word) for word in ("", "1")]
+    assert all("result" in agent.call("initialize", protocolVersion=1) for agent in agents)
+    said = [(agent.wait(), agent.expect_line("RequestError: Internal error")) for agent in agents]
     assert said[0] == said[1]
 
 
