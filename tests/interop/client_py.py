@@ -181,9 +181,9 @@ async def converse(connection: ClientSideConnection, arguments: argparse.Namespa
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
         return
     for number, text in enumerate(arguments.prompt):
-        if number:
-            await asyncio.sleep(arguments.pause)
         await prompt(connection, session.session_id, number, text, arguments.turn_timeout)
+        if arguments.told:
+            await asyncio.to_thread(sys.stdin.readline)
     if arguments.probe:
         await probe(connection, arguments)
     await asyncio.sleep(arguments.linger)
@@ -240,7 +240,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--name", default="interop-py", help="clientInfo.name")
     parser.add_argument("--cwd", default=".", help="the session's working directory")
     parser.add_argument("--prompt", action="append", help="text of a turn; may be repeated")
-    parser.add_argument("--pause", type=float, default=0, help="seconds between two turns")
+    parser.add_argument(
+        "--told", action="store_true", help="wait after each turn for a line on stdin"
+    )
     parser.add_argument("--linger", type=float, default=0.2, help="seconds after the last turn")
     parser.add_argument("--turn-timeout", type=float, help="fuse for each turn, seconds")
     parser.add_argument("--probe", action="store_true", help="end with a turn in a new session")

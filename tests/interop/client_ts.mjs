@@ -18,7 +18,6 @@ const options = parse(process.argv.slice(2), {
   more: {
     "agent-error": { type: "boolean", default: false },
     "stop-reason": { type: "boolean", default: false },
-    pause: { type: "string", default: "0" },
     "undrained-stderr": { type: "boolean", default: false },
   },
 });
@@ -103,7 +102,6 @@ async function converse(connection) {
     const { sessionId } = await fused(connection.request(methods.agent.session.new, opening), options);
     report("session", { id: sessionId });
     for (const [n, text] of options.prompt.entries()) {
-      if (n) await pause(Number(options.pause) * 1000);
       await turn(connection, sessionId, n, text);
     }
     if (options.probe) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from tests.interop import real_agents
-from tests.interop.runs import CLIENTS, Client, Event, Run, run
+from tests.interop.runs import CLIENTS, OUTCOMES, POLL_SECONDS, Client, Event, Run, run
 from tests.kit.patience import FUSE_SECONDS, grown
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def play(cell: Cell, folder: Path) -> Played:
 def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, state: Path) -> Run:
     case = CASES[cell.case]
     agent = real_agents.prepare(cell.agent, provider, folder, uuid.uuid4().hex)
-    command, on_event = list(agent.argv), None
+    command, on_event = list(agent.argv), lambda _event: False
     if case.kill:
         command, on_event = killed_at_first_text(command, folder / "pid")
     env = {**agent.env, "LASTWORD_STATE_DIR": str(state / client.kind)}
@@ -139,28 +140,26 @@ def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, stat
 
 
 def killed_at_first_text(
-    command: list[str], pid_file: Path, then: Callable[[], None] | None = None
-) -> tuple[list[str], Callable[[Event], None]]:
+    command: list[str], pid_file: Path
+) -> tuple[list[str], Callable[[Event], bool]]:
     """Return a command that tells its pid, and a listener that kills it once it has said something.
 
     Args:
         command: The agent's own.
         pid_file: Where the shell that becomes the agent writes its pid.
-        then: Called before the kill, the one time it happens.
     """
     return _telling_pid(command, pid_file), _killing(
         pid_file,
         lambda event: event["event"] == "update" and event["kind"] == "agent_message_chunk",
-        then,
     )
 
 
 def killed_after_first_answer(
     command: list[str], pid_file: Path
-) -> tuple[list[str], Callable[[Event], None]]:
+) -> tuple[list[str], Callable[[Event], bool]]:
     """Return a command that tells its pid, and a listener that kills it after its first answer."""
     return _telling_pid(command, pid_file), _killing(
-        pid_file, lambda event: event["event"] == "answer", None
+        pid_file, lambda event: event["event"] == "answer"
     )
 
 
@@ -168,19 +167,24 @@ def _telling_pid(command: list[str], pid_file: Path) -> list[str]:
     return ["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), *command]
 
 
-def _killing(
-    pid_file: Path, when: Callable[[Event], bool], then: Callable[[], None] | None
-) -> Callable[[Event], None]:
+def _killing(pid_file: Path, when: Callable[[Event], bool]) -> Callable[[Event], bool]:
     killed = False
 
-    def on_event(event: Event) -> None:
+    def on_event(event: Event) -> bool:
         nonlocal killed
-        if killed or not when(event):
-            return
-        killed = True
-        if then is not None:
-            then()
-        with suppress(ProcessLookupError):
-            os.kill(int(pid_file.read_text()), signal.SIGKILL)
+        if not killed and when(event):
+            killed = True
+            _kill(int(pid_file.read_text()))
+        return event["event"] in OUTCOMES
 
     return on_event
+
+
+def _kill(pid: int) -> None:
+    """Kill a process; it is gone once whoever started it knows that it has ended."""
+    deadline = time.monotonic() + FUSE_SECONDS
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        while time.monotonic() < deadline:
+            os.kill(pid, 0)
+            time.sleep(POLL_SECONDS)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,7 @@ def run(
     env: Mapping[str, str],
     folder: Path,
     *,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Callable[[Event], object] = lambda _event: None,
 ) -> Run:
     """Run one client to its end and return what it reported.
 
@@ -140,7 +141,8 @@ def run(
         command: What it shall spawn: an agent, or lastword around one.
         env: The whole environment; `real_agents.MARK` in it names the run.
         folder: The session's working directory.
-        on_event: Called with each line as it arrives, from the calling thread.
+        on_event: Called with each line as it arrives, from the calling thread; where it returns
+            true, a client goes on that waits to be told.
     """
     result = Run()
     started = time.monotonic()
@@ -149,7 +151,7 @@ def run(
         log.open("wb") as stderr,
         subprocess.Popen(
             [*client.argv(folder), *command],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
             env=dict(env),
@@ -158,11 +160,13 @@ def run(
     ):
         fuse = threading.Timer(client.timeout_seconds + FUSE_MARGIN_SECONDS, process.kill)
         fuse.start()
+        assert process.stdin is not None
         assert process.stdout is not None
         for line in process.stdout:
             result.events.append(json.loads(line))
-            if on_event is not None:
-                on_event(result.events[-1])
+            if on_event(result.events[-1]):
+                with suppress(BrokenPipeError):
+                    os.write(process.stdin.fileno(), b"\n")
         result.exit_code = process.wait()
         fuse.cancel()
     result.seconds = time.monotonic() - started

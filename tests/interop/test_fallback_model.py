@@ -10,7 +10,7 @@ from lastword.kit.provider.dialects import MODEL
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents
 from tests.interop.matrix import sidecar
-from tests.interop.runs import Client, Run, run
+from tests.interop.runs import Client, Event, Run, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +30,13 @@ def shown(result: Run) -> list[str]:
 
 
 def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path: Path) -> None:
+    models_shown = [f"fake/{OTHER}", f"fake/{MODEL}"]
+    so_far = Run()
+
+    def has_returned(event: Event) -> bool:
+        so_far.events.append(event)
+        return bool(so_far.outcomes()) and shown(so_far) == models_shown
+
     # It has a `Retry-After` of 1 s; after a quota's error opencode tries again for over a minute.
     unavailable = {f'"{MODEL}"': ProviderScenario.BAD_GATEWAY}
     with Provider(ProviderScenario.HEALTHY, marked=unavailable) as provider:
@@ -41,11 +48,11 @@ def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path
         file.write_text(json.dumps(configuration))
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         command = sidecar(agent.argv, ["--fallback-model", f"fake/{OTHER}"])
-        result = run(Client("py", ("--linger", "2")), command, env, agent.cwd)
+        result = run(Client("py", ("--told",)), command, env, agent.cwd, on_event=has_returned)
         asked = [call.model for call in provider.calls if call.offers_tools]
     (outcome,) = result.outcomes()
     assert (outcome["event"], outcome.get("stop_reason")) == ("answer", "end_turn"), result.stderr
     assert asked[-1] == OTHER
     assert set(asked[:-1]) == {MODEL}
-    assert shown(result) == [f"fake/{OTHER}", f"fake/{MODEL}"]
+    assert shown(result) == models_shown
     assert result.leftovers == []

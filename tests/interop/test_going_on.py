@@ -17,7 +17,10 @@ from tests.interop.runs import Client, Event, Run, run
 if TYPE_CHECKING:
     from pathlib import Path
 
-TWO_TURNS = Client("py", ("--pause", "1"), prompts=("First question.", "Second question."))
+QUESTIONS = ("First question.", "Second question.")
+TWO_TURNS = Client("py", prompts=QUESTIONS)
+RECOVERS = {QUESTIONS[1]: ProviderScenario.HEALTHY}
+"""What a provider does otherwise once it is asked the second question."""
 
 
 def texts(run: Run) -> str:
@@ -26,15 +29,10 @@ def texts(run: Run) -> str:
 
 
 def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_path: Path) -> None:
-    with Provider(ProviderScenario.UNAUTHORIZED) as provider:
+    with Provider(ProviderScenario.UNAUTHORIZED, marked=RECOVERS) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
-
-        def recover(event: Event) -> None:
-            if event["event"] == "error":
-                provider.scenario = ProviderScenario.HEALTHY
-
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
-        result = run(TWO_TURNS, sidecar(agent.argv), env, agent.cwd, on_event=recover)
+        result = run(TWO_TURNS, sidecar(agent.argv), env, agent.cwd)
     first, second = result.outcomes()
     assert first["event"] == "error"
     assert second["event"] == "answer", second
@@ -45,13 +43,9 @@ def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_
 def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
     agent_name: str, tmp_path: Path
 ) -> None:
-    with Provider(ProviderScenario.HANG_AFTER_TEXT) as provider:
+    with Provider(ProviderScenario.HANG_AFTER_TEXT, marked=RECOVERS) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
-
-        def recover() -> None:
-            provider.scenario = ProviderScenario.HEALTHY
-
-        command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid", recover)
+        command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid")
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         result = run(TWO_TURNS, sidecar(command), env, agent.cwd, on_event=on_event)
     first, second = result.outcomes()
@@ -70,7 +64,8 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
         command, kill = killed_after_first_answer(list(agent.argv), tmp_path / "pid")
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
-        result = run(TWO_TURNS, sidecar(command), env, agent.cwd, on_event=kill)
+        client = Client("py", ("--told",), prompts=QUESTIONS)
+        result = run(client, sidecar(command), env, agent.cwd, on_event=kill)
         longest = max(call.messages for call in provider.calls)
         first_longest = provider.calls[0].messages
     first, second = result.outcomes()
