@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.provider.dialects import ENCODERS
-from lastword.kit.provider.server import Provider, ProviderScenario
+from lastword.kit.provider.server import Call, Provider, ProviderScenario
 from tests.kit.client import RETRY, Client, Turn
 from tests.kit.doc_blocks import Block, blocks, calls_a_model
 from tests.kit.patience import FUSE_SECONDS
@@ -113,11 +113,19 @@ def test_there_are_examples_in_readme_and_on_the_page_for_agents() -> None:
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.name)
 def test_a_limited_call_is_made_again_and_its_answer_is_shown(
-    block: Block, provider: Provider, play: Callable[[str], tuple[Client, int]]
+    block: Block,
+    provider: Provider,
+    play: Callable[[str], tuple[Client, int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    record = provider.record
+
+    def record_and_recover(call: Call) -> None:
+        record(call)
+        provider.scenario = ProviderScenario.HEALTHY
+
+    monkeypatch.setattr(provider, "record", record_and_recover)
     client, prompt = play(program(block))
-    assert provider.wait_for_calls(1, FUSE_SECONDS)
-    provider.scenario = ProviderScenario.HEALTHY
     turn = end_of(client, prompt)
     assert turn.answer["result"]["stopReason"] == "end_turn", client.said
     assert turn.text == healthy_text(provider)
