@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Self
 from lastword.kit.provider.dialects import ENCODERS, ProviderDialect
 from lastword.kit.provider.failures import FAILURES, Circumstances
 from lastword.kit.provider.server import QuietServer
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-HANG_FUSE_SECONDS = 30.0
+HANG_FUSE_SECONDS = 2 * FUSE_SECONDS
 KEY = "sk-loopback"
 
 
@@ -86,7 +87,7 @@ class ModelProvider:
         with self.asked:
             return [request for request in self._requests if request.model == model]
 
-    def wait_for(self, model: str, count: int, fuse: float = 10.0) -> None:
+    def wait_for(self, model: str, count: int, fuse: float = FUSE_SECONDS) -> None:
         """Wait until a model was asked so often."""
         with self.asked:
             came = self.asked.wait_for(
