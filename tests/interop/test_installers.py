@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kit.installs import INSTALL_TIMEOUT_SECONDS, require_packages
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
@@ -61,7 +60,9 @@ def test_the_command_that_is_named_adds_the_extra_in_the_same_way(way: str, tmp_
     install, folder = WAYS[way]
     venv = tmp_path / "venv"
     if folder == "venv/bin":
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=FUSE_SECONDS)
+        subprocess.run(
+            [sys.executable, "-m", "venv", venv], check=True, timeout=INSTALL_TIMEOUT_SECONDS
+        )
     done = run(
         [word.format(python=venv / "bin" / "python", root=ROOT) for word in install], environment
     )

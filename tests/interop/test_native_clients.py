@@ -40,14 +40,14 @@ CLIENTS: dict[str, Callable[[], list[str]]] = {
 
 def run(command: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
+        command, input=text, capture_output=True, text=True, timeout=4 * FUSE_SECONDS, check=False
     )
 
 
 def played(
     client: list[str], folder: Path, *options: str, agent: list[str] = SCRIPTED
 ) -> list[dict[str, Any]]:
-    fuse = ("--turn-timeout", str(FUSE_SECONDS / 4), "--cwd", str(folder))
+    fuse = ("--turn-timeout", str(FUSE_SECONDS), "--cwd", str(folder))
     done = run([*client, *options, *fuse, "--", *LASTWORD, "run", "--", *agent])
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

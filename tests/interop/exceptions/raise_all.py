@@ -90,7 +90,7 @@ def botocore_cases(url: str) -> Iterator[Case]:
     import botocore.session
 
     session = botocore.session.get_session()
-    config = botocore.config.Config(retries={"total_max_attempts": 1}, connect_timeout=1)
+    config = botocore.config.Config(retries={"total_max_attempts": 1})
 
     def ask(base: str) -> object:
         client = session.create_client(
@@ -119,18 +119,18 @@ def requests_cases(url: str) -> Iterator[Case]:
     """The requests package."""
     import requests
 
-    yield "requests status", lambda: requests.get(f"{url}/limit", timeout=2).raise_for_status()
-    yield "requests refused", lambda: requests.get(REFUSED, timeout=2)
+    yield "requests status", lambda: requests.get(f"{url}/limit", timeout=60).raise_for_status()
+    yield "requests refused", lambda: requests.get(REFUSED, timeout=60)
     yield "requests timeout", lambda: requests.get(f"{url}/slow", timeout=0.3)
-    yield "requests cut", lambda: requests.get(f"{url}/cut", timeout=2)
-    yield "requests not json", lambda: requests.get(f"{url}/html", timeout=2).json()
+    yield "requests cut", lambda: requests.get(f"{url}/cut", timeout=60)
+    yield "requests not json", lambda: requests.get(f"{url}/html", timeout=60).json()
 
 
 def aiohttp_cases(url: str) -> Iterator[Case]:
     """The aiohttp package."""
     import aiohttp
 
-    async def get(base: str, seconds: float = 2) -> None:
+    async def get(base: str, seconds: float = 60) -> None:
         timeout = aiohttp.ClientTimeout(total=seconds)
         async with aiohttp.ClientSession(timeout=timeout) as session, session.get(base) as answer:
             answer.raise_for_status()

@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         name = self.path.split("/")[1]
         if name == "slow":
-            self.closing.wait(5)
+            self.closing.wait(60)
             return
         if name == "dropped":
             self.close_connection = True

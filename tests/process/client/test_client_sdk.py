@@ -18,6 +18,7 @@ from lastword.client.acp_transport import StreamTransport, TypedTransport
 from lastword.client.raise_for import CLASS_FOR
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.client.sdk_clients import (
     LASTWORD,
     Client,
@@ -189,7 +190,10 @@ def test_an_error_on_another_request_is_the_sdks_own() -> None:
 
     async def run() -> None:
         agent = PlayedAgent({"session/load": [{"error": {"code": -32002, "message": "No"}}]})
-        async with typed.connect_to_agent(Client(), agent) as connection, asyncio.timeout(10):
+        async with (
+            typed.connect_to_agent(Client(), agent) as connection,
+            asyncio.timeout(FUSE_SECONDS),
+        ):
             await talk(connection, None)
 
     asyncio.run(run())
@@ -311,7 +315,7 @@ def test_a_last_line_without_its_end_is_read_and_answered_prompts_are_forgotten(
         reader.feed_eof()
         transport = TypedTransport(StreamTransport(None, reader))  # type: ignore[arg-type]
         transport._prompts.add(2)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(FUSE_SECONDS):
             answer = await transport.receive()
             assert await transport.receive() is None
         assert answer is not None
@@ -342,7 +346,10 @@ def test_a_line_longer_than_the_readers_limit_passes() -> None:
             def __del__(self, *_: Any) -> None:
                 pass
 
-        async with asyncio.timeout(10), typed.connect_to_agent(Client(), Writer(), ours) as made:
+        async with (
+            asyncio.timeout(FUSE_SECONDS),
+            typed.connect_to_agent(Client(), Writer(), ours) as made,
+        ):
             hello = await made.initialize(protocol_version=1)
             assert hello.protocol_version == 1
             with pytest.raises(errors.AgentLostError):
