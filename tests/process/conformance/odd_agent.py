@@ -16,9 +16,7 @@ from typing import Any
 
 Frame = dict[str, Any]
 
-LATE_SECONDS = 0.1
 TURN_SECONDS = 2.5
-PIECES = 25
 PARSE_ERROR = {"code": -32700, "message": "Parse error"}
 INVALID_REQUEST = {"code": -32600, "message": "Invalid Request"}
 NOW_AND_THEN = {"dies-once": {1}, "prints-often": {1, 3, 5}}
@@ -35,11 +33,13 @@ class OddAgent:
         self.folder = Path(folder)
         self.lock = threading.Lock()
         self.sessions = 0
+        self.begun: set[str] = set()
         self.cancelled: dict[str, threading.Event] = {}
         self.asked: dict[object, tuple[str, object]] = {}
         self.asking = threading.Lock()
         self.sessions_that_asked = 0
         self.greeted = False
+        self.dying = False
         self.kept: list[Frame] = []
 
     def run(self) -> None:
@@ -69,7 +69,7 @@ class OddAgent:
         if isinstance(message, dict):
             self.take(message)
         elif self.mode == "dies-late" and message is None:
-            threading.Timer(LATE_SECONDS, os._exit, (1,)).start()
+            self.dying = True
         elif self.mode == "batches" and isinstance(message, list) and message:
             self.write([{"jsonrpc": "2.0", "id": None, "error": INVALID_REQUEST} for _ in message])
         else:
@@ -104,6 +104,8 @@ class OddAgent:
         if self.mode == "small-ids" and not _is_small(message["id"]):
             return
         self.serve(message)
+        if self.dying:
+            os._exit(1)
 
     def serve(self, message: Frame) -> None:
         asked, params = message["method"], message.get("params")
@@ -161,18 +163,17 @@ class OddAgent:
         self.send(id=prompt, result={"stopReason": reason})
 
     def play(self, session: str, prompt: object) -> None:
-        """A turn that takes a while, where the mode says so."""
+        """A turn that lasts where the mode says so, and in a second session until a cancel."""
         if not self.mode.startswith("turns"):
             self.say(session, "Here.")
             self.end(prompt, "end_turn")
             return
-        for _ in range(PIECES):
-            self.say(session, "And on. ")
-            heard = self.cancelled[session].wait(TURN_SECONDS / PIECES)
-            if heard and self.mode == "turns":
-                self.end(prompt, "cancelled")
-                return
-        self.end(prompt, "end_turn")
+        lasts = len(self.cancelled) > 1 and session not in self.begun
+        self.begun.add(session)
+        self.say(session, "And on. ")
+        heard = self.cancelled[session].wait(600 if lasts else TURN_SECONDS)
+        self.say(session, "And on. ")
+        self.end(prompt, "cancelled" if heard and self.mode == "turns" else "end_turn")
 
     def ask(self, session: str, prompt: object) -> None:
         """A turn that asks for leave."""

@@ -15,11 +15,11 @@ from lastword.kit.check.run import CheckSettings, failing_acts, findings
 from lastword.kit.check.transcript import Transcript, WaitLimits
 from lastword.kit.peer import PeerEvent
 from tests.kit.command import command
-from tests.kit.patience import patient
+from tests.kit.patience import FUSE_SECONDS
 
 IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
 ODD = (sys.executable, "-S", "-E", str(Path(__file__).with_name("odd_agent.py")))
-SOON = WaitLimits(patient(5.0), patient(5.0), patient(2.0))
+LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
 FEW = ("strangers", "early", "junk:text", "junk:scalars", "junk:utf8")
 PASS, FAIL = CheckVerdict.PASS, CheckVerdict.FAIL
 
@@ -30,13 +30,14 @@ def found(
     folder: Path | None = None,
     acts: tuple[str, ...] = FEW,
     front: tuple[str, ...] = (),
+    limits: WaitLimits = LIMITS,
 ) -> dict[str, Finding]:
     """What these checks find in the odd agent of this mode."""
     line = (*front, *ODD, mode, *([str(folder)] if folder else []))
     rows = [CHECKS[name] for name in names]
     # Of those that look at every act a few are enough.
     rows = [dataclasses.replace(r, acts=acts) if len(r.acts) > len(FEW) else r for r in rows]
-    return {row.name: f for row, f in findings(CheckSettings(line, Hooks(), SOON), rows)}
+    return {row.name: f for row, f in findings(CheckSettings(line, Hooks(), limits), rows)}
 
 
 OF_ERRORS = ("before-initialize", "one-answer", "junk-text", "junk-utf8", "error-shape", "stdout")
@@ -71,7 +72,7 @@ KEEPER = (sys.executable, "-m", "tests.process.conformance.keeper")
 def keeper(name: str, *words: str, act: str, protocol: int = 1) -> Finding:
     """What a check finds in one act of the agent that keeps its sessions."""
     row = dataclasses.replace(CHECKS[name], acts=(act,))
-    settings = CheckSettings((*KEEPER, *words), Hooks(protocol=protocol), SOON)
+    settings = CheckSettings((*KEEPER, *words), Hooks(protocol=protocol), LIMITS)
     ((_, finding),) = findings(settings, [row])
     return finding
 
@@ -88,14 +89,14 @@ def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
 
 
 def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same() -> None:
-    told = keeper("initialize", "second-version", "nameless", act="healthy", protocol=2)
+    told = keeper("initialize", "second-version", "nameless", act="junk:blank", protocol=2)
     assert told.verdict is PASS, told
 
 
 def test_an_array_that_nobody_asked_for_is_no_message() -> None:
-    script = 'printf \'%s\\n\' \'[{"jsonrpc":"2.0","id":null,"error":{}}]\'; cat >/dev/null'
+    script = 'printf \'%s\\n\' \'[{"jsonrpc":"2.0","id":null,"error":{}}]\''
     rows = [dataclasses.replace(CHECKS["stdout"], acts=("junk:text",))]
-    settings = CheckSettings(("sh", "-c", script), Hooks(), WaitLimits(answer_seconds=0.5), plays=1)
+    settings = CheckSettings(("sh", "-c", script), Hooks(), LIMITS, plays=1)
     ((_, told),) = findings(settings, rows)
     assert told.verdict is FAIL
     assert "it is not an object" in told.evidence
@@ -122,7 +123,7 @@ def test_a_turn_that_lasts_is_cancelled_and_left_without_a_provider() -> None:
 
 
 def test_a_turn_that_goes_on_to_its_end_is_found_without_a_provider() -> None:
-    told = found("turns-deaf", "cancel", "exit-in-turn")
+    told = found("turns-deaf", "cancel", "exit-in-turn", limits=WaitLimits(exit_seconds=2.0))
     assert verdicts(told) == {"cancel": FAIL, "exit-in-turn": FAIL}, told
     assert "answered with 'end_turn'" in told["cancel"].evidence
 
@@ -157,7 +158,8 @@ def test_a_cancel_is_played_in_a_question_and_two_questions_are_answered_in_reve
 
 
 def test_an_agent_that_asks_one_thing_after_the_other_is_warned_of_it() -> None:
-    told = found("asks-in-turn", "two-questions")["two-questions"]
+    waited_in_vain = WaitLimits(answer_seconds=10.0)
+    told = found("asks-in-turn", "two-questions", limits=waited_in_vain)["two-questions"]
     assert told.verdict is CheckVerdict.WARN, told
     assert len(told.frames) == 2
 
@@ -201,7 +203,7 @@ def test_what_fails_once_is_played_again_and_warned_of(tmp_path: Path) -> None:
 def test_of_the_acts_of_a_check_only_the_one_that_failed_is_played_again(tmp_path: Path) -> None:
     acts = ("junk:text", "strangers")
     row = dataclasses.replace(CHECKS["stdout"], acts=(*acts, "early"))
-    settings = CheckSettings((*ODD, "prints-often", str(tmp_path)), Hooks(), SOON)
+    settings = CheckSettings((*ODD, "prints-often", str(tmp_path)), Hooks(), LIMITS)
     ((_, told),) = findings(settings, [row])
     assert told.verdict is FAIL
     assert told.evidence.startswith("3 of 5 times: a line on stdout")
