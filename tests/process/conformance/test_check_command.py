@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from lastword.cli.check.command import _rounded
 from lastword.kit.check.checks import CHECKS
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command
+from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT, SOURCE
 from tests.kit.rows import every
 
@@ -77,7 +77,7 @@ def test_what_one_missing_thing_left_out_is_one_line_that_says_why() -> None:
 
 
 def test_the_frame_has_what_the_agent_wrote_to_stderr_beside_it() -> None:
-    arguments = ("--only", "one-answer", "--timeout", "8", "--prompt", "fail")
+    arguments = ("--only", "one-answer", "--prompt", "fail")
     status, out, _ = check(*arguments, "--", *TRACEBACK)
     words = " ".join(out.split())
     assert status == 1
@@ -200,17 +200,14 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
     script = f"echo $$ >> {pids}; trap '' HUP TERM; cat > /dev/null; while :; do sleep 1; done"
     line = [sys.executable, "-m", "lastword", "check", "--", "sh", "-c", script]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + FUSE_SECONDS
-        while not (pids.exists() and len(pids.read_text().split()) >= 2):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until("two agents run", lambda: pids.exists() and len(pids.read_text().split()) >= 2)
         process.send_signal(signal.SIGHUP)
         _, err = process.communicate(timeout=FUSE_SECONDS)
         assert process.returncode == 130
     assert b"stopped" in err
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
-        assert not Path(f"/proc/{pid}/cmdline").exists()
+        until("the agent is gone", lambda pid=pid: not Path(f"/proc/{pid}").exists())
 
 
 # --- pytest

@@ -19,7 +19,8 @@ from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from lastword.kit.peer import PeerEvent, read
 from tests.kit.agents import MISBEHAVING_AGENT
-from tests.kit.patience import patient
+from tests.kit.gateway.serving import until
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 from tests.process.conformance.meddler import MODES
 from tests.process.conformance.meddling import IN, OUT, Meddler
@@ -42,7 +43,17 @@ BARE = Hooks(prompt="fail")
 
 WITH_KEY = Hooks(scenario_prompts=WORDS, provider_env=("FOO_KEY={key}",))
 WORKERS = 4
-SOON = WaitLimits(patient(4.0), patient(4.0), patient(2.0))
+LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
+SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=FUSE_SECONDS)
+IN_VAIN = {
+    *("reads-blocks", "mixes-up-answers", "deaf-after-cancel", "deaf-after-idle-cancel"),
+    *("floods-stderr", "id-null", "foreign-id", "silence-in-tool", "stops-reading"),
+    *("silent-at-initialize", "grandchild-holds-stdout"),
+}
+"""Modes whose agent is waited for in vain: for a shorter time, which is long for all else."""
+
+STAYING = {"stays", "stays-in-turn", "stubborn"}
+"""Modes whose agent does not leave."""
 
 AUTH = ("fail:unauthorized",)
 BOTH = ("fail:unauthorized", "fail:rate_limited")
@@ -186,22 +197,27 @@ def find(
     check: str,
     acts: tuple[str, ...] = (),
     hooks: Hooks = DRIVEN,
+    limits: WaitLimits = LIMITS,
 ) -> Finding:
     row = CHECKS[check]
     row = dataclasses.replace(row, acts=acts or row.acts)
-    with CheckRun(CheckSettings(command, hooks, SOON, plays=1), [row]) as run:
+    with CheckRun(CheckSettings(command, hooks, limits, plays=1), [row]) as run:
         return run.finding(row)
 
 
 def _look(case: dict[str, Any]) -> Finding:
     if "size" in case:
         command = (*MISBEHAVING_AGENT, "stderr-flood", case["size"])
-        return find(command, "unread-stderr", (), BARE)
+        return find(command, "unread-stderr", (), BARE, SOON)
+    limits = SOON if case["mode"] in IN_VAIN else LIMITS
+    if case["mode"] in STAYING:
+        limits = WaitLimits(exit_seconds=3.0)
     if "acts" not in case:
-        return find((*MISBEHAVING_AGENT, case["mode"]), case["check"], ("healthy",), BARE)
+        agent = (*MISBEHAVING_AGENT, case["mode"])
+        return find(agent, case["check"], ("healthy",), BARE, limits)
     hooks = WITH_KEY if case["mode"].startswith("leaks") else DRIVEN
     base = KEEPER if case["check"] in OF_SESSIONS else HEALTHY
-    return find(meddled(case["mode"], base), case["check"], case["acts"], hooks)
+    return find(meddled(case["mode"], base), case["check"], case["acts"], hooks, limits)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +253,7 @@ class WellPlayed:
 
     def __init__(self) -> None:
         rows = list(CHECKS.values())
-        with CheckRun(CheckSettings(HEALTHY, WITH_KEY, WaitLimits()), rows) as run:
+        with CheckRun(CheckSettings(HEALTHY, WITH_KEY, LIMITS), rows) as run:
             self.found = {row.name: run.finding(row) for row in run.in_order(rows)}
             self.acts = {name: act.result() for name, act in run._acts.items()}
 
@@ -315,7 +331,7 @@ def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
     hooks = dataclasses.replace(WITH_KEY, protocol=2)
     acts = {row.name: tuple(a for a in row.acts if a not in SAME_IN_2) for row in CHECKS.values()}
     rows = [dataclasses.replace(CHECKS[name], acts=left) for name, left in acts.items() if left]
-    verdicts = {row.name: f for row, f in findings(CheckSettings(HEALTHY, hooks, SOON), rows)}
+    verdicts = {row.name: f for row, f in findings(CheckSettings(HEALTHY, hooks, LIMITS), rows)}
     wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
     assert set(wrong) == {"session-load", "consent"}, wrong
     assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
@@ -331,7 +347,7 @@ def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
 def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     mode: str, future: CheckVerdict
 ) -> None:
-    settings = CheckSettings((*KEEPER, mode), DRIVEN, SOON)
+    settings = CheckSettings((*KEEPER, mode), DRIVEN, LIMITS)
     names = ("initialize", "future-version", "before-initialize", "healthy-turn", "junk-text")
     found = {row.name: f for row, f in findings(settings, [CHECKS[name] for name in names])}
     assert found.pop("future-version").verdict is future
@@ -351,7 +367,7 @@ def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks()
     rows = [CHECKS[name] for name in (*OF_SESSIONS, "session-burst", "large-ids")]
     of_sessions = tuple(row.acts[0] for row in rows)
     rows.append(dataclasses.replace(CHECKS["schema"], acts=of_sessions))
-    found = dict(findings(CheckSettings(KEEPER, DRIVEN, SOON), rows))
+    found = dict(findings(CheckSettings(KEEPER, DRIVEN, LIMITS), rows))
     assert {row.name: f for row, f in found.items() if f.verdict is not CheckVerdict.PASS} == {}
 
 
@@ -439,10 +455,14 @@ def test_nothing_of_the_agents_that_were_checked_is_left(tmp_path: Path) -> None
     assert sleep
     mark = tmp_path / f"sleeper-{tmp_path.name}"
     mark.symlink_to(sleep)
-    script = f"trap '' TERM; {mark} 60 & cat >/dev/null; {mark} 60"
-    find(("sh", "-c", script), "initialize")
-    alive = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    assert not [entry for entry in alive if str(mark).encode() in _command_line(entry)]
+    script = f"trap '' TERM; {mark} 600 & cat >/dev/null; {mark} 600"
+    find(("sh", "-c", script), "initialize", limits=WaitLimits(2.0, 2.0, 2.0))
+
+    def none_is_left() -> bool:
+        alive = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return not [entry for entry in alive if str(mark).encode() in _command_line(entry)]
+
+    until("none of them is left", none_is_left)
 
 
 def _command_line(entry: Path) -> bytes:

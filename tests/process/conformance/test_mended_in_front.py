@@ -11,12 +11,12 @@ from lastword.kit.check.checks import CHECKS, CheckVerdict
 from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.run import CheckRun, CheckSettings
 from lastword.kit.check.transcript import WaitLimits
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.conformance.test_faults_found import DRIVEN, FAULTS, meddled
 
-RUN = (sys.executable, "-m", "lastword", "run")
-SHORT = ("--idle-timeout", "3", "--first-update-timeout", "3", "--cancel-grace", "1", "--")
+RUN = (sys.executable, "-m", "lastword", "run", "--")
 BARE = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
-LIMITS = WaitLimits(answer_seconds=20.0, turn_seconds=20.0, exit_seconds=8.0)
+LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
 
 MENDED = (
     *("ids-as-text", "dies-of-scalars", "prints", "code-as-text", "twice", "stays-in-turn"),
@@ -35,7 +35,7 @@ def test_one_of_each_kind_is_tried() -> None:
 def test_the_fault_is_gone_behind_the_sidecar(mode: str, check: str, acts: tuple[str, ...]) -> None:
     row = CHECKS[check]
     row = dataclasses.replace(row, acts=acts or row.acts)
-    settings = CheckSettings((*RUN, *SHORT, *meddled(mode, BARE)), DRIVEN, LIMITS)
+    settings = CheckSettings((*RUN, *meddled(mode, BARE)), DRIVEN, LIMITS)
     with CheckRun(settings, [row]) as run:
         found = run.finding(row)
     assert found.verdict is CheckVerdict.PASS, found
