@@ -21,17 +21,14 @@ from tests.interop.clients_agent import CRASH_BETWEEN
 from tests.interop.clients_registry import CLIENTS, Program
 from tests.interop.matrix import sidecar
 from tests.interop.runs import Run, run
-from tests.kit.patience import grown
 
 HERE = Path(__file__).resolve().parent
 AGENT = [sys.executable, "-m", "tests.interop.clients_agent"]
-LIMITS = {"--first-update-timeout": 3, "--idle-timeout": 3, "--cancel-grace": 0.5}
-STDERR_LIMIT = ("--stderr-limit", "2MiB")
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
 """Read once: cells are played in threads, and pytest changes `os.environ` meanwhile."""
 SIDECAR_OPTIONS = (
-    *(word for name, seconds in LIMITS.items() for word in (name, str(seconds))),
-    *STDERR_LIMIT,
+    *("--first-update-timeout", "10", "--idle-timeout", "10", "--cancel-grace", "0.5"),
+    *("--stderr-limit", "2MiB"),
 )
 TURN_LIMIT_SECONDS = 120.0
 RUN_LIMIT_SECONDS = 900.0
@@ -199,7 +196,7 @@ def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
     forced = cell.rung.option or (cell.rung.key if cell.client.own_rung else None)
     if cell.rung.meta is not None:
         forced = None
-    options = (*grown(LIMITS), *STDERR_LIMIT, *(("--fallback", forced) if forced else ()))
+    options = (*SIDECAR_OPTIONS, *(("--fallback", forced) if forced else ()))
     tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
     env = ENVIRONMENT | {real_agents.MARK: uuid.uuid4().hex}
     command = [*tee, *sidecar(AGENT, options)]

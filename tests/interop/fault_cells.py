@@ -16,7 +16,6 @@ from tests.interop import real_agents
 from tests.interop.matrix import sidecar
 from tests.interop.runs import Client, Event, Run, run
 from tests.kit.agents import MISBEHAVING_AGENT
-from tests.kit.patience import grown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +32,9 @@ LIMIT_SECONDS = 60.0
 BLOWN_FUSES = ("TimeoutError", "Hang")
 """By what the clients say that they waited in vain for anything but a turn."""
 
-LIMITS = {"--first-update-timeout": 1.5, "--idle-timeout": 1.5, "--cancel-grace": 0.5}
-SIDECAR_OPTIONS = tuple(word for name, seconds in LIMITS.items() for word in (name, str(seconds)))
+SIDECAR_OPTIONS = ("--first-update-timeout", "10", "--idle-timeout", "10", "--cancel-grace", "0.5")
+"""For an agent that falls silent; every other has its fault told at once."""
+
 ANSWERED = "answered"
 """What is expected where the agent's work reaches the client in spite of the fault."""
 
@@ -139,7 +139,8 @@ def play(cell: Cell, folder: Path) -> Seen:
     client = Client(cell.client, options, prompts=PROMPTS, timeout_seconds=5 * limit)
     env = {**ENVIRONMENT, real_agents.MARK: uuid.uuid4().hex}
     command = _agent(cell.fault, home)
-    return seen(run(client, sidecar(command, grown(LIMITS)) if cell.behind else command, env, cwd))
+    options = SIDECAR_OPTIONS if cell.fault.expected == "agent_stalled" else ()
+    return seen(run(client, sidecar(command, options) if cell.behind else command, env, cwd))
 
 
 def _agent(fault: Fault, memory: Path) -> list[str]:

@@ -13,20 +13,19 @@ import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from tests.interop import real_agents
 from tests.interop.runs import CLIENTS, OUTCOMES, POLL_SECONDS, Client, Event, Run, run
-from tests.kit.patience import FUSE_SECONDS, grown
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-STALL_LIMITS = {"--first-update-timeout": 3, "--idle-timeout": 3, "--cancel-grace": 2}
 RUN_LIMIT_SECONDS = 4 * FUSE_SECONDS
 """opencode retries a cut connection for over a minute."""
 
@@ -42,7 +41,7 @@ class Case:
         type: The error type that a client must be told.
         retryable: Whether the vocabulary calls that type worth a retry.
         negotiating: Which client advertises `agent_error`; the other does not.
-        limits: Options of `lastword run`, in seconds.
+        limits: Options of `lastword run`.
         kill: Whether the agent is killed in mid-turn.
     """
 
@@ -50,11 +49,11 @@ class Case:
     type: str
     retryable: bool
     negotiating: str
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()
     kill: bool = False
 
 
-HANG_LIMITS = STALL_LIMITS | {"--first-update-timeout": 9, "--idle-timeout": 9}
+HANG_LIMITS = ("--first-update-timeout", "30", "--idle-timeout", "30", "--cancel-grace", "2")
 """Two looks at an agent's connections, 2 s apart, have to explain half of the time."""
 
 
@@ -136,7 +135,7 @@ def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, stat
     if case.kill:
         command, on_event = killed_at_first_text(command, folder / "pid")
     env = {**agent.env, "LASTWORD_STATE_DIR": str(state / client.kind)}
-    return run(client, sidecar(command, grown(case.limits)), env, agent.cwd, on_event=on_event)
+    return run(client, sidecar(command, case.limits), env, agent.cwd, on_event=on_event)
 
 
 def killed_at_first_text(

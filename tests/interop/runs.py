@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.kit.peer import processes
 from tests.interop import real_agents
-from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 CLIENTS = ("py", "ts")
 FUSE_MARGIN_SECONDS = 30.0
-LEFTOVER_GRACE_SECONDS = 3.0
+LEFTOVER_GRACE_SECONDS = FUSE_SECONDS / 2
+"""The children that agents leave sleep for a minute."""
+
 POLL_SECONDS = 0.05
 
 Event = dict[str, Any]
@@ -177,7 +179,7 @@ def run(
 
 def clear_leftovers(mark: str) -> list[str]:
     """Wait a moment for a run's processes to go; kill and return those that do not."""
-    deadline = time.monotonic() + patient(LEFTOVER_GRACE_SECONDS)
+    deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
     while (
         alive := dict(processes(mark, variable=real_agents.MARK))
     ) and time.monotonic() < deadline:

@@ -9,11 +9,12 @@ import sys
 import uuid
 
 from lastword.kit import peer
-from tests.kit.patience import patient
+from tests.kit.patience import FUSE_SECONDS
 
 VARIABLE = "SIDECAR_TEST_MARK"
-GRACE_SECONDS = 4.0
-"""From the end of a run: the guardian gives an orphaned group one second before it kills it."""
+GRACE_SECONDS = FUSE_SECONDS / 2
+"""From the end of a run: the guardian gives an orphaned group one second before it kills it, and
+what an agent leaves sleeps for a minute."""
 
 CAN_LOOK = sys.platform == "linux"
 
@@ -30,7 +31,7 @@ def processes(mark: str) -> dict[int, str]:
 
 def wait_for_none(mark: str) -> dict[int, str]:
     """Wait until there are none; gives those that are left when the grace has passed."""
-    return peer.leftovers(mark, patient(GRACE_SECONDS), variable=VARIABLE)
+    return peer.leftovers(mark, GRACE_SECONDS, variable=VARIABLE)
 
 
 def kill_all(mark: str) -> None:

@@ -18,7 +18,7 @@ import lastword
 from tests.kit import left_behind
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.client import Client, Turn
-from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LEAVE_SECONDS = 0.5
 """How long the sidecar may take to end by itself in teardown, before it is told to."""
 
-TOLD_SECONDS = 4.0
+TOLD_SECONDS = FUSE_SECONDS / 2
 """And after it was told: its agent has one second."""
 
 FAIL = "fail"
@@ -120,7 +120,7 @@ class SidecarClient(Client):
             self.wait(fuse=LEAVE_SECONDS)
         except AssertionError:
             self.signal(signal.SIGTERM)
-            self.wait(fuse=patient(TOLD_SECONDS))
+            self.wait(fuse=TOLD_SECONDS)
         finally:
             if self.exit_status is None:  # on macOS a process that has ended is already reaped
                 self.signal(signal.SIGKILL)
