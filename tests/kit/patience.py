@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
 FUSE_SECONDS = 60.0
 """For whatever should come: it takes milliseconds, and under load seconds."""
@@ -24,13 +24,6 @@ _CPUS = os.cpu_count() or 1
 def patient(seconds: float) -> float:
     """A measured limit, grown by how many wait for each processor; twice that, for their turns."""
     return seconds * max(1.0, 2 * os.getloadavg()[0] / _CPUS)
-
-
-def grown(limits: Mapping[str, float]) -> tuple[str, ...]:
-    """Options of `lastword run` with short limits, which are measures, too."""
-    return tuple(
-        word for name, seconds in limits.items() for word in (name, f"{patient(seconds):.2f}")
-    )
 
 
 def fused(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 READ_BYTES = 65536
 
-GRACE_SECONDS = 0.25
-"""How long the last words of a process may take to come: a child of its own may hold the pipe."""
+GRACE_SECONDS = 2.0
+"""How long the end of a process and its last words may take to come, on a machine that is busy: it
+may also live on, or a child of its own hold the pipe."""
 
 
 class AgentProcess:

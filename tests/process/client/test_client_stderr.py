@@ -81,6 +81,15 @@ def test_an_agent_that_is_killed_is_told_so() -> None:
     with_agent(talk)
 
 
+def test_an_agent_that_takes_a_while_to_end_is_waited_for() -> None:
+    async def talk(agent: Any, _: object) -> None:
+        with pytest.raises(errors.AgentLostError) as raised:
+            await prompt(agent, "import time; os.close(1); time.sleep(0.5); os._exit(3)")
+        assert raised.value.error.exit_code == 3
+
+    with_agent(talk)
+
+
 def test_a_process_that_only_closes_its_stdout_has_not_ended() -> None:
     async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
         with pytest.raises(errors.AgentLostError) as raised:
