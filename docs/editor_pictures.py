@@ -107,7 +107,8 @@ def seen(editor: Editor, scenario: str, *, is_behind: bool) -> str:
     """Run a turn, and return what the editor shows of its end."""
     lastword = [sys.executable, "-P", "-m", "lastword"]
     agent = [*lastword, "agent", "--bare", scenario]
-    relay = [*lastword, "run", "--no-config", "--first-update-timeout", "1", "--"]
+    limit = ["--first-update-timeout", "1"] if scenario == "never_answered" else []
+    relay = [*lastword, "run", "--no-config", *limit, "--"]
     kept = {name: text for name, text in os.environ.items() if not name.startswith("LASTWORD_")}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as state:
         command = [*relay, *agent] if is_behind else agent

@@ -131,7 +131,7 @@ def test_a_store_that_another_process_holds_keeps_no_agent_alive(
     record.path.parent.mkdir()
     with closing(sqlite3.connect(record.path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
-        client = start().opened()
+        client = start("hurried").opened()
         assert client.turn("say").text == "Hello."
         assert client.end() == 0
     assert not record.rows("SELECT name FROM sqlite_master")

@@ -202,6 +202,9 @@ import os, sys
 from lastword import Options
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal
+from lastword.record import thread
+
+thread.EXIT_SECONDS = 60.0
 
 def note(journal, *kinds):
     for kind in kinds:
