@@ -309,6 +309,10 @@ def _fork_here(start: Start) -> int | None:
         pid = os.fork()
         if pid == 0:
             become(start, mask)
+        if start.group >= 0 and not start.session:
+            # As `posix_spawn` does: who is told the id finds it in its group already.
+            with contextlib.suppress(OSError):
+                os.setpgid(pid, start.group)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return pid
