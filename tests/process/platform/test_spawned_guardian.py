@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,16 +18,25 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
-DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
-FORKS = "import os, time; os.fork(); time.sleep(60)"
+DEAF = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(flush=True)
+time.sleep(60)
+"""
+FORKS = """
+import os, time
+if not os.fork():
+    print(flush=True)
+time.sleep(60)
+"""
 MOVES = """
 import os, time
 child = os.fork()
-if not child:
-    os.setpgid(0, 0)
-else:
-    time.sleep(0.3)
+if child:
+    os.setpgid(child, child)
     os.setpgid(0, child)
+    print(flush=True)
 time.sleep(60)
 """
 """Leaves the group that it leads, for that of a child."""
@@ -43,7 +51,8 @@ def owned(code: str, then: Callable[[SpawnedGuardian], None]) -> int:
         guardian = spawned_guardian_of(agent)
         assert isinstance(guardian, SpawnedGuardian)
         os.write(write_end, b"%d" % agent.pid)
-        time.sleep(1.0)  # until it has done what it does
+        os.set_blocking(agent.stdout, True)
+        os.read(agent.stdout, 1)  # it has done what it does
         then(guardian)
         os.kill(os.getpid(), signal.SIGKILL)
     os.close(write_end)
@@ -61,6 +70,5 @@ def test_a_killed_owner_leaves_no_agent(code: str) -> None:
 
 def test_a_guardian_that_was_dismissed_ends_nothing() -> None:
     pid = owned(FORKS, lambda guardian: guardian.disarm())
-    time.sleep(0.5)
-    assert is_running(pid)
+    assert is_running(pid)  # and the guardian has ended before its owner
     os.killpg(pid, signal.SIGKILL)
