@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -267,11 +268,16 @@ def test_other_peoples_runs_of_pytest_may_have_the_options_names(tmp_path: Path)
     assert status == 0, out
 
 
-def test_without_a_terminal_steps_that_last_are_said() -> None:
-    slow = "import runpy, sys, time; time.sleep(3); runpy.run_module('lastword')"
-    agent = (sys.executable, "-c", slow, "agent", "--bare", "healthy")
-    done = run_check("--only", "opens-session", "--json", "--", *agent)
-    assert b"Checking, 0 of 1 checks done" in done.stderr
+def test_without_a_terminal_steps_that_last_are_said(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    slow = f"while ! test -e {said}; do sleep 0.01; done; exec "
+    agent = ("sh", "-c", slow + shlex.join([*HEALTHY[:-1], "--bare", "healthy"]))
+    line = [sys.executable, "-m", "lastword", "check", "--only", "opens-session", "--json", "--"]
+    with subprocess.Popen([*line, *agent], stdin=-3, stdout=-1, stderr=-1) as process:
+        assert process.stderr is not None
+        assert any(b"Checking, 0 of 1 checks done" in each for each in process.stderr)
+        said.touch()
+        process.communicate(timeout=FUSE_SECONDS)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "5 s"), (42, "40 s"), (61, "2 min")])
