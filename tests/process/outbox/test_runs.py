@@ -64,8 +64,9 @@ def test_a_failed_turn_arrives_with_its_incident_while_the_run_goes_on(tmp_path:
         assert came.facts["error.type"] == "rate_limit"
         assert came.facts["lastword.what"] == "turn"
         assert came.facts["lastword.client.name"] == "an-editor"
+        sent = Outbox(str(tmp_path))
+        until("it is written down", lambda: sent.status().counts["sent"] == 1)
         assert editor.leave() == 0
-    assert Outbox(str(tmp_path)).status().counts["sent"] == 1
 
 
 def test_an_agent_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
@@ -160,10 +161,11 @@ def test_no_turn_and_no_end_waits_for_a_collector_that_does_not_answer(tmp_path:
         for _ in range(6):
             fail(editor)
         collector.expect(1)
-        editor.leave()
+        editor.end()  # its recorder goes on
         assert len(collector.came) == 1
-    counts = Outbox(str(tmp_path)).status()
-    assert (counts.counts["taken"], counts.waiting) == (6, 6)
+        outbox = Outbox(str(tmp_path))
+        until("all are in", lambda: outbox.status().counts["taken"] == 6)
+        assert outbox.status().waiting == 6
 
 
 def test_a_failure_is_reported_though_the_run_is_killed_right_after_it(tmp_path: Path) -> None:
