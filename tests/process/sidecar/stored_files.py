@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.kit import left_behind
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import lastword
 
@@ -24,6 +25,7 @@ def all_stored_text(client: SidecarClient, state: Path) -> str:
     """End the run; gives its record's files, and all that is shown of them."""
     client.close_stdin()
     client.wait(fuse=FUSE_SECONDS)
+    left_behind.wait_for_none(client.mark)  # a recorder may outlive its run
     texts = [file.read_bytes().decode("latin-1") for file in sorted(state.iterdir())]
     for command in COMMANDS:
         done = lastword(*command, state=state)

@@ -402,7 +402,7 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     ]
     idle = journalling(sample=sample, environment={"SESSION": "ses_2"})
     idle_prompt = idle.prompt()
-    idle.listen(0.3)
+    idle.read_until_true((journalling.folder / NAMES[sample][2]).exists, "its open journal")
     failing = journalling(*lines, sample=sample, environment={"SESSION": "ses_1"})
     prompt = failing.prompt()
     if sample == "vibe":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,8 +60,10 @@ def test_a_signal_that_comes_before_we_are_ready_is_not_lost(
     # The agent is up long before the sidecar is, and sends it a signal at once.
     script = f"trap 'exit 9' USR1; kill -{name} $PPID; while :; do sleep 0.01; done"
     client = start.command(["sh", "-c", script])
-    client.listen(0.5)
-    assert client.end() == status
+    if name == "USR1":
+        client.expect_stderr("the agent ended")
+        client.close_stdin()
+    assert client.wait() == status
 
 
 def test_a_sidecar_without_an_agent_ends_by_sigterm(start: Start) -> None:
@@ -88,10 +91,11 @@ def test_nothing_is_left_when_the_sidecar_was_killed_before_anybody_spoke(start:
 
 def test_a_second_sigterm_is_meant(start: Start) -> None:
     # After the first it would wait for longer than any fuse here.
-    client = start("stubborn", limits={"sidecar.stop.SIGNALLED_GRACE_SECONDS": 600.0})
+    limits = {"sidecar.stop.SIGNALLED_GRACE_SECONDS": 600.0}
+    client = start("stubborn", limits=limits, options=["--verbose"])
     client.open()
     os.kill(client.pid, signal.SIGTERM)
-    client.listen(0.2)
+    client.expect_stderr("SIGTERM")
     os.kill(client.pid, signal.SIGTERM)
     assert client.wait() == 128 + signal.SIGKILL
 
@@ -133,5 +137,5 @@ def test_no_guardian_outlives_the_group_that_it_guards(start: Start) -> None:
     client.open()
     for _ in range(3):  # by the last answer a whole round has followed the end
         assert "error" in client.turn().answer
-    with open(f"/proc/{client.pid}/task/{client.pid}/children", encoding="ascii") as children:
-        assert children.read().split() == []
+    children = Path(f"/proc/{client.pid}/task/{client.pid}/children")
+    assert children.read_text().split() == []

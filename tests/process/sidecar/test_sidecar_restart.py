@@ -11,6 +11,7 @@ import pytest
 
 from tests.kit import left_behind
 from tests.kit.agents.memory import Memory
+from tests.kit.recorders import recorders_of
 from tests.kit.sidecar import agent_command
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
@@ -128,7 +129,9 @@ def test_an_agent_that_ignores_a_cancel_and_sigterm_is_replaced_for_the_next_pro
 def test_what_a_dead_agent_left_is_ended_while_the_next_serves_and_nothing_outlives_the_sidecar(
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
-    client = start("leaves-stubborn-child", memory=tmp_path, limits=AT_ONCE)
+    # Long enough to be seen.
+    limits = {**AT_ONCE, "sidecar.stop.SIGNALLED_GRACE_SECONDS": 5.0}
+    client = start("leaves-stubborn-child", memory=tmp_path, limits=limits)
     client.open()
 
     def sleepers() -> list[int]:
@@ -156,12 +159,18 @@ def test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian(
     client = start("kills-itself", memory=tmp_path, limits=limits)
     client.open()
     assert is_healthy(client.turn("hello"))
+    until_recorder_runs(client)
     before = _holdings(client)
     for _ in range(20):
         crash(client)
         assert is_healthy(client.turn("hello"))
     assert len(memory.pids()) == 21
-    assert _holdings(client) == before
+    client.read_until_true(lambda: _holdings(client) == before, f"no more than {before}")
+
+
+def until_recorder_runs(client: SidecarClient) -> None:
+    """The recorder, and the pipe to it, come with the first prompt."""
+    client.read_until_true(lambda: bool(recorders_of(client.pid)), "the recorder")
 
 
 def _holdings(client: SidecarClient) -> tuple[int, int]:
@@ -186,7 +195,8 @@ def test_a_client_that_leaves_before_the_agent_is_back_gets_its_answer(
         client.read_until_true(lambda: len(memory.pids()) == 2, "the second life")
         client.close_stdin()
     else:
-        client.listen(0.1)
+        client.send_bytes(b"42\n")
+        client.expect(lambda frame: frame.get("id", 0) is None)  # so the prompt was read, too
         os.kill(client.pid, signal.SIGTERM)
     assert failure_of(client.end_of(prompt, since))["type"] == "agent_crash"
     client.wait()
@@ -234,6 +244,7 @@ def test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak(
     client.open()
     files, children = _holdings(client)
     crash(client)
+    until_recorder_runs(client)
     pid = client.pid
     left = len(os.listdir(f"/proc/{pid}/fd"))
     # Without the three of the dead agent: room for a pipe and a half.
@@ -244,8 +255,8 @@ def test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak(
     assert len(os.listdir(f"/proc/{pid}/fd")) <= left
     _allow_descriptors(pid, 1024)
     remembers(client, 2)
-    # The recorder, and the pipe to it, came with the first prompt.
-    assert _holdings(client) == (files + 1, children + 1)
+    with_recorder = (files + 1, children + 1)
+    client.read_until_true(lambda: _holdings(client) == with_recorder, f"{with_recorder}")
 
 
 def _allow_descriptors(pid: int, number: int) -> None:
