@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAST_WORDS_SECONDS = 0.5
+"""Where nothing comes for so long of who has ended, a child of it holds the streams."""
+
 NESTED_LIMIT = 20_000
 _LOOK_SECONDS = 0.01
 
@@ -171,10 +173,6 @@ class Client:
     def said(self) -> str:
         """What came on stderr so far."""
         return self.stderr.data.decode(errors="replace")
-
-    @property
-    def _read_bytes(self) -> int:
-        return self.stdout.count + self.stderr.count
 
     @property
     def is_whole(self) -> bool:
@@ -338,12 +336,14 @@ class Client:
     def wait(self, *, fuse: float = FUSE_SECONDS) -> int:
         """The process's exit status, all that it wrote having been read."""
         assert self.peer.wait_for_exit(fuse), self.story("the process does not end")
-        deadline = time.monotonic() + LAST_WORDS_SECONDS
-        while any(s.open and s.reading for s in (self.stdout, self.stderr)):
-            left, read = deadline - time.monotonic(), self._read_bytes
-            self.peer.pump(left)
-            if left <= 0 and self._read_bytes == read:
-                break  # a child of it holds them
+        streams = (self.stdout, self.stderr)
+        deadline = time.monotonic() + fuse
+        came = None
+        while any(s.open and s.reading for s in streams) and time.monotonic() < deadline:
+            before, came = came, [(s.open, s.count) for s in streams]
+            if came == before:
+                break
+            self.peer.pump(LAST_WORDS_SECONDS)
         status = self.exit_status
         assert status is not None
         return status

@@ -13,6 +13,7 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING, ClassVar
 
+from tests.kit import left_behind
 from tests.kit.client import RETRY, Client, Frame
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import lastword
@@ -68,9 +69,10 @@ class Editor(Client):
         return self.answer(prompt, fuse=FUSE_SECONDS)
 
     def leave(self) -> int:
-        """Close the pipes, and wait for the sidecar's end; gives its exit status."""
+        """Close the pipes, and wait for the sidecar's end and its recorder's; gives its status."""
         self.close_stdin()
         status = self.wait(fuse=FUSE_SECONDS)
+        left_behind.wait_for_none(self.mark)
         self.peer.release()
         return status
 

@@ -13,8 +13,7 @@ from tests.kit.patience import FUSE_SECONDS
 
 VARIABLE = "SIDECAR_TEST_MARK"
 GRACE_SECONDS = FUSE_SECONDS / 2
-"""From the end of a run: the guardian gives an orphaned group one second before it kills it, and
-what an agent leaves sleeps for a minute."""
+"""From the end of a run: what is left behind lives for longer, `sleep 60` at the least."""
 
 CAN_LOOK = sys.platform == "linux"
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 LEAVE_SECONDS = 0.5
 """How long the sidecar may take to end by itself in teardown, before it is told to."""
 
-TOLD_SECONDS = FUSE_SECONDS / 2
-"""And after it was told: its agent has one second."""
-
 FAIL = "fail"
 SIDECAR = (sys.executable, "-m", "lastword", "run")
 OUR_SOURCE = str(Path(lastword.__file__).parent)
@@ -120,7 +117,7 @@ class SidecarClient(Client):
             self.wait(fuse=LEAVE_SECONDS)
         except AssertionError:
             self.signal(signal.SIGTERM)
-            self.wait(fuse=TOLD_SECONDS)
+            self.wait()
         finally:
             if self.exit_status is None:  # on macOS a process that has ended is already reaped
                 self.signal(signal.SIGKILL)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-TOLD_SECONDS = 4.0
-
 
 class AttackClient(Client):
     """One run of a command that speaks ACP on its standard streams."""
@@ -52,7 +50,7 @@ class AttackClient(Client):
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if peer.exit_code is None:
                     os.kill(peer.pid, number)
-                peer.wait_for_exit(TOLD_SECONDS)
+                peer.wait_for_exit(FUSE_SECONDS / 2)
         finally:
             peer.release()
         if error is None:

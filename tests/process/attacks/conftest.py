@@ -67,7 +67,9 @@ class Attack:
         return done
 
     def recorded(self) -> list[Life]:
-        """The sessions that the record tells of, each with its turns."""
+        """The sessions that the record tells of, each with its turns, once all have left."""
+        for mark in self.marks:  # a recorder may outlive its run
+            left_behind.wait_for_none(mark)
         sessions: list[Life] = json.loads(self.command("log", "--json").stdout)["sessions"]
         return sessions
 

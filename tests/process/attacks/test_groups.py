@@ -63,7 +63,7 @@ def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_a
         client.cancel()
         assert client.answer(prompt)["result"] == CANCELLED
         assert client.turn("Again.")["result"] == END_TURN
-        assert not alive(attack.pids("started")[0])
+        client.read_until_true(lambda: not alive(attack.pids("started")[0]), "the agent's end")
 
 
 # An exit with status 0 in mid-turn is a crash (FAIL-3), for its group as well.
@@ -81,7 +81,9 @@ def test_of_an_agent_that_ended_in_mid_turn_the_group_is_ended_and_a_daemon_left
         client.new_session()
         client.close_stdin()
         client.wait()
-        assert [alive(worker) for worker in attack.pids("worker")] == [False, True]
+        of_its_group, daemon = attack.pids("worker")
+        client.read_until_true(lambda: not alive(of_its_group), "the end of the group")
+        assert alive(daemon)
 
 
 def test_an_agent_that_leaves_on_good_terms_while_idle_keeps_what_it_started(
