@@ -83,7 +83,8 @@ def test_nothing_is_left_after_the_sidecar_was_killed(start: Start) -> None:
 
 def test_nothing_is_left_when_the_sidecar_was_killed_before_anybody_spoke(start: Start) -> None:
     client = start("stubborn")
-    client.listen(0.1)
+    # Itself, its agent and who guards that: until these are three, nothing can see to its end.
+    client.read_until_true(lambda: len(left_behind.processes(client.mark)) == 3, "a guardian")
     client.signal(signal.SIGKILL)
     client.wait()
     assert left_behind.wait_for_none(client.mark) == {}
