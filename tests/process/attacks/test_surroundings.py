@@ -264,8 +264,7 @@ def test_an_agent_that_is_stopped_from_outside_is_ended_by_the_clock_and_leaves_
     watched: Attack,
 ) -> None:
     watched.environment |= {
-        "LASTWORD_IDLE_TIMEOUT": "0.5",
-        "LASTWORD_FIRST_UPDATE_TIMEOUT": "0.5",
+        "LASTWORD_IDLE_TIMEOUT": "3",
         "LASTWORD_CANCEL_GRACE": "0.5",
     }
     with watched.run({"session/prompt": [[["say", "Working."]]]}) as client:
