@@ -144,5 +144,5 @@ async def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
         assert answer["result"] == {"stopReason": "end_turn"}
         assert editor.words() == _counted(1, 100)
         # Two links, and the report of the first.
-        await asyncio.to_thread(until, "the report comes", lambda: proxy.connections == 3)
+        await asyncio.to_thread(until, "the report comes", lambda: proxy.connections >= 3)
         _is_sound(editor)

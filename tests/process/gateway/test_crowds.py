@@ -20,7 +20,7 @@ from lastword.gateway.viewing import slow_viewers
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, patient
 from tests.process.gateway.test_event_ids import Conversation
 from tests.process.gateway.test_http import Caller
 
@@ -214,15 +214,11 @@ def test_who_never_reads_does_not_keep_a_front_from_ending(serve: Serve) -> None
         each.socket.close()
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait a second where a gateway waits a minute."""
-    monkeypatch.setattr(slow_viewers, "STALL_SECONDS", 1.0)
-    monkeypatch.setattr(viewer_socket, "INITIALIZE_SECONDS", 1.0)
-    monkeypatch.setattr(abortable, "REQUEST_SECONDS", 1.0)
-
-
-def test_who_takes_or_says_nothing_for_too_long_is_let_go(hasty: None, serve: Serve) -> None:
+def test_who_takes_or_says_nothing_for_too_long_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    # A second where a gateway waits a minute, each limit where only who is let go can miss it.
+    monkeypatch.setattr(slow_viewers, "STALL_SECONDS", patient(1.0))
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
         session = viewer.new(gateway.root)
@@ -241,6 +237,8 @@ def test_who_takes_or_says_nothing_for_too_long_is_let_go(hasty: None, serve: Se
             here = each.getsockname()[1]
             until("its socket is closed", lambda here=here: not is_established(gateway.port, here))
             each.close()
+    monkeypatch.setattr(viewer_socket, "INITIALIZE_SECONDS", 1.0)
+    monkeypatch.setattr(abortable, "REQUEST_SECONDS", patient(1.0))
     half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     asked = upgrade(gateway, gateway.token())
     said = {asked: struct.pack(">H", 1002) + b"initialize_first", b"": b"", half: b""}

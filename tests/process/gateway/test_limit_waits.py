@@ -113,7 +113,7 @@ def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
 def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
     limited: Any, tmp_path: Path
 ) -> None:
-    gateway = limited(1, 5, "silent")
+    gateway = limited(1, 12, "silent")
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
     session.kill()
@@ -131,7 +131,7 @@ def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
 def test_a_client_that_waits_gets_its_answer_from_the_next_process(
     limited: Any, tmp_path: Path
 ) -> None:
-    gateway = limited(1, 4)
+    gateway = limited(1, 12)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
         session.kill()

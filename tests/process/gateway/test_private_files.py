@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -26,12 +27,12 @@ CANARY = "sk-canary-of-a-client"
 
 def modes(folder: Path) -> dict[str, str]:
     """Return the modes of a folder and of all that is in it."""
-    found = [folder, *folder.rglob("*")]
-    return {
-        str(path.relative_to(folder)): oct(stat.S_IMODE(path.lstat().st_mode))
-        for path in found
-        if not path.is_symlink()
-    }
+    found = {}
+    for path in [folder, *folder.rglob("*")]:
+        with contextlib.suppress(FileNotFoundError):  # it has gone since
+            if not stat.S_ISLNK(mode := path.lstat().st_mode):
+                found[str(path.relative_to(folder))] = oct(stat.S_IMODE(mode))
+    return found
 
 
 def too_wide(folder: Path) -> dict[str, str]:

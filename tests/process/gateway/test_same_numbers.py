@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import until
+from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.log_web import LogWeb
 from tests.process.gateway.test_quality import Metrics
@@ -68,7 +68,9 @@ def test_a_turn_has_the_records_number_and_both_of_its_pages_are_in_the_order_of
     ]
     until("it is recorded", lambda: turns_of_record(gateway, session) == expected)
     assert turns_of_api(gateway, session) == expected
-    os.kill(holder_of(gateway, session)["pid"], signal.SIGKILL)
+    holder = holder_of(gateway, session)["pid"]
+    os.kill(holder, signal.SIGKILL)
+    until("its holder has ended", lambda: not is_running(holder))
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         viewer.load(session, gateway.root)
         viewer.answer(viewer.prompt(session))

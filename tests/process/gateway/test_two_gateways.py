@@ -90,7 +90,7 @@ def test_a_session_whose_owner_was_killed_comes_back_at_the_other_gateway(
     (holder,) = [each for each in first.holders() if each["sessions"]]
     os.kill(holder["pid"], signal.SIGKILL)
     until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-    assert listed(second)["state"] == "lost"
+    until("it is lost", lambda: listed(second)["state"] == "lost")
     with ViewerClient(second, capabilities=TYPED) as other:
         other.load(session, second.root)
         other.find(lambda frame: "Hi." in str(frame))
