@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 SCREENSHOTS = HERE.parent / ".screenshots"
 FUSE_SECONDS = 60
+LISTEN = """
+  (place) => {
+    window.heard = "";
+    const note = (node) => (window.heard += `${node.textContent}\\n`);
+    new MutationObserver((changes) => {
+      for (const each of changes) [...each.addedNodes, ...each.removedNodes].forEach(note);
+    }).observe(document.querySelector(place), { childList: true, subtree: true });
+  }
+"""
 
 
 class StepError(AssertionError):
@@ -113,6 +122,15 @@ class Tab:
             except StepError as error:
                 shown = self.do("text", "body")
                 raise StepError(f"{text!r} is not shown: {error}\n\n{shown}") from None
+
+    def listen(self, place: str) -> None:
+        """Note from now on what a place shows, however short."""
+        self.do("evaluate", LISTEN, place)
+
+    def hear(self, *texts: str) -> None:
+        """Wait until each of these has been shown there."""
+        for text in texts:
+            self.do("until", f"() => window.heard.includes({text!r})")
 
     def session(self, gateway: Gateway, session: str, **how: Any) -> None:
         """Log in and open a session."""

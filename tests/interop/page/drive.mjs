@@ -7,10 +7,11 @@ import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const FUSE_MS = 30_000;
+const FUSE_MS = 60_000;
 
 const browser = await chromium.launch({
   executablePath: process.argv[2],
+  timeout: FUSE_MS,
   args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP gateway.test 127.0.0.1"],
 });
 const pages = new Map();
@@ -67,8 +68,7 @@ const steps = {
   media: (page, dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
   size: async (page, width, height) => {
     await page.setViewportSize({ width, height });
-    const drawn = page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
-    await Promise.race([drawn, page.waitForTimeout(1000)]); // without scripts there is no frame to hear of
+    await steps.until(page, `() => innerWidth === ${width} && innerHeight === ${height}`);
   },
   clock: (page) => page.clock.install(),
   forward: (page, ms) => page.clock.fastForward(ms),

@@ -12,7 +12,6 @@ SCRIPT: dict[str, Any] = {
             {"tool": {"title": "Edit src/parser.py", "kind": "edit"}},
             {"ask_permission": "Edit src/parser.py"},
             {"retry": {"attempt": 2, "http": 429, "message": "slow down", "wait": 1}},
-            {"wait": 0.7},
             {"fail": {"http": 529, "message": "Overloaded", "headers": {"retry-after": "2"}}},
         ],
         [{"say": "The parser works again."}, {"result": "end_turn"}],

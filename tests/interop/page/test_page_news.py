@@ -34,11 +34,6 @@ def scripted(folder: Path, *steps: dict[str, Any], **more: Any) -> list[str]:
     return agent(str(file))
 
 
-def toasts(tab: Any) -> str:
-    said: str = tab.do("text", "#toasts")
-    return said
-
-
 @pytest.mark.parametrize(
     ("sessions", "said"),
     [
@@ -57,13 +52,15 @@ def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(
     tab.session(gateway, session)
     tab.say("Remember this")
     tab.see("One.")
+    tab.do("wait", "button[type=submit]:enabled")  # the turn is over
+    tab.listen("#toasts")
     (holder,) = (each for each in gateway.holders() if each["sessions"])
     os.kill(holder["pid"], signal.SIGKILL)
     until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-    tab.do("until", f"() => document.querySelector('#toasts').innerText.includes({said!r})")
-    assert said in tab.do("text", ".transcript")
+    tab.hear(said)
+    tab.do("until", f"() => document.querySelector('.transcript').innerText.includes({said!r})")
     if sessions == "load":
-        assert "Tell it what it needs to know" in toasts(tab)
+        tab.hear("Tell it what it needs to know")
         holds_for_all(tab, "restored-without-history")
     assert tab.do("errors") == []
 
@@ -77,17 +74,23 @@ def test_a_crash_is_news_to_a_window_that_did_not_prompt(
     session = new_session(gateway)
     watcher.session(gateway, session, role=Role.OBSERVER.value)
     watcher.see("You watch this session.")
+    watcher.listen("#toasts")
     one.session(gateway, session)
     one.say("Crash")
     watcher.see("The turn failed: The agent crashed.")
-    watcher.do("wait", "#toasts .toast.warning")
-    assert toasts(watcher).startswith("The agent crashed. The conversation says what to do.")
+    news = "The agent crashed. The conversation says what to do."
+    watcher.hear(news)
+    assert watcher.do("evaluate", "() => window.heard").startswith(news)
     assert watcher.do("count", ".card.failure") == 1
     holds_for_all(watcher, "crashed")
     one.see("The turn failed: The agent crashed.")
     assert one.do("count", "#toasts .toast") == 0  # it has the card, and asked for it
-    (holder,) = (each for each in gateway.holders() if each["sessions"])
-    assert not holder["agent_pid"]  # it starts again with the next prompt
+    # It starts again with the next prompt.
+
+    def agents() -> list[int]:
+        return [each["agent_pid"] for each in gateway.holders() if each["sessions"]]
+
+    until("its agent has ended", lambda: agents() == [0])
     assert (one.do("errors"), watcher.do("errors")) == ([], [])
 
 
@@ -102,11 +105,11 @@ def test_a_window_that_lags_is_told_so_while_it_does(
     with CutLink(gateway.port, bytes_per_second=SLOW_BYTES) as link, slow.without_errors():
         slow.do("goto", gateway.link(f"http://127.0.0.1:{link.port}") + f"#/session/{session}")
         slow.do("wait", "button[type=submit]:enabled")
+        slow.listen("#toasts")
         with ViewerClient(gateway, capabilities=TYPED) as viewer:
             viewer.load(session, gateway.root)
             viewer.answer(viewer.prompt(session, "Talk"))
-        slow.see("The connection is slow: ")
-        assert "None is lost." in toasts(slow)
+        slow.hear("The connection is slow: ", "None is lost.")
         slow.shot("lagging")
 
 
@@ -144,6 +147,7 @@ def test_mode_commands_and_context_are_shown_and_used(
         tab.do("press", "Enter")
         tab.see("Heard /test now", "Context: 50 %")
         tab.do("reload")
+        tab.do("wait", "button[type=submit]:enabled")
         tab.see("Context: 50 %")
         assert tab.do("evaluate", mode) == "Ask first"
         tab.do("wait", ".composer details:not([hidden])")
@@ -163,9 +167,11 @@ def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phon
     tab = browser.tab()
     tab.do("size", 390, 844)
     tab.session(gateway, new_session(gateway))
+    tab.do("wait", "button[type=submit]:enabled")
+    tab.listen("body")
     tab.say("Hello")
-    tab.see("The agent is waiting for your answer.")
+    tab.hear("The agent is waiting for your answer.")
     tab.see("Nobody answered the agent's question in time, so lastword did.")
-    tab.see("The agent is working in the background.")
+    tab.hear("The agent is working in the background.")
     holds_for_all(tab, "background-390")
     assert tab.do("errors") == []

@@ -24,6 +24,7 @@ import msgspec
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.command import command
+from tests.kit.fleet.servers import free_port
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -115,10 +116,11 @@ class Gateway(Place):
         self.command = list(command)
         """The agent's, at the next start."""
         self._options = list(options)
+        self.port = free_port()  # nobody is given it while its front is away
         self.front = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start a front, at the port of the one before it if there was one."""
+        """Start a front, at the gateway's port."""
         stderr = self.folder / "stderr"
         begins = stderr.stat().st_size if stderr.exists() else 0
         with stderr.open("ab") as file:
