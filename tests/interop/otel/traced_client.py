@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from lastword.kit.peer import StrictClient
 
-FUSE_SECONDS = 20.0
+FUSE_SECONDS = 60.0
 
 
 class TracedClient(StrictClient):

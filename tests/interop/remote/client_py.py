@@ -12,7 +12,7 @@ import asyncio
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import acp
 from acp.http.client import create_http_stream
@@ -26,7 +26,8 @@ from acp.schema import (
 from acp.ws.client import create_websocket_stream
 
 TRANSPORT, URL, TOKEN, CWD, SCENES = sys.argv[1:]
-LAST_WORDS = " The other half."
+LAST_WORDS = (" The other half.", "Again.")
+"""What the turn that was cut ends with, and the one after it."""
 LOST_SECONDS = 10.0
 
 
@@ -39,7 +40,8 @@ class Client:
     """User code as the SDK sees it: notes every update, approves all but the second question."""
 
     questions = 0
-    ended = asyncio.Event()
+    opened = asyncio.Event()
+    ended: ClassVar = {words: asyncio.Event() for words in LAST_WORDS}
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -47,8 +49,8 @@ class Client:
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:  # noqa: ARG002
         told = update.model_dump(mode="json", by_alias=True, exclude_none=True)
         report("update", name=self.name, update=told)
-        if self.name == "second" and told.get("content", {}).get("text") == LAST_WORDS:
-            Client.ended.set()
+        if self.name == "second" and told["sessionUpdate"].endswith("_chunk"):
+            Client.ended.get(told["content"].get("text"), asyncio.Event()).set()
 
     async def request_permission(
         self, options: Any, tool_call: Any, **_: Any
@@ -56,6 +58,7 @@ class Client:
         Client.questions += 1
         report("permission", name=self.name, title=tool_call.title)
         if Client.questions == 2:
+            Client.opened.set()
             await asyncio.Event().wait()  # it is open while the link is cut
         outcome = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
         return RequestPermissionResponse(outcome=outcome)
@@ -81,10 +84,11 @@ async def connected(name: str) -> Any:
 async def turn(connection: Any, session: str, n: int) -> None:
     """One prompt, and how it ended."""
     prompt = [TextContentBlock(type="text", text=f"Prompt {n}")]
-    limit = LOST_SECONDS if n == 2 else None
+    asked = asyncio.ensure_future(connection.prompt(session_id=session, prompt=prompt))
     try:
-        asked = connection.prompt(session_id=session, prompt=prompt)
-        answer = await asyncio.wait_for(asked, limit)
+        if n == 2:
+            await Client.opened.wait()
+        answer = await asyncio.wait_for(asked, LOST_SECONDS if n == 2 else None)
         told = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
         report("answer", n=n, result=told)
     except acp.RequestError as error:
@@ -106,8 +110,9 @@ async def main() -> None:
         second = await connected("second")
         loaded = await second.load_session(cwd=CWD, session_id=session, mcp_servers=[])
         report("loaded", result=loaded.model_dump(mode="json", by_alias=True))
-        await Client.ended.wait()
+        await Client.ended[LAST_WORDS[0]].wait()
         await turn(second, session, 3)
+        await Client.ended[LAST_WORDS[1]].wait()  # it may come after the answer, on another stream
     sys.stdout.flush()
     os._exit(0)  # the SDK still waits for the connection that was cut
 

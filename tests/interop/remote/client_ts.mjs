@@ -10,15 +10,16 @@ import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-cli
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 
 const [transport, url, token, cwd, scenes] = process.argv.slice(2);
-const LAST_WORDS = " The other half.";
+/** What the turn that was cut ends with, and the one after it. */
+const LAST_WORDS = [" The other half.", "Again."];
 const LOST_MILLIS = 10_000;
 const ATTEMPTS = 5;
 
 let questions = 0;
-let heard;
-const ended = new Promise((resolve) => {
-  heard = resolve;
-});
+let open;
+const opened = new Promise((resolve) => (open = resolve));
+const heard = new Map();
+const ends = LAST_WORDS.map((words) => new Promise((resolve) => heard.set(words, resolve)));
 
 // A request of the SDK's own, which nobody awaits, fails with a link that is cut.
 process.on("unhandledRejection", (error) => process.stderr.write(`not awaited: ${error}\n`));
@@ -40,12 +41,15 @@ async function connected(name) {
       questions += 1;
       report("permission", { name, title: params.toolCall.title });
       // The second question is open while the link is cut.
-      if (questions === 2) return new Promise(() => {});
+      if (questions === 2) {
+        open();
+        return new Promise(() => {});
+      }
       return { outcome: { outcome: "selected", optionId: params.options[0].optionId } };
     })
     .onNotification(methods.client.session.update, ({ params }) => {
       report("update", { name, update: params.update });
-      if (name === "second" && params.update.content?.text === LAST_WORDS) heard();
+      if (name === "second") heard.get(params.update.content?.text)?.();
     })
     .connect(stream());
   const hello = {
@@ -73,7 +77,7 @@ async function connectedAgain(name) {
 
 async function turn(agent, sessionId, n) {
   const prompt = { sessionId, prompt: [{ type: "text", text: `Prompt ${n}` }] };
-  const late = new Promise((resolve) => setTimeout(resolve, LOST_MILLIS, "hang").unref());
+  const late = opened.then(() => new Promise((resolve) => setTimeout(resolve, LOST_MILLIS, "hang").unref()));
   try {
     const asked = agent.request(methods.agent.session.prompt, prompt);
     const result = await (n === 2 ? Promise.race([asked, late]) : asked);
@@ -92,7 +96,8 @@ if (scenes === "all") {
   const second = await connectedAgain("second");
   const loading = { sessionId, cwd, mcpServers: [] };
   report("loaded", { result: await second.request(methods.agent.session.load, loading) });
-  await ended;
+  await ends[0];
   await turn(second, sessionId, 3);
+  await ends[1]; // which may come after the answer where those are on two streams
 }
 process.exit(0);

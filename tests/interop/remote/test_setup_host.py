@@ -18,6 +18,7 @@ import pytest
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.box import Box
 from tests.kit.gateway.editor import Editor, before, counting
+from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ async def _turns(user: User, project: Path) -> None:
         assert editor.words() == [f"a.{number}" for number in range(60)]
         status, said = await editor.close()
         assert status == 0, said
-    assert not user.box.sessions()
+    until("its connections have ended", lambda: not user.box.sessions())
 
 
 def test_a_link_that_falls_silent_is_left_for_another(user: User) -> None:
