@@ -18,7 +18,7 @@ from lastword.gateway.front.doorkeeper import FORWARDED
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
-from tests.kit.patience import FUSE_SECONDS, grown
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_crowds import upgrade
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
 
 
 def test_pings_are_measured_and_one_that_is_missed_closes_with_its_code(serve: Serve) -> None:
-    gateway = serve("healthy", *grown({"--ping": 0.1, "--pong-timeout": 1}))
+    gateway = serve("healthy", "--ping", "0.1", "--pong-timeout", "5")
     here = ("127.0.0.1", gateway.port)
     with socket.create_connection(here, FUSE_SECONDS) as quiet, ViewerClient(gateway):
         quiet.sendall(upgrade(gateway, gateway.token()))  # which never answers a ping

@@ -9,7 +9,6 @@ from lastword.gateway.viewing.render import EXPIRED
 from tests.kit.client import NOTICES
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.patience import grown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +172,7 @@ def test_frames_come_many_a_message_to_whoever_asked_for_lines(serve: Serve) -> 
 def test_a_question_that_no_viewer_answers_in_time_is_answered_and_each_sees_that(
     serve: Serve,
 ) -> None:
-    gateway = serve("two_questions", *grown({"--ask-reminder": 0.5, "--ask-timeout": 2}))
+    gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "5s")
     with (
         ViewerClient(gateway, replay=True) as first,
         ViewerClient(gateway, capabilities=NOTICES) as second,
