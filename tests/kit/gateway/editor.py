@@ -88,6 +88,7 @@ class Editor:
         hello = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
         await self.call("initialize", hello)
         opened = await self.call("session/new", {"cwd": str(folder), "mcpServers": []})
+        assert "result" in opened, opened
         session_id: str = opened["result"]["sessionId"]
         return session_id
 

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from lastword.gateway.front.holders import Holders
     from lastword.outbox.own_reports import OwnReports
 
-PLACEMENT_SECONDS = 5.0
-"""How long a node may take to name the holder of a new session."""
-
-RESTORE_SECONDS = 30.0
-"""How long a node may take to start the holder of a session again."""
+HOLDER_SECONDS = 30.0
+"""How long a node may take to start the holder of a session, on a machine that is busy."""
 
 SETTLE_SECONDS = 25.0
 """How long a request waits for a session whose node does not answer: its lease ends within 15 s,
@@ -142,7 +139,7 @@ class FleetDirectory:
             return await self._restore_here(session_id, client)
         facts = {"session": session_id, "client": client}
         try:
-            return await self._request(node, wire.OF_SESSION, facts, RESTORE_SECONDS)
+            return await self._request(node, wire.OF_SESSION, facts, HOLDER_SECONDS)
         except StartError as error:
             if not error.is_silent or place is not None:
                 raise
@@ -207,7 +204,7 @@ class FleetDirectory:
         Raises:
             StartError: It has none, or does not answer.
         """
-        place = await self._request(node, word, facts, PLACEMENT_SECONDS)
+        place = await self._request(node, word, facts, HOLDER_SECONDS)
         if place is None:
             raise NodeSilentError
         return place
@@ -322,7 +319,7 @@ class FleetDirectory:
             StartError: There is none in time.
         """
         loop = asyncio.get_running_loop()
-        until = loop.time() + PLACEMENT_SECONDS
+        until = loop.time() + HOLDER_SECONDS
         if is_new:
             await self._own.spare(opening.client)  # once it is there, it is given away at once
         if loop.time() > until:
