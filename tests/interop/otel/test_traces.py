@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.canaries import CANARIES
+from tests.kit.gateway.serving import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def test_with_the_sdk_switched_off_there_are_no_spans_and_there_is_a_record(
 ) -> None:
     take_turns("work", command=command, OTEL_SDK_DISABLED="true")
     assert receiver.spans == []
-    assert (tmp_path / "state" / "record.db").exists()
+    until("it is recorded", (tmp_path / "state" / "record.db").exists)
 
 
 _KNOWN = """

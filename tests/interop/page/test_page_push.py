@@ -25,6 +25,12 @@ SUBSCRIBES = """
     };
   }
 """
+ACTIVE = """
+  async () => {
+    const [worker] = await navigator.serviceWorker.getRegistrations();
+    return worker?.active?.state === "activated";
+  }
+"""
 SHOWN = """
   async () => {
     const [worker] = await navigator.serviceWorker.getRegistrations();
@@ -96,6 +102,7 @@ def test_the_worker_shows_what_the_gateway_sends(
         "actions": [["Allow", "/answer#code"], ["Reject", "/answer#other"]],
         "at_epoch_ms": 1,
     }
+    tab.do("until", ACTIVE)  # a worker that still begins is given nothing
     tab.do("push", json.dumps(message))
     tab.do("until", f"async () => (await ({SHOWN})()).length")
     assert tab.do("evaluate", SHOWN) == [
