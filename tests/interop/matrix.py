@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from tests.interop import real_agents
-from tests.interop.runs import CLIENTS, OUTCOMES, POLL_SECONDS, Client, Event, Run, run
+from tests.interop.runs import CLIENTS, OUTCOMES, Client, Event, Run, run
+from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 RUN_LIMIT_SECONDS = 4 * FUSE_SECONDS
 """opencode retries a cut connection for over a minute."""
@@ -180,10 +180,7 @@ def _killing(pid_file: Path, when: Callable[[Event], bool]) -> Callable[[Event],
 
 
 def _kill(pid: int) -> None:
-    """Kill a process; it is gone once whoever started it knows that it has ended."""
-    deadline = time.monotonic() + FUSE_SECONDS
+    """Kill a process, and wait until its parent has reaped it."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-        while time.monotonic() < deadline:
-            os.kill(pid, 0)
-            time.sleep(POLL_SECONDS)
+    until("its parent has reaped it", lambda: not Path(f"/proc/{pid}").exists())

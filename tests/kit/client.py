@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAST_WORDS_SECONDS = 0.5
-"""Where nothing comes for so long of who has ended, a child of it holds the streams."""
+"""Streams of an ended process that stay open and silent for this long are held by a child."""
 
 NESTED_LIMIT = 20_000
 _LOOK_SECONDS = 0.01

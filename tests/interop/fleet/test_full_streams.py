@@ -33,7 +33,7 @@ def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Fleet]:
 
 
 def limit(cluster: Cluster, stream: str, max_bytes: int) -> None:
-    """Let a stream have so many bytes; -1 for no limit."""
+    """Limit the size of a stream, in bytes; -1 for no limit."""
     config: dict[str, Any] = ask(cluster, f"STREAM.INFO.{stream}")["config"]
     ask(cluster, f"STREAM.UPDATE.{stream}", **{**config, "max_bytes": max_bytes})
 

@@ -1,4 +1,4 @@
-"""The servers of the tests themselves: the faults that befall them are what they are called."""
+"""The NATS servers that the tests start: what they do when they are killed or stopped."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_a_receiver_that_is_not_there_holds_nobody_up(
     changes |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     frames = take_turns("work", command=command, **changes)
     assert frames[-1]["result"] == {"stopReason": "end_turn"}
-    assert (tmp_path / "state" / "record.db").exists()
+    until("it is recorded", (tmp_path / "state" / "record.db").exists)
 
 
 def test_an_agent_that_uses_no_opentelemetry_loads_none_of_it(

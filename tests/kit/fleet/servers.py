@@ -71,7 +71,7 @@ _ports = _ports_in_turn()
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on, and that this process gives out once."""
+    """Return a loopback port that nobody listens on; no other call returns the same one soon."""
     while True:
         port = next(_ports)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.api.scan import as_facts, whole_page
+from lastword.gateway.api.views import view_of
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.local_copy import ascending, pins_at
 from lastword.gateway.fleet.replica import EMPTY
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from lastword.gateway.api.scan import EventQuery
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.api.views import SessionDetails
     from lastword.gateway.fleet.replica import ReplicaStore, StoredBatch, StreamEnd
     from lastword.gateway.log.pins import Pins
 
@@ -139,6 +142,16 @@ def _window_of(batches: Sequence[StoredBatch], after: int, head: int) -> list[Nu
         numbered = map(Numbered, range(batch.first, batch.end.last + 1), batch.entries)
         window += [each for each in numbered if after < each.seq <= head]
     return window
+
+
+async def replica_view(store: ReplicaStore, end: StreamEnd, details: SessionDetails) -> SessionView:
+    """Return a session as the API shows it, as of an end of its replica.
+
+    Raises:
+        LogUnavailableError: The stream cannot be read.
+    """
+    log = ReplicaLog(store, details.id, end, asyncio.get_running_loop())
+    return await asyncio.to_thread(view_of, log, details)
 
 
 async def replica_page(

@@ -69,7 +69,7 @@ NAME_IN_USE = 10058
 NO_JETSTREAM = frozenset({10039, 10076})
 NOT_CLUSTERED = 10074
 NO_PEERS = 10005
-"""Too few servers of the cluster could keep a copy; some may have joined and not yet been heard."""
+"""Too few servers of the cluster can keep a copy; one that has just joined may not count yet."""
 OVERLAP = 10065
 NO_ROOM = frozenset({10002, 10023, 10026, 10027, 10028, 10047, 10052})
 _NEEDED = ("subjects", "storage", "allow_direct", "allow_msg_ttl", "allow_rollup_hdrs")
@@ -159,9 +159,8 @@ async def _check_account(broker: Broker) -> None:
     try:
         await broker.call("INFO")
     except NotStoredError as error:
-        if isinstance(error, RefusedError) and error.code not in NO_JETSTREAM:
-            raise
-        if not broker.is_connected:
+        is_refused = isinstance(error, RefusedError) and error.code not in NO_JETSTREAM
+        if is_refused or not broker.is_connected:
             raise
         raise FleetError(
             f"the NATS server {broker.server} has no JetStream for this user's account: enable it "
@@ -271,7 +270,7 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
 def _check_clock(moments: _Moments) -> None:
     """Compare the clocks: tokens and waits end by them.
 
-    How long an answer took, here or there, is nothing that a clock has done.
+    The time that an answer took is not a difference between the clocks.
 
     Raises:
         FleetError: They differ too much.

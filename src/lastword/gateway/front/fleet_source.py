@@ -16,10 +16,10 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.views import SessionDetails, view_of
+from lastword.gateway.api.views import SessionDetails
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import EMPTY
-from lastword.gateway.fleet.replica_pages import ReplicaLog, replica_page
+from lastword.gateway.fleet.replica_pages import replica_page, replica_view
 from lastword.gateway.front.session_source import MAX_ENDED, NoSessionError, SessionSource
 
 if TYPE_CHECKING:
@@ -123,7 +123,6 @@ class FleetSource(SessionSource):
         if end == EMPTY:
             return None
         at = await replicas.changed_at(wire.name_of(session_id))
-        log = ReplicaLog(replicas, session_id, end, asyncio.get_running_loop())
         agent = state.facts.get("agent", "") if state is not None else ""
         details = SessionDetails(
             id=session_id,
@@ -131,7 +130,7 @@ class FleetSource(SessionSource):
             cwd=record.cwd,
             lost_ms=int((at or 0.0) * 1000) or 1,
         )
-        view = await asyncio.to_thread(view_of, log, details)
+        view = await replica_view(replicas, end, details)
         return msgspec.structs.replace(view, node=record.node)
 
 

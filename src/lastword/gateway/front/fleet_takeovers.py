@@ -16,9 +16,9 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.errors import LastwordError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
-from lastword.gateway.api.views import SessionDetails, view_of
+from lastword.gateway.api.views import SessionDetails
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.replica_pages import ReplicaLog
+from lastword.gateway.fleet.replica_pages import replica_view
 from lastword.gateway.front.holders import StartError
 from lastword.platform.identity import roll
 
@@ -93,8 +93,7 @@ class Takeovers:
         end = await replicas.last(session_id)
         if end.last == last.view.head:
             return False
-        log = ReplicaLog(replicas, session_id, end, asyncio.get_running_loop())
-        view = await asyncio.to_thread(view_of, log, SessionDetails(id=session_id))
+        view = await replica_view(replicas, end, SessionDetails(id=session_id))
         return view.state in OPEN
 
     async def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
