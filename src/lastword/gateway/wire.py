@@ -12,6 +12,7 @@ words.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import socket
 import struct
@@ -172,6 +173,20 @@ def read_control(line: bytes) -> tuple[str, dict[str, Any]]:
 def name_of(session_id: str) -> str:
     """Return the name of a session's files; its id may contain what file names cannot."""
     return hashlib.sha256(session_id.encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+async def close_server(server: asyncio.Server) -> None:
+    """Stop listening, and leave nothing open of who connected a moment before.
+
+    asyncio accepts in one round of its loop and attaches the connection in the next; a server
+    that is closed between them leaves it open.
+    """
+    loop = asyncio.get_running_loop()
+    for listening in server.sockets:
+        loop.remove_reader(listening.fileno())
+    for _ in range(2):
+        await asyncio.sleep(0)
+    server.close()
 
 
 def peer_user(connection: socket.socket) -> int | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
+from lastword.gateway.wire import close_server
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -80,13 +82,7 @@ class FaultProxy:
 
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
-            # asyncio leaves open what it accepted just before a server is closed: stop accepting,
-            # let it give each a transport, and close the server then.
-            for listening in self._server.sockets:
-                asyncio.get_running_loop().remove_reader(listening.fileno())
-            for _ in range(2):
-                await asyncio.sleep(0)
-            self._server.close()
+            await close_server(self._server)
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

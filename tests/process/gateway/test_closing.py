@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import sqlite3
 import sys
@@ -266,3 +267,32 @@ def test_the_log_of_a_closed_session_is_its_next_holders_alone(noting: Gateway) 
         until("the holder has ended", lambda: fork not in sessions_of(gateway))
         time.sleep(1.0)
         assert in_log("SELECT value FROM facts WHERE name='clean'") == "0"
+
+
+def test_a_server_that_is_closed_leaves_nobodys_connection_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left.append)
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async def connect(path: Path) -> None:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_unix_connection(path)
+            writer.transport.abort()
+
+    async def close_after(rounds: int) -> None:
+        path = tmp_path / str(rounds)
+        server = await asyncio.start_unix_server(serve, path)
+        connecting = [asyncio.create_task(connect(path)) for _ in range(4)]
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await wire.close_server(server)
+        await asyncio.gather(*connecting)
+
+    for rounds in range(8):  # of the loop, from the connection to the end
+        asyncio.run(close_after(rounds))
+    gc.collect()
+    assert left == []

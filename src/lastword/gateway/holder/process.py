@@ -160,7 +160,7 @@ class Holder:
             for task in (watch, starting):
                 task.cancel()
         finally:
-            self._server.close()
+            await wire.close_server(self._server)
             await self._leave()
 
     async def _listen(self) -> asyncio.Server:
@@ -187,7 +187,7 @@ class Holder:
                 make_private(self.settings.run_folder)
                 folder.renew()
                 before, self._server = self._server, await self._listen()
-                before.close()
+                await wire.close_server(before)
         for session in self.sessions.values():
             if _is_gone(self._link_of(session)):
                 self._link(session)
