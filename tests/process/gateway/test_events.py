@@ -294,9 +294,9 @@ def test_statistics_are_those_of_lastword_stats(serve: Serve) -> None:
 
         def recorded() -> Any:
             told = ApiClient(gateway).json("/v1/stats?days=3")
-            return told if told["now"] and told["now"]["turns"] else None
+            return told if told["now"] and told["now"]["by_type"] else None
 
-        told = until("the turn is recorded", recorded)
+        told = until("the turn's end is recorded", recorded)
         assert told["days"] == 3
         assert told["now"]["by_type"] == {"rate_limit": 1}
         assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}
