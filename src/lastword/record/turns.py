@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import Kind, ended_by_cancel
+from lastword.core.timeline.history import waits_that_passed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,7 +21,7 @@ OPEN, OK, CANCELLED, FAILED = "open", "ok", "cancelled", "failed"
 
 _SUMS = {
     Kind.TOOL_STARTED: "tools = tools + 1",
-    Kind.RETRY: "retries = retries + 1, wait_seconds = wait_seconds + :wait",
+    Kind.RETRY: "retries = retries + 1, wait_seconds = :waited",
     Kind.FRAME_DROPPED: "dropped = dropped + 1",
     Kind.FIRST_OUTPUT: "first_output_seconds = coalesce(first_output_seconds, :at)",
     # The user sees a question at once; how long they take to answer it is not the agent's time.
@@ -48,7 +49,7 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
             "run": run,
             "turn": row.turn,
             "at": row.at_seconds,
-            "wait": number_of(facts.get("wait_seconds")),
+            "waited": _waited(connection, run, row) if row.kind == Kind.RETRY else 0.0,
             "by": _text(facts.get("by")),
         }
         change = _SUMS[Kind(row.kind)]
@@ -62,17 +63,30 @@ def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:
     outcome = FAILED if failed else CANCELLED if ended_by_cancel(facts) else OK
     connection.execute(
         "UPDATE turns SET ended_seconds = ?, outcome = ?, type = ?, reason = ?, phase = ?,"
-        " stop_reason = ?, incident_id = ? WHERE run = ? AND turn = ? AND ended_seconds IS NULL",
+        " stop_reason = ?, incident_id = ?, wait_seconds = ?"
+        " WHERE run = ? AND turn = ? AND ended_seconds IS NULL",
         (
             row.at_seconds,
             outcome,
             *(_text(facts.get(word)) if failed else None for word in ("type", "reason", "phase")),
             stop_reason,
             _text(facts.get("incident_id")) if failed else None,
+            _waited(connection, run, row),
             run,
             row.turn,
         ),
     )
+
+
+def _waited(connection: sqlite3.Connection, run: int, until: Row) -> float:
+    """Return how long the agent of this turn has waited to try again, up to this entry."""
+    rows = connection.execute(
+        "SELECT at_seconds, json_extract(facts, '$.wait_seconds') FROM entries"
+        " WHERE run = ? AND session_id = ? AND turn = ? AND kind = ? ORDER BY at_seconds, id",
+        (run, until.session_id, until.turn, Kind.RETRY),
+    )
+    announced = [(at, number_of(wait)) for at, wait in rows]
+    return sum(waits_that_passed(announced, until.at_seconds))
 
 
 def _text(value: Any) -> str | None:

@@ -704,6 +704,47 @@ def test_a_retry_is_no_progress_and_its_wait_is_no_silence() -> None:
     assert payload(wire)["reason"] == RETRIES_PENDING
 
 
+@pytest.mark.parametrize("source", [JOURNAL, STDERR, None])
+def test_a_long_wait_that_the_agent_announces_keeps_its_turn_open(
+    source: HintSource | None,
+) -> None:
+    wire = begun(first_update_timeout_seconds=900)
+    for at in (0.0, 0.2):  # two sources of one wait, or one that says it twice
+        wire.time(at)
+        if source is None:
+            own = {"sessionUpdate": "agent_retry", "attempt": 2, "wait_seconds": 3600}
+            wire.agent(update(**own))
+        else:
+            hint(wire, source=source, attempt=2, wait_seconds=3600.0)
+    wire.time(3600.2 + 890.0)
+    assert wire.answers() == []
+    wire.time(3600.2 + 920.0)
+    assert wire.answers() != []
+
+
+def test_an_agent_that_would_wait_for_days_is_not_waited_for_and_its_error_has_the_rest() -> None:
+    days = 3 * 86_400.0
+    wire = begun(first_update_timeout_seconds=900)
+    hint(wire, attempt=2, wait_seconds=days).time(920)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
+    assert (
+        payload(wire)["retry_after_seconds"] == days - 910
+    )  # once the agent has had its time to end the turn
+    allowed = begun(first_update_timeout_seconds=900, continue_at_reset_seconds=days)
+    hint(allowed, attempt=2, wait_seconds=days).time(days + 890)
+    assert allowed.answers() == []
+
+
+def test_the_users_own_limit_ends_a_turn_that_waits_and_its_error_has_the_rest() -> None:
+    wire = begun(turn_timeout_seconds=600)
+    hint(wire, attempt=2, wait_seconds=3600.0).time(620)
+    assert payload(wire)["retry_after_seconds"] == 2990
+    refused = classify({"error": {"message": "Unauthorized"}, "status": 401})
+    wire = begun(turn_timeout_seconds=600)
+    hint(wire, refused, attempt=2, wait_seconds=3600.0).time(620)
+    assert "retry_after_seconds" not in payload(wire)
+
+
 def _retrying(wait: int) -> dict[str, Any]:
     params = {
         "sessionId": "s",

@@ -171,11 +171,12 @@ def test_a_crash_while_a_tool_runs_names_the_tool_and_the_signal() -> None:
 
 def test_retries_are_counted_with_their_waits() -> None:
     told = Told()
-    for attempt in (2, 3):
-        told(Kind.RETRY, attempt=attempt, wait_seconds=20, type="rate_limit")
+    told(Kind.RETRY, attempt=2, wait_seconds=20, type="rate_limit")
+    told(Kind.RETRY, after=25, attempt=3, wait_seconds=20, type="rate_limit")
+    told(Kind.RETRY, after=20, attempt=4, wait_seconds=3600, type="rate_limit")  # ended in it
     told.fails(ErrorType.RATE_LIMIT, retryable=True, retry_after_seconds=30, http_status=429)
-    assert "The model call was tried again 2 times, with waits of 40 seconds" in told.summary.text
-    assert told.summary.action == "Try again in 30 seconds."
+    assert "The model call was tried again 3 times, with waits of 41 seconds" in told.summary.text
+    assert told.summary.action == "Try again no sooner than 30 seconds after the failure."
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_retries_are_counted_with_their_waits() -> None:
 def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, words: str) -> None:
     told = Told()
     for attempt in range(earlier + 1):
-        told(Kind.RETRY, attempt=attempt + 2, wait_seconds=20, type="rate_limit")
+        told(Kind.RETRY, after=20, attempt=attempt + 2, wait_seconds=20, type="rate_limit")
     told(Kind.CANCEL, after=after, by="user")(Kind.ANSWER, stop_reason="cancelled", by="agent")
     assert words in told.summary.text
 

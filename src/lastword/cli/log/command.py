@@ -30,6 +30,8 @@ from lastword.cli.record_access import (
     whole_number,
 )
 from lastword.core.failure.durations import counted
+from lastword.core.protocol.tolerant import number_of
+from lastword.core.timeline.history import waits_that_passed
 from lastword.record import listing, reader
 from lastword.record.costs import total
 from lastword.record.present import documents
@@ -253,8 +255,10 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
     if not turn.retries:
         return ()
-    values = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
-    return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in values)
+    retries = [each.entry for each in reader.retries_of(record, turn)]
+    announced = [(each.at_seconds, number_of(each.facts.get("wait_seconds"))) for each in retries]
+    until = turn.ended_seconds if turn.ended_seconds is not None else announced[-1][0]
+    return tuple(waits_that_passed(announced, until))
 
 
 def _since(options: argparse.Namespace) -> str:

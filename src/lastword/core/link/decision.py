@@ -64,7 +64,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         slash: whether the prompt is a command of the agent's own, which may well show nothing.
         stderr: what the agent wrote there.
         stderr_bytes: how much that was.
-        hint_age_seconds: how long ago the hint was given, if it states a wait.
+        wait_left_seconds: what is left of the wait that the hint states.
     """
 
     evidence: TurnEvidence
@@ -75,7 +75,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     slash: bool = False
     stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
     stderr_bytes: int = 0
-    hint_age_seconds: int = 0
+    wait_left_seconds: int = 0
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -161,10 +161,13 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
     If its time ran out during retries, the failure that they were for is the cause.
     """
     verdict = snapshot.evidence.signs.get(FailureSign.STOPPED)
-    pending = _with_wait_left(snapshot)
-    if verdict is not None and pending is not None and verdict.reason in _OUT_OF_TIME:
-        return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
-    return verdict
+    pending = snapshot.evidence.hint
+    if verdict is None or pending is None or verdict.reason not in _OUT_OF_TIME:
+        return verdict
+    if pending.retryable is not False:  # the agent's own wait tells when to try again
+        left = snapshot.wait_left_seconds or None
+        pending = msgspec.structs.replace(pending, retry_after_seconds=left)
+    return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
 
 
 def lost(snapshot: TurnSnapshot) -> Verdict | None:
@@ -193,7 +196,7 @@ def _with_wait_left(snapshot: TurnSnapshot) -> Verdict | None:
     verdict = snapshot.evidence.hint
     if verdict is None or verdict.retry_after_seconds is None:
         return verdict
-    left = max(verdict.retry_after_seconds - snapshot.hint_age_seconds, 0)
+    left = snapshot.wait_left_seconds
     return msgspec.structs.replace(verdict, retry_after_seconds=left or None)
 
 
@@ -397,9 +400,6 @@ def _repeats_answer(evidence: TurnEvidence) -> bool:
     return sent.message.removesuffix(text).rstrip(" :").lower() in {"", "internal error"}
 
 
-def hint_age_seconds(evidence: TurnEvidence, now: float) -> int:
-    """Return the age of a hint that states a wait, in whole seconds."""
-    verdict = evidence.hint
-    if verdict is None or verdict.retry_after_seconds is None:
-        return 0
-    return math.floor(now - evidence.hint_at)
+def wait_left_seconds(evidence: TurnEvidence, now: float) -> int:
+    """Return what is left of the wait that a hint states, in whole seconds."""
+    return max(math.ceil(evidence.hint_wait_until - now), 0) if evidence.hint is not None else 0

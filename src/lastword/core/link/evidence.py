@@ -92,7 +92,7 @@ class TurnEvidence(msgspec.Struct):
         hint: why a model call failed, as long as nothing has been shown since.
         hint_source: the source of the hint.
         hint_attribution: how certain it is that the hint is about this turn.
-        hint_at: when the hint was given.
+        hint_wait_until: until when the server, or the agent that tries again, lets the call wait.
         goes_on: whether the agent tries again, if that was said.
         hinted: whether there was any hint in this turn.
         last_call: the failed call that the newest of them reported, whatever came after it.
@@ -119,7 +119,7 @@ class TurnEvidence(msgspec.Struct):
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
     hint_attribution: Attribution = Attribution.FOREIGN
-    hint_at: float = 0.0
+    hint_wait_until: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
     last_call: Verdict | None = None
@@ -205,7 +205,8 @@ class TurnEvidence(msgspec.Struct):
         if certainty(verdict) > 1 and not (coarser and lowers):
             self.hint, self.hint_source = verdict, hint.source
             self.hint_attribution = hint.attribution
-            self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
+            waits = verdict.retry_after_seconds or 0.0, hint.wait_seconds or 0.0
+            self.hint_wait_until, self.goes_on = hint.at_seconds + max(waits), hint.goes_on
 
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""

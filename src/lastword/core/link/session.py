@@ -13,7 +13,7 @@ import msgspec
 
 from lastword.core.link import late
 from lastword.core.link.choices import Choices
-from lastword.core.link.decision import Decision, TurnSnapshot, decide, hint_age_seconds
+from lastword.core.link.decision import Decision, TurnSnapshot, decide, wait_left_seconds
 from lastword.core.link.evidence import FailureSign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.retries.reported import ReportedRetries
@@ -299,7 +299,7 @@ class Turn:
             slash=self.slash,
             stderr=stderr,
             stderr_bytes=stderr.total,
-            hint_age_seconds=hint_age_seconds(self.evidence, now),
+            wait_left_seconds=wait_left_seconds(self.evidence, now),
         )
 
     @property
@@ -400,6 +400,7 @@ class Session:
         "turns",
         "unresolved",
         "waiting",
+        "waits_until",
     )
 
     def __init__(self, session_id: str) -> None:
@@ -421,11 +422,13 @@ class Session:
         Some clients do that before they cancel."""
         self.progress_at: float = 0.0
         self.announced_wait: float = 0.0
-        """How long the agent has said since then that it waits: no limit counts that."""
-        self._before = 0.0, 0.0
+        """How long the agent has said since then that it waits: no limit of silence counts that."""
+        self.waits_until: float = 0.0
+        """When the last of these waits ends."""
+        self._before = 0.0, 0.0, 0.0
         self._was_warned = False
-        self._warned_of: SilenceCause | None = None
         """Both as they were before the last frame, which may have been about a retry."""
+        self._warned_of: SilenceCause | None = None
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
         self.waiting: list[WaitingPrompt] = []
@@ -523,17 +526,23 @@ class Session:
 
     def progress(self, now: float) -> None:
         """Note that the agent showed life in this session."""
-        self._before = self.progress_at, self.announced_wait
-        self.progress_at, self.announced_wait, self.dismissed = now, 0.0, False
+        self._before = self.progress_at, self.announced_wait, self.waits_until
+        self.progress_at, self.announced_wait, self.waits_until = now, 0.0, now
+        self.dismissed = False
         for turn in self.turns:
             self._was_warned, turn.warned = turn.warned, False
 
-    def note_retry(self, wait_seconds: float) -> None:
+    def note_retry(self) -> None:
         """Note that the last frame was about a retry, which is not progress."""
-        self.progress_at, waited = self._before
-        self.announced_wait = waited + wait_seconds
+        self.progress_at, self.announced_wait, self.waits_until = self._before
         for turn in self.turns:
             turn.warned = self._was_warned
+
+    def note_wait(self, since: float, seconds: float) -> None:
+        """Note that the agent waits before it tries again; several sources may say so."""
+        until = since + seconds
+        self.announced_wait += max(until - max(since, self.waits_until), 0.0)
+        self.waits_until = max(until, self.waits_until)
 
     def warn(self, cause: SilenceCause | None = None, *, done: bool = False) -> None:
         """Note that the silence has been reported, why it is silent, and if it seems `done`."""
@@ -589,6 +598,7 @@ class Session:
     def shift(self, seconds: float) -> None:
         """Shift the clocks of this session's turns by the time that they stood still."""
         self.progress_at += seconds
+        self.waits_until += seconds
         self.asking = {question: since + seconds for question, since in self.asking.items()}
         for turn in self.turns:
             turn.started_at += seconds

@@ -45,7 +45,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
             to change something.
         delegated: how often the client was asked to write a file or to run a command.
         retries: the facts of each retry.
-        retry_at: when the last retry was announced; its wait begins there.
+        retried_at: when each was announced; its wait begins there.
         silences: the length of each silence that the watchdog noticed, in seconds.
         asked: how often the user was asked.
         waits_for_user: a question is still open.
@@ -75,7 +75,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     unsafe_tools: bool = False
     delegated: int = 0
     retries: list[dict[str, Any]] = []
-    retry_at: float | None = None
+    retried_at: list[float] = []
     silences: list[float] = []
     questions: int = 0
     waits_for_user: bool = False
@@ -96,6 +96,13 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
 
     @property
+    def waits(self) -> list[float]:
+        """Return how long the agent waited before each retry, in seconds."""
+        announced = (number_of(retry.get("wait_seconds")) for retry in self.retries)
+        until = self.last_at if self.ended_at is None else self.ended_at
+        return waits_that_passed(list(zip(self.retried_at, announced, strict=True)), until)
+
+    @property
     def shown_after_seconds(self) -> float | None:
         """Return how long the first text, tool call or question took; `None` without one."""
         shown = [at for at in (self.output_at, self.question_at) if at is not None]
@@ -114,6 +121,17 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     def was_cancelled_by(self, by: By) -> Cancel | None:
         """Return the first request of this party to end the turn."""
         return next((cancel for cancel in self.cancels if cancel.by == by.value), None)
+
+
+def waits_that_passed(retries: list[tuple[float, float]], until: float) -> list[float]:
+    """Return how long each announced wait lasted: at most until the next try, or the turn's end.
+
+    Args:
+        retries: When each was announced, and the wait that was announced, in seconds.
+        until: The turn's end, or the time until which it was observed.
+    """
+    ends = [*(at for at, _ in retries[1:]), until]
+    return [max(min(wait, end - at), 0.0) for (at, wait), end in zip(retries, ends, strict=False)]
 
 
 def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
@@ -171,7 +189,7 @@ def add_entry(story: TurnHistory, entry: Entry) -> None:
         story.cancels.append(Cancel(entry.at_seconds, str(facts.get("by")), reason))
     elif kind is Kind.RETRY:
         story.retries.append(facts)
-        story.retry_at = entry.at_seconds
+        story.retried_at.append(entry.at_seconds)
     elif kind is Kind.SILENCE:
         story.silences.append(number_of(facts.get("silent_seconds")))
     elif kind is Kind.FRAME_DROPPED:

@@ -7,7 +7,7 @@ they say what is missing.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,6 +16,7 @@ from lastword.core.failure.durations import counted, plain_duration
 from lastword.core.failure.members import MEMBERS
 from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import By, ended_by_cancel
 from lastword.core.timeline.history import TurnHistory, histories
 
@@ -148,7 +149,7 @@ def summary_of(story: TurnHistory) -> Summary:
     if outcome is Outcome.FAILED:
         safety = str((story.error or {}).get("retry_safety"))
         parts += [_who_ended(story), fault_of(story.error or {}), _safety(story, safety)]
-        action = _action(story)
+        action = advice_of(story.error or {})
     elif outcome is not Outcome.OK:
         safety = _safety_without_error(story).value
         parts += [_who_confirmed(story), _fault_without_error(story), _safety(story, safety)]
@@ -253,12 +254,13 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
 
 def _retried(story: TurnHistory) -> list[str]:
     """Return how often the model call was tried again, and whether the user cancelled a wait."""
-    waits = [float(retry.get("wait_seconds") or 0) for retry in story.retries]
+    waits = story.waits
     parts = []
     cancel = story.was_cancelled_by(By.USER)
-    waited_from = story.retry_at or 0.0
-    if waits and cancel is not None and cancel.at_seconds < waited_from + waits[-1]:
-        parts.append(f"The agent was waiting {_duration(waits.pop())} to try the model call again.")
+    announced = number_of(story.retries[-1].get("wait_seconds")) if waits else 0.0
+    if waits and cancel is not None and cancel.at_seconds < story.retried_at[-1] + announced:
+        waits.pop()
+        parts.append(f"The agent was waiting {_duration(announced)} to try the model call again.")
     if waits:
         times = "once" if len(waits) == 1 else f"{len(waits)} times"
         waited = f", with waits of {_duration(sum(waits))} in all" if any(waits) else ""
@@ -327,12 +329,12 @@ def _only_read(story: TurnHistory) -> bool:
     return bool(story.tools) and not story.unsafe_tools
 
 
-def _action(story: TurnHistory) -> str:
-    error = story.error or {}
+def advice_of(error: Mapping[str, Any]) -> str:
+    """Return what to do about a failure that was recorded, whenever it is read."""
     by_reason = wording.ADVICE_BY_REASON.get(str(error.get("reason")))
     wait = error.get("retry_after_seconds")
-    if isinstance(wait, int) and error.get("retryable") is True:
-        return f"Try again in {plain_duration(wait)}."
+    if isinstance(wait, int) and wait > 0 and error.get("retryable") is True:
+        return f"Try again no sooner than {plain_duration(wait)} after the failure."
     try:
         return by_reason or wording.ADVICE[Action(str(error.get("action")))]
     except ValueError:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.durations import plain_duration
 from lastword.core.failure.naming import PHASES, plain, retry_words
-from lastword.core.failure.taxonomy import Action, ErrorType, Origin
-from lastword.core.timeline.summary import Outcome, Summary, summarise
+from lastword.core.failure.taxonomy import ErrorType, Origin
+from lastword.core.timeline.summary import Outcome, Summary, advice_of, summarise
 from lastword.record.present import documents
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
@@ -71,7 +70,7 @@ def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
         what = wording.WHAT_OF_CLIENT.get(reason) or what
     if facts.get("phase"):
         what = f"{what} It failed {plain(facts['phase'], PHASES)}."
-    return FailureSentences(what=what, advice=_advice(facts, reason), retry=retry_words(facts))
+    return FailureSentences(what=what, advice=advice_of(facts), retry=retry_words(facts))
 
 
 def _type_of(facts: Mapping[str, Any]) -> ErrorType:
@@ -79,17 +78,6 @@ def _type_of(facts: Mapping[str, Any]) -> ErrorType:
         return ErrorType(str(facts.get("type")))
     except ValueError:
         return ErrorType.UNKNOWN
-
-
-def _advice(facts: Mapping[str, Any], reason: str) -> str:
-    wait = facts.get("retry_after_seconds")
-    if isinstance(wait, int) and wait > 0 and facts.get("retryable") is True:
-        return f"Try again in {plain_duration(wait)}."
-    try:
-        usual = wording.ADVICE[Action(str(facts.get("action")))]
-    except ValueError:
-        usual = ""
-    return wording.ADVICE_BY_REASON.get(reason) or usual
 
 
 def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:

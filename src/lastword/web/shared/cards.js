@@ -66,53 +66,79 @@ export function retryRule(error, ends) {
 export function failureCard(error, about) {
   const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
   const ends = waitEnds(error, about.received);
-  // The sentence says how long the wait was at first. Where it runs, it runs in the sentence.
-  const [before, after] = about.again && ends !== null ? halves(error.message) : [error.message, null];
-  const within = h("span", { class: "countdown" });
+  const sentence = h("p", { class: "sentence", dir: "auto" });
+  const within = tellSentence(sentence, error.message, ends);
   const card = h(
     "section",
     { class: "card failure", "aria-label": `Failure: ${title}` },
     h("h2", {}, mark("failed"), title),
-    h("p", { class: "sentence", dir: "auto" }, before, within, after),
+    sentence,
   );
   const countdown = h("p", { class: "countdown" });
   const buttons = h("p", { class: "buttons" });
   add(card, countdown, buttons);
   const again = about.again;
-  if (again) {
-    const place = h("span", { class: "buttons" });
-    add(buttons, place);
-    everySecond(place, () => {
-      const left = ends === null ? 0 : (ends - Date.now()) / 1000;
-      const rule = retryRule(error, ends);
-      if (after !== null) within.textContent = left > 0 ? ` in ${span(left)}` : "";
-      else countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
-      if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
-      return left > 0;
-    });
-    if (about.edit && !retryRule(error, ends).can) add(buttons, button("Edit the prompt", about.edit));
-  }
+  const place = h("span", { class: "buttons" });
+  if (again) add(buttons, place);
+  everySecond(card, () => {
+    const left = ends === null ? 0 : (ends - Date.now()) / 1000;
+    const rule = retryRule(error, ends);
+    if (again && !within) countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+    if (again && rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
+    return left > 0;
+  });
+  if (again && about.edit && !retryRule(error, ends).can) add(buttons, button("Edit the prompt", about.edit));
   add(
     buttons,
     copyButton("Copy the details", () => failureText(error, about.received)),
     about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
   );
   add(card, failureDetails(error));
-  return { card, settle: () => (within.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+  return { card, settle: () => (within?.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
 }
 
 /** A wait as lastword words it, at the end of its sentence. */
-const WAIT = / in \d+ (?:second|minute|hour|day)s?(?=\.)/g;
+const WAIT = / in (\d+) (second|minute|hour|day)s?(?=\.)/g;
+
+/** @type {Record<string, number>} */
+const UNITS = { second: 1, minute: 60, hour: 3600, day: 86_400 };
+
+/** @param {string} sentence */
+function waitIn(sentence) {
+  return [...sentence.matchAll(WAIT)].at(-1); // what stands before may be quoted
+}
 
 /**
- * What stands before and after the wait in a sentence; null where it has none.
+ * When the wait that a sentence states is over; null where it states none.
  * @param {string} sentence
- * @returns {[string, string | null]}
+ * @param {number} since
  */
-function halves(sentence) {
-  // What stands before may be quoted.
-  const match = [...sentence.matchAll(WAIT)].at(-1);
-  return match ? [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)] : [sentence, null];
+export function statedEnd(sentence, since) {
+  const wait = waitIn(sentence);
+  return wait ? since + Number(wait[1]) * (UNITS[wait[2] ?? ""] ?? 0) * 1000 : null;
+}
+
+/**
+ * A failure's sentence. It says how long the wait was at first: here it is what is left of it.
+ * Returns the element in which the wait runs; null where the sentence has none.
+ * @param {HTMLElement} place
+ * @param {string} sentence
+ * @param {number | null} ends
+ */
+export function tellSentence(place, sentence, ends) {
+  const wait = ends === null ? undefined : waitIn(sentence);
+  if (ends === null || !wait) {
+    add(place, sentence);
+    return null;
+  }
+  const within = h("span", { class: "countdown" });
+  add(place, sentence.slice(0, wait.index), within, sentence.slice(wait.index + wait[0].length));
+  everySecond(within, () => {
+    const left = (ends - Date.now()) / 1000;
+    within.textContent = left > 0 ? ` in ${span(left)}` : "";
+    return left > 0;
+  });
+  return within;
 }
 
 /**

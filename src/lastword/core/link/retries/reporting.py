@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 HEARD = AT_WORK | {State.STOPPING}
 """The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
 
+LONGEST_WAIT_SECONDS = 6 * 3600.0
+"""The longest wait of an agent's own that keeps its turn open, which is what `--continue-at-reset`
+allows without a value; the option may allow more."""
+
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
 
@@ -88,7 +92,9 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     if turn is None or hint.side or not (effect.reports and effect.names_cause):
         return []
     if hint.source is HintSource.WIRE:
-        turn.session.note_retry(hint.wait_seconds or 0.0)
+        turn.session.note_retry()
+    if hint.goes_on is not False:
+        _note_wait(link, turn.session, hint.at_seconds, hint.wait_seconds)
     verdict = _with_source(hint)
     turn.evidence.add_hint(hint, verdict)
     # A source that knows less, or no cause at all, reports the cause that another has found.
@@ -106,6 +112,13 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         # It knows the cause, and another source may know the number.
         hint = turn.reported.pop_withheld() or hint
     return [*before, *_report_hint(link, turn, hint, verdict, is_shown=is_shown)]
+
+
+def _note_wait(link: Link, session: Session, since: float, seconds: float | None) -> None:
+    """Let the agent wait as long as it says, unless the user is better served by an error."""
+    longest = max(LONGEST_WAIT_SECONDS, link.options.continue_at_reset_seconds)
+    if seconds is not None and seconds <= longest:
+        session.note_wait(since, seconds)
 
 
 def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
@@ -161,6 +174,8 @@ def record_announced(link: Link, session: Session, frame: Frame) -> list[Effect]
     turn = session.turns[-1]
     turn.count_retry()
     retry = late.payload.read_retry(update)
+    session.note_retry()
+    _note_wait(link, session, link.now, retry.wait_seconds)
     if link.client.retry:
         turn.reported.add_passed(retry.attempt, HintSource.WIRE)
     facts = {
