@@ -320,17 +320,38 @@ def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
 ) -> None:
     with Partition(cluster) as way:
         one = fleet.start("f1", servers=way.option)
-        with ViewerClient(one, capabilities=NOTICES) as viewer:
+        with ViewerClient(one, capabilities=NOTICES) as viewer, ViewerClient(one) as stock:
             session = viewer.new(one.root)
+            stock.load(session, one.root)
             prompt = viewer.prompt(session, "400 20")
-            viewer.find(is_word("1.5"))
+            for each in (viewer, stock):
+                each.find(is_word("1.5"))
             way.cut()
-            viewer.find(lambda frame: "cannot reach the other" in json.dumps(frame))
+            for each, kind in ((viewer, "notice"), (stock, "agent_thought_chunk")):
+                said = each.find(lambda frame: "cannot reach the other" in json.dumps(frame))
+                assert said["params"]["update"]["sessionUpdate"] == kind
             shown = len(counted(viewer.frames, 1))
             assert shown < 400
             way.heal()
             assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
             assert counted(viewer.frames, 1) == [*range(400)]
+
+
+def test_a_viewer_at_another_node_does_not_wait_for_an_owner_that_is_cut_off(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    with Partition(cluster) as way:
+        one, two = fleet.start("n1", servers=way.option), fleet.start("n2")
+        with ViewerClient(one) as viewer:
+            session = viewer.new(one.root)
+            viewer.prompt(session, ENDLESS)
+            with Viewing(two, session) as other:
+                other.find(is_word("1.5"))
+                way.cut()
+                assert other.closed() == (1012, "agent_lost")
+            with Viewing(two, session) as other:
+                assert failure_in(other.find(is_end)) == LOST
+            way.heal()
 
 
 def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_same_files(

@@ -73,10 +73,11 @@ class Listening:
         self.fences: list[Fenced] = []
         self.is_fenced = asyncio.Event()
 
-    def stalled(self, session_id: str, reason: str) -> None:
-        """Note it."""
+    def stalled(self, session_id: str, reason: str, times: int) -> None:
+        """Note it, once."""
         del session_id
-        self.stalls.append(reason)
+        if times == 1:
+            self.stalls.append(reason)
 
     def resumed(self, session_id: str, seconds: float) -> None:
         """Note it."""

@@ -112,9 +112,9 @@ class OwnedHere:
         state = SessionState.ENDED if self.is_finished else SessionState.RUNNING
         return msgspec.structs.replace(owner("").view, id=self.id, state=state, cwd="/work")
 
-    def show_notice(self, title: str) -> None:
+    def show_outage(self, line: str, times: int) -> None:
         """Note it."""
-        self.notices.append(title)
+        self.notices.append(f"{times}: {line}")
 
     def finish(self) -> None:
         """Close the log."""

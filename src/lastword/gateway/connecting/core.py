@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import wire
+from lastword.gateway import outage_updates, wire
 from lastword.gateway.connecting import failures, frames
 from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (
@@ -270,10 +270,10 @@ class Connector:
         """Show a long outage to the users of open turns."""
         if not self._outage.must_show(now):
             return []
-        stays = failures.stays_in_conversation(self.client)
+        stays = outage_updates.stays_in_conversation(self.client)
         return [
             ToEditor(
-                failures.search_update(
+                outage_updates.outage_update(
                     session_id,
                     self.client,
                     line=line,
@@ -569,7 +569,7 @@ class Connector:
         return effects
 
     def _notice(self, position: Position, title: str) -> list[ConnectEffect]:
-        frame = failures.notice(position.session_id, self.client, title)
+        frame = outage_updates.notice(position.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:

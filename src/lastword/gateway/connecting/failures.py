@@ -6,25 +6,24 @@ and when something cannot be sent again. `core.failure.ladder` chooses the rung.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.client.close_codes import Why
 from lastword.client.link_words import BY_NAME
-from lastword.core.failure import air, ladder
+from lastword.core.failure import ladder
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.outage_updates import UNREACHABLE
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
     from lastword.core.link.handshake import ClientProfile
 
-UNREACHABLE = "gateway_unreachable"
 _MAX_SHOWN = 200
 
 _WORDS = {
@@ -96,63 +95,6 @@ def refused(error: AgentError) -> dict[str, Any]:
     """Return the error object that answers a request other than a prompt."""
     calm = msgspec.structs.replace(error, phase=Phase.BEFORE_REQUEST)
     return error_object(calm, had_output=True)
-
-
-def search_update(  # noqa: PLR0913 - what the contract's update has
-    session_id: str,
-    client: ClientProfile,
-    *,
-    line: str,
-    attempt: int,
-    max_attempts: int,
-    wait_seconds: float,
-) -> bytes:
-    """Return the frame that shows the search to the user, in this editor's form of a retry."""
-    if client.typed and client.retry:
-        error = AgentError(
-            type=ErrorType.NETWORK,
-            message=line,
-            retryable=True,
-            source="lastword-gateway",
-            reason=UNREACHABLE,
-            origin=Origin.NETWORK,
-            retry_safety=RetrySafety.AUTO,
-        )
-        update = {
-            "sessionUpdate": client.dialect.retry_kind,
-            "attempt": attempt,
-            "max_attempts": max_attempts,
-            "wait_seconds": math.ceil(wait_seconds),
-            "error": error.payload(),
-        }
-        return ladder.session_update(session_id, update)
-    shown = notice(session_id, client, line)
-    if shown is not None:
-        return shown
-    if client.air:
-        meta = air.warning_meta(
-            ErrorType.NETWORK, title=line, failure_id=session_id, revision=attempt
-        )
-        return ladder.session_update(
-            session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
-        )
-    content = {"type": "text", "text": f"{line}\n\n"}
-    return ladder.session_update(
-        session_id, {"sessionUpdate": "agent_thought_chunk", "content": content}
-    )
-
-
-def stays_in_conversation(client: ClientProfile) -> bool:
-    """Return whether this editor can show the search only as a thought."""
-    shows_notices = client.notices or not client.dialect.notice_needs_capability
-    return not (client.typed and client.retry) and not shows_notices and not client.air
-
-
-def notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:
-    """Return a notice for the user; `None` if this editor shows none."""
-    if client.notices or not client.dialect.notice_needs_capability:
-        return ladder.notice(session_id, severity="warning", title=title)
-    return None
 
 
 def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:

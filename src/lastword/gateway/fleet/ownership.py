@@ -94,8 +94,8 @@ class OwnedSession(Protocol):
         """Return what the API shows of it."""
         ...
 
-    def show_notice(self, title: str) -> None:
-        """Send its viewers a notice outside the log."""
+    def show_outage(self, line: str, times: int) -> None:
+        """Tell its viewers that the fleet's servers are away, which is said for so many times."""
         ...
 
     def finish(self) -> None:
@@ -407,11 +407,12 @@ class Ownership:
         """Show in its lease that a new session is this node's."""
         self._leases.changed(wire.name_of(session_id))
 
-    def stalled(self, session_id: str, reason: str) -> None:
+    def stalled(self, session_id: str, reason: str, times: int) -> None:
         """Inform a session's viewers that nothing of it is replicated."""
         owned = self._owned.get(session_id)
         if owned is not None and owned.session is not None:
-            owned.session.show_notice(NOT_STORED.format(reason) if reason else UNREACHABLE)
+            line = NOT_STORED.format(reason) if reason else UNREACHABLE
+            owned.session.show_outage(line, times)
 
     def resumed(self, session_id: str, seconds: float) -> None:  # noqa: ARG002 - as it is called
         """Show in its lease that a session is replicated again."""

@@ -28,7 +28,8 @@ LONGEST_PAUSE_SECONDS = 1.0
 """What is waited before the stream's end is read again; twice as long each time."""
 
 STALL_SECONDS = 5.0
-"""How long nothing is replicated before the viewers are informed: a new leader takes 5 seconds."""
+"""How long nothing is replicated before the viewers are informed, and then from one time to the
+next: a new leader takes 5 seconds."""
 
 
 class Publish(msgspec.Struct, frozen=True):
@@ -70,10 +71,17 @@ class Visible(msgspec.Struct, frozen=True):
 
 
 class Stalled(msgspec.Struct, frozen=True):
-    """Nothing has been replicated since then; `reason` is empty if the broker gave none."""
+    """Nothing has been replicated since then, said again and again as long as that is so.
+
+    Attributes:
+        since: since when.
+        reason: why; empty if the broker gave none.
+        times: how often this has been said, with this time.
+    """
 
     since: float
     reason: str = ""
+    times: int = 1
 
 
 class Resumed(msgspec.Struct, frozen=True):
@@ -145,6 +153,8 @@ class Replication:
         """Entries that the broker has lost after acknowledging them, and that it has again."""
         self.stalled_since: float | None = None
         """Since when nothing has been replicated, if that has been reported."""
+        self._stalls = 0
+        """How often it has been reported."""
         self._inherited = inherited
         self._first_term = self._term = claimed.term
         """The terms that were claimed, of which the last may not be stored."""
@@ -240,7 +250,7 @@ class Replication:
         resumed: list[Effect] = []
         if self.stalled_since is not None:
             resumed.append(Resumed(now - self.stalled_since))
-            self.stalled_since, self.is_without = None, False
+            self.stalled_since, self._stalls, self.is_without = None, 0, False
         return [*self._show(end.last), *resumed, *self._go_on(now)]
 
     def _claim_again(self, end: StreamEnd) -> list[Effect]:
@@ -291,8 +301,8 @@ class Replication:
         if self.is_fenced:
             return None
         due = [self._pause_until] if self._step is _Step.PAUSED else []
-        if self._waits_since is not None and self.stalled_since is None:
-            due.append(self._waits_since + STALL_SECONDS)
+        if self._waits_since is not None and not self.is_without:
+            due.append(self._waits_since + STALL_SECONDS * (self._stalls + 1))
         return min(due, default=None)
 
     def handle_timeout(self, now: float) -> list[Effect]:
@@ -303,9 +313,12 @@ class Replication:
         if self._step is _Step.PAUSED and self._pause_until <= now:
             effects += self._read_end()
         since = self._waits_since
-        if since is not None and self.stalled_since is None and since + STALL_SECONDS <= now:
-            self.stalled_since = since
-            effects.append(Stalled(since, self._reason))
+        if since is None or self.is_without:
+            return effects
+        times = int((now - since) / STALL_SECONDS)
+        if times > self._stalls:
+            self.stalled_since, self._stalls = since, times
+            effects.append(Stalled(since, self._reason, times))
             if self._goes_on_without:
                 self.is_without = True
                 effects += [self._in_new_epoch(self.visible), *self._show(self._committed)]

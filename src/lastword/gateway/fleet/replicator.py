@@ -62,7 +62,7 @@ class PublishedLog(Protocol):
 class ReplicationListener(Protocol):
     """Who learns what becomes of sessions' replication."""
 
-    def stalled(self, session_id: str, reason: str) -> None:
+    def stalled(self, session_id: str, reason: str, times: int) -> None:
         """Nothing has been replicated for some seconds; the reason may be empty."""
         ...
 
@@ -254,8 +254,8 @@ class Replicator:
                     log.replicated(last)
                 case NewEpoch():
                     log.renew_epoch()
-                case Stalled(reason=reason):
-                    self._listener.stalled(self._session_id, reason)
+                case Stalled(reason=reason, times=times):
+                    self._listener.stalled(self._session_id, reason, times)
                 case Resumed(seconds=seconds):
                     self._listener.resumed(self._session_id, seconds)
                 case Fenced():

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import random
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -37,6 +38,9 @@ HOLDER_SECONDS = 30.0
 SETTLE_SECONDS = 25.0
 """How long a request waits for a session whose node does not answer: its lease ends within 15 s,
 and some node takes it over then."""
+
+PARTING_SECONDS = 2.0
+"""How long a holder whose last session has no owner any more may take to send what is left."""
 
 LOOK_SECONDS = 0.25
 
@@ -71,6 +75,13 @@ class FleetDirectory:
         self._unreachable: set[str] = set()
         """Places at which nobody was found the last time."""
         self._silent: set[str] = set()
+        self._owned: dict[str, str] = {}
+        """Where the owner of each session is, by the session's name, as it was last seen."""
+        self._connected: weakref.WeakKeyDictionary[asyncio.StreamWriter, str] = (
+            weakref.WeakKeyDictionary()
+        )
+        """The connections to holders of other nodes, and the place of each."""
+        node.listen_to_owners(self._owner_changed)
 
     @property
     def reports(self) -> OwnReports:
@@ -391,7 +402,27 @@ class FleetDirectory:
             self._unreachable.add(place)
             raise
         self._unreachable.discard(place)
+        self._connected[streams[1]] = place
         return streams
+
+    def _owner_changed(self, name: str, owner: OwnerRecord | None) -> None:
+        """Disconnect from where a session was, unless its holder ends the connection itself.
+
+        A node that has lost the servers may still be reached: it keeps back whatever the agent
+        says, and its viewers would wait for it while others are shown how the turn has ended.
+        """
+        place = None if owner is None else place_of(owner.address)
+        before = self._owned.pop(name, None)
+        if place is not None:
+            self._owned[name] = place
+        if before not in {None, place}:
+            asyncio.get_running_loop().call_later(PARTING_SECONDS, self._part_from, before)
+
+    def _part_from(self, place: str) -> None:
+        if place in self._owned.values():
+            return
+        for writer in [each for each, at in self._connected.items() if at == place]:
+            writer.transport.abort()
 
     def real(self, place: str) -> str:
         """Return the one name of a holder's place."""

@@ -56,6 +56,10 @@ ONLY_READ_SECONDS = 60.0
 """How long a session whose files are on another machine is kept once nobody is there: that machine
 may be back."""
 
+OUTAGE_EVERY = 6
+"""Of how many calls that tell of an outage, five seconds apart, one is shown: a line that stays in
+the conversation comes no more often than those about an agent's retries."""
+
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
 
@@ -112,6 +116,9 @@ class HeldSession:
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
         self._attached: set[AttachedViewer] = set()
+        self._outage_told = 0, 0
+        """How many turns were open when viewers were last told of an outage, and for how long it
+        had lasted, in units of `OUTAGE_EVERY`."""
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
         self._ended_ms = 0
@@ -553,10 +560,25 @@ class HeldSession:
                 self.remove(attached, code=4409, cause="superseded")
                 attached.shut(4409, "superseded")
 
-    def show_notice(self, title: str) -> None:
-        """Send its viewers a notice outside the log, as of what keeps the log from growing."""
+    def show_outage(self, line: str, times: int) -> None:
+        """Tell viewers what keeps the log from growing: outside of it, now and then.
+
+        Whoever waits for an answer is told in any case, others only by a notice.
+
+        Args:
+            line: What it is, in a sentence.
+            times: How often this has been called for one outage.
+        """
+        turns, again = self.hub.open_turns, times // OUTAGE_EVERY
+        if times > 1 and turns <= self._outage_told[0] and again <= self._outage_told[1]:
+            return
+        self._outage_told = turns, again
         for attached in self._attached:
-            attached.send(*self.renderer.notice(title, attached.attachment))
+            attachment = attached.attachment
+            if turns:
+                attached.send(self.renderer.outage(line, times, attachment))
+            else:
+                attached.send(*self.renderer.notice(line, attachment))
 
     def close(self) -> None:
         """Close the file."""

@@ -25,6 +25,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
 from lastword.gateway.log.entries import LogKind, Numbered
+from lastword.gateway.outage_updates import outage_update
 from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
 from lastword.gateway.viewing.websocket_frames import text_frames
@@ -277,6 +278,13 @@ class Renderer:
         if profile.notices or not profile.dialect.notice_needs_capability:
             return [ladder.notice(self._session_id, severity="info", title=title)]
         return []
+
+    def outage(self, line: str, attempt: int, attachment: Attachment) -> bytes:
+        """Return the frame by which the user of an open turn learns what it waits for."""
+        profile = attachment.viewer.profile
+        return outage_update(
+            self._session_id, profile, line=line, attempt=attempt, reason="fleet_away"
+        )
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile

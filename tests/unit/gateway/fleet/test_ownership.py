@@ -199,7 +199,7 @@ async def test_an_agent_ends_before_its_lease_only_where_others_have_its_files(
 async def test_whoever_looks_on_is_informed_that_nothing_is_replicated(tmp_path: Path) -> None:
     node = OwningNode(MemoryFleet(), tmp_path, "one")
     session = await begun(node)
-    node.ownership.stalled("s", "")
-    node.ownership.stalled("another", "")
+    node.ownership.stalled("s", "", 1)
+    node.ownership.stalled("another", "", 1)
     (notice,) = session.notices
-    assert notice.endswith(".")
+    assert notice.startswith("1: This machine cannot reach")

@@ -244,7 +244,7 @@ def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> N
     assert pauses == [0.25, 0.5, 1.0, 1.0, 1.0, 1.0]
 
 
-def test_a_stall_is_reported_once_with_its_reason_and_its_end() -> None:
+def test_a_stall_is_reported_again_and_again_with_its_reason_and_its_end() -> None:
     replication = idle()
     replication.committed(12, 1.0)
     replication.refused(1.0, "the stream is full")
@@ -254,8 +254,12 @@ def test_a_stall_is_reported_once_with_its_reason_and_its_end() -> None:
     ]
     replication.read_failed(6.5)
     assert replication.handle_timeout(6.6) == []
-    assert replication.connected() == [ReadEnd()]
-    assert replication.end_read(end_at(12), 8.0) == [Visible(12), Resumed(7.0)]
+    replication.handle_timeout(7.5)
+    assert replication.next_timeout() == 11.0
+    assert replication.handle_timeout(11.0) == [Stalled(1.0, "the stream is full", 2)]
+    assert replication.next_timeout() == 16.0
+    assert replication.end_read(end_at(12), 12.0) == [Visible(12), Resumed(11.0)]
+    assert replication.next_timeout() is None
 
 
 def test_a_lost_connection_is_reported_with_nothing_to_replicate() -> None:

@@ -374,6 +374,23 @@ def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
         assert all("1234" in frame["params"]["update"]["title"] for frame in frames)
 
 
+def test_an_outage_in_a_turn_is_told_to_every_viewer_in_the_way_that_it_reads() -> None:
+    for profile, kind in (
+        (STOCK, "agent_thought_chunk"),
+        (TYPED, "agent_thought_chunk"),
+        (RETRY, "agent_retry"),
+        (AIR, "session_info_update"),
+        (NOTICES, "notice"),
+        (V2, "notice"),
+    ):
+        attachment = Attachment(
+            Viewer(id="me", profile=profile), Reader(MemoryLog(), 0), head=0, from_cursor=False
+        )
+        frame = msgspec.json.decode(Renderer(SESSION).outage("It is away.", 2, attachment))
+        assert kinds([frame]) == [kind]
+        assert "It is away." in str(frame)
+
+
 @pytest.mark.parametrize("replay", [True, False])
 def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
     viewer = Viewer(id="me", replay=replay)
