@@ -95,7 +95,7 @@ class OwnedSession(Protocol):
         ...
 
     def show_outage(self, line: str, times: int) -> None:
-        """Tell its viewers that the fleet's servers are away, which is said for so many times."""
+        """Inform its viewers that the fleet's servers are away; `times` counts the calls."""
         ...
 
     def finish(self) -> None:

@@ -116,9 +116,8 @@ class HeldSession:
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
         self._attached: set[AttachedViewer] = set()
-        self._outage_told = 0, 0
-        """How many turns were open when viewers were last told of an outage, and for how long it
-        had lasted, in units of `OUTAGE_EVERY`."""
+        self._outage_shown = 0, 0
+        """The open turns when an outage was last shown, and its age in units of `OUTAGE_EVERY`."""
         self.is_over: bool = False
         """It has ended; its log is still to be read."""
         self._ended_ms = 0
@@ -563,16 +562,16 @@ class HeldSession:
     def show_outage(self, line: str, times: int) -> None:
         """Tell viewers what keeps the log from growing: outside of it, now and then.
 
-        Whoever waits for an answer is told in any case, others only by a notice.
+        Viewers of an open turn see it in any case, others only if they show notices.
 
         Args:
             line: What it is, in a sentence.
             times: How often this has been called for one outage.
         """
         turns, again = self.hub.open_turns, times // OUTAGE_EVERY
-        if times > 1 and turns <= self._outage_told[0] and again <= self._outage_told[1]:
+        if times > 1 and turns <= self._outage_shown[0] and again <= self._outage_shown[1]:
             return
-        self._outage_told = turns, again
+        self._outage_shown = turns, again
         for attached in self._attached:
             attachment = attached.attachment
             if turns:
