@@ -119,6 +119,30 @@ def test_whose_answer_was_lost_still_has_its_record(cluster: Cluster) -> None:
     asyncio.run(play())
 
 
+def test_a_record_that_another_key_wrote_is_in_nobodys_way_where_it_may_be_replaced(
+    cluster: Cluster,
+) -> None:
+    async def play() -> None:
+        async with connected(cluster.urls, replicas=3) as broker:
+            forger = bucket_of(broker, key=FleetKey(b"another" * 8))
+            own = Bucket(broker, NODES, NodeRecord, Records(KEY), replaces_invalid=True)
+            await forger.create("forged", node("forged"))
+            with pytest.raises(FencedError):
+                await bucket_of(broker).create("forged", node("forged", 1))
+            revision = await own.create("forged", node("forged", 2))
+            with pytest.raises(FencedError):  # a valid one is another's
+                await own.create("forged", node("forged", 3))
+            await forger.put("forged", node("forged"))
+            with pytest.raises(FencedError):
+                await own.renew("forged", node("forged", 4), revision)
+            await own.create("forged", node("forged", 5))
+            stored = await own.read("forged")
+            assert stored is not None
+            assert stored.record.used == 5
+
+    asyncio.run(play())
+
+
 def test_a_deleted_record_is_gone_and_only_its_revision_is_deleted(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker:

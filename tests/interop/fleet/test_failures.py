@@ -23,6 +23,7 @@ from lastword.gateway.fleet.records import LEASE_SECONDS
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.partition import Partition
 from tests.kit.gateway import serving
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.limited_agent import prompts_in
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
@@ -301,18 +302,29 @@ def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     with Partition(cluster) as way:
-        one = fleet.start("p1", servers=way.option)
+        one, two = fleet.start("p1", servers=way.option), fleet.start("p2")
         with ViewerClient(one) as viewer:
             way.cut()
             opening = {"cwd": str(one.root), "mcpServers": []}
             answer = viewer.answer(viewer.request("session/new", opening))
             assert failure_in(answer) == ("network", "fleet_away")
+            until("it is not ready", lambda: b"fleet_away" in ApiClient(one).ask("/readyz").body)
+            assert "no server of the fleet answers" in one.stderr()
+            until(
+                "its record has ended",
+                lambda: "fleet_nodes 1" in ApiClient(two).ask("/metrics").body.decode(),
+            )
             way.heal()
 
-            def opened() -> bool:
-                return "result" in viewer.answer(viewer.request("session/new", opening))
+            def answered() -> dict[str, Any] | None:
+                answer = viewer.answer(viewer.request("session/new", opening))
+                is_away = "error" in answer and failure_in(answer) == ("network", "fleet_away")
+                return None if is_away else answer
 
-            until("a session is opened", opened)
+            answer = until("it is back", answered)
+            assert "result" in answer, answer
+            until("it is ready", lambda: ApiClient(one).ask("/readyz").status == 200)
+            assert "connected to the fleet again" in one.stderr()
 
 
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(

@@ -49,13 +49,15 @@ class _Last(NamedTuple):
 class Bucket(Generic[RecordT]):
     """A bucket."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a bucket is
         self,
         broker: Broker,
         name: str,
         form: type[RecordT],
         records: Records,
         seconds: float = 0.0,
+        *,
+        replaces_invalid: bool = False,
     ) -> None:
         """Use a bucket.
 
@@ -65,11 +67,13 @@ class Bucket(Generic[RecordT]):
             form: What its records are.
             records: Reads and writes them.
             seconds: How long a record lives that is not renewed; 0 for ever.
+            replaces_invalid: A record that no node of this fleet has written is in nobody's way.
         """
         self._broker = broker
         self._form = form
         self._records = records
         self._ttl = {TTL: f"{seconds:.0f}s"} if seconds else {}
+        self._replaces_invalid = replaces_invalid
         self._unsettled: dict[str, list[bytes]] = {}
         """What may have been stored of a record since its last known revision."""
         self.name: str = name
@@ -160,7 +164,7 @@ class Bucket(Generic[RecordT]):
                 last = await self._last(name)
                 if last.is_record and last.data == data:
                     revision = last.revision
-                elif last.revision != revision and self._follows(last, sent, is_new=is_new):
+                elif last.revision != revision and self._follows(name, last, sent, is_new=is_new):
                     revision = last.revision
                     continue
                 else:
@@ -169,9 +173,20 @@ class Bucket(Generic[RecordT]):
             self._unsettled.pop(name, None)
             return revision
 
-    def _follows(self, last: _Last, sent: list[bytes], *, is_new: bool) -> bool:
+    def _follows(self, name: str, last: _Last, sent: list[bytes], *, is_new: bool) -> bool:
         """Return whether a record may be stored after a message: a mark, or one's own."""
-        return last.data in sent if last.is_record else is_new
+        if not last.is_record:
+            return is_new
+        return last.data in sent or (
+            is_new and self._replaces_invalid and not self._is_valid(name, last.data)
+        )
+
+    def _is_valid(self, name: str, data: bytes) -> bool:
+        try:
+            self.decode(name, data)
+        except InvalidRecordError:
+            return False
+        return True
 
     async def _last(self, name: str) -> _Last:
         request = {"last_by_subj": self.subject(name)}

@@ -55,7 +55,7 @@ class FleetServices:
         self._listener: NodeListener | None = None
         records = Records(self._key)
         self.leases: Bucket[OwnerRecord] = Bucket(
-            self._broker, OWNERS, OwnerRecord, records, LEASE_SECONDS
+            self._broker, OWNERS, OwnerRecord, records, LEASE_SECONDS, replaces_invalid=True
         )
         self.sessions: Bucket[SessionRecord] = Bucket(
             self._broker, SESSIONS, SessionRecord, records

@@ -255,7 +255,7 @@ class FleetDirectory:
         """Return the nodes that can open a session in a folder, in the order of asking.
 
         Raises:
-            StartError: No node has the folder.
+            StartError: No node has the folder, as far as is known.
         """
         real = os.path.realpath(cwd)  # links lead elsewhere on other nodes
 
@@ -263,7 +263,9 @@ class FleetDirectory:
             return _has_folder(node, real if node.node == self._node.name else cwd)
 
         if not any(map(has_folder, self._node.nodes.values())):
-            raise StartError(refusals.outside_root("cwd", ""))
+            if self._node.knows_nodes:
+                raise StartError(refusals.outside_root("cwd", ""))
+            raise StartError(refusals.fleet_away())
         return self._by_room(has_folder)
 
     def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import secrets
 import socket
@@ -111,7 +112,12 @@ class FleetNode:
         self._records = Records(key)
         self._broker = Broker(self.settings, f"lastword front {self.name}")
         self._node_records = Bucket(
-            self._broker, records.NODES, NodeRecord, self._records, LEASE_SECONDS
+            self._broker,
+            records.NODES,
+            NodeRecord,
+            self._records,
+            LEASE_SECONDS,
+            replaces_invalid=True,
         )
         self._owner_records = Bucket(
             self._broker, records.OWNERS, OwnerRecord, self._records, LEASE_SECONDS
@@ -136,6 +142,8 @@ class FleetNode:
         self._address: NodeAddress | None = None
         self._revision = 0
         self._connected_at = 0.0
+        self._back_at = -math.inf
+        """When the last outage ended."""
         self._stirred = asyncio.Event()
         """Set when there is a connection again, after which the record may have ended."""
 
@@ -177,7 +185,7 @@ class FleetNode:
     async def _join(self) -> None:
         await self._broker.open()
         self._note_connection(is_connected=True)
-        self._broker.listen(self._note_connection)
+        self._broker.listen(self._connection_changed)
         await prepare(self._broker, self._records, self.settings.replicas)
         mirrors = (self._nodes, self._owners, self._sessions)
         if not self._follows:  # an earlier try to join has failed behind this
@@ -244,7 +252,7 @@ class FleetNode:
                 self._revision = await self._node_records.create(self.name, self.record)
                 return
             stored = await self._node_records.read(self.name)
-            if stored is None:  # it has just ended; or another key wrote it, and it ends soon
+            if stored is None:  # it has just ended
                 await asyncio.sleep(NAME_LOOK_SECONDS)
                 continue
             is_own = stored.record.instance == self.settings.instance
@@ -291,10 +299,23 @@ class FleetNode:
         """
         return self.is_connected and time.monotonic() - self._connected_at > SETTLE_SECONDS
 
+    @property
+    def knows_nodes(self) -> bool:
+        """Return whether the others have had time to come back since the last outage."""
+        return self.is_connected and time.monotonic() - self._back_at > SETTLE_SECONDS
+
     def _note_connection(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
         if is_connected:
             self._connected_at = time.monotonic()
             self._stirred.set()
+
+    def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
+        self._note_connection(is_connected)
+        self._back_at = time.monotonic()
+        if is_connected:
+            sys.stderr.write(f"lastword: connected to the fleet again, at {self._broker.server}\n")
+        else:
+            sys.stderr.write("lastword: no server of the fleet answers; trying to connect again\n")
 
     @property
     def is_connected(self) -> bool:
@@ -303,8 +324,8 @@ class FleetNode:
 
     @property
     def nodes(self) -> Mapping[str, NodeRecord]:
-        """Return the nodes by their names, this one too."""
-        return self._nodes.records
+        """Return the nodes by their names: this one too, whose record an outage may have ended."""
+        return {**self._nodes.records, self.name: self.record}
 
     @property
     def owners(self) -> Mapping[str, OwnerRecord]:
@@ -347,10 +368,11 @@ class FleetNode:
         Args:
             age_seconds: How long it is kept.
         """
+        nodes = self.nodes
         looked_after = {
             name: record
             for name, record in self.sessions.items()
-            if record.node == self.name or record.node not in self.nodes
+            if record.node == self.name or record.node not in nodes
         }
         await self.push.forget_ended()
         before = time.time() - age_seconds

@@ -13,11 +13,12 @@ import msgspec
 from starlette.responses import Response
 
 from lastword.gateway.front.doorkeeper import is_forwarded
+from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
 from lastword.gateway.quality.front_counts import FrontCounts
 from lastword.gateway.quality.outbox import OutboxMetrics
-from lastword.gateway.quality.readiness import NotReadyTold, Readiness, ReadyTold
+from lastword.gateway.quality.readiness import NotReady, NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.quality.telemetry import meters_of
 from lastword.gateway.quality.totals import Totals
 
@@ -64,6 +65,8 @@ class Quality:
     async def ready(self, _: Request) -> Response:
         """Return whether the gateway is ready; a 503 has the reason, as a word."""
         reason = self.readiness.reason()
+        if reason is None and self._gauges().get(table.FLEET_CONNECTED.key()) == 0.0:
+            reason = NotReady.FLEET_AWAY
         report = ReadyTold() if reason is None else NotReadyTold(reason=reason)
         status = 200 if reason is None else 503
         headers = {"cache-control": "no-store"}

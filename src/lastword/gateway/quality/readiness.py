@@ -33,6 +33,8 @@ class NotReady(StrEnum):
     AGENT_MISSING = "agent_missing"
     """The agent's command is not a program here."""
     STATE_NOT_WRITABLE = "state_not_writable"
+    FLEET_AWAY = "fleet_away"
+    """No server of its fleet answers."""
     AGENT_NOT_STARTED = "agent_not_started"
     """The last agent that was started could not be, or died at its greeting."""
 
