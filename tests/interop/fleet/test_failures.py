@@ -516,6 +516,22 @@ def test_entries_whose_acknowledgement_is_lost_are_shown_and_kept_once(
                 assert counted(other.frames, 1) == [*range(100)]
 
 
+def test_streams_that_are_deleted_under_running_nodes_are_made_again(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one = fleet.start("r1")
+    with ViewerClient(one, replay=True) as viewer:
+        session = viewer.new(one.root)
+        viewer.answer(viewer.prompt(session, "3 1"))
+        for name in (stream_of(session), "KV_lw_nodes", "KV_lw_owners"):
+            ask(cluster, f"STREAM.DELETE.{name}")
+        assert viewer.answer(viewer.prompt(session, "3 1"))["result"]["stopReason"] == "end_turn"
+        assert counted(viewer.frames, 2) == [0, 1, 2]
+    two = fleet.start("r2")
+    with Viewing(two, session) as other:
+        assert counted(other.frames, 2) == [0, 1, 2]
+
+
 def test_a_session_whose_copies_are_all_gone_begins_a_new_log_and_says_so(
     fleet: Fleet, cluster: Cluster
 ) -> None:

@@ -72,6 +72,9 @@ SETTLE_SECONDS = 2 * RENEW_SECONDS
 INSTANCE = "fleet-instance"
 """The file in the run folder with what tells this node from another one of its name."""
 
+STREAMS_EVERY_SECONDS = 15.0
+"""How often the servers' streams are checked: whoever sets up servers anew deletes them."""
+
 COMPLAIN_EVERY_SECONDS = 60.0
 
 
@@ -142,6 +145,8 @@ class FleetNode:
         self._address: NodeAddress | None = None
         self._revision = 0
         self._connected_at = 0.0
+        self._is_served = True
+        """The servers have what a fleet needs."""
         self._back_at = -math.inf
         """When the last outage ended."""
         self._stirred = asyncio.Event()
@@ -198,6 +203,7 @@ class FleetNode:
             raise FleetError("the NATS servers do not send the fleet's records") from None
         await self._register()
         self._tasks.append(asyncio.create_task(self.push.run()))
+        self._tasks.append(asyncio.create_task(self._keep_streams()))
 
     async def _join_later(self) -> None:
         while True:
@@ -288,6 +294,22 @@ class FleetNode:
                         sys.stderr.write(f"lastword: {error}\n")
             except FleetError:
                 continue  # the connection comes back by itself
+
+    async def _keep_streams(self) -> None:
+        """Make again what the servers have lost, and say what keeps them from serving the fleet."""
+        quiet_until = 0.0
+        while True:
+            await asyncio.sleep(STREAMS_EVERY_SECONDS)
+            if not self.is_connected:
+                continue
+            try:
+                await prepare(self._broker, self._records, self.settings.replicas)
+                self._is_served = True
+            except FleetError as error:
+                self._is_served = not self.is_connected  # that is another state
+                if self.is_connected and time.monotonic() >= quiet_until:
+                    quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
+                    sys.stderr.write(f"lastword: {error}\n")
 
     # The others.
 
@@ -385,7 +407,7 @@ class FleetNode:
         """Return the fleet's gauges."""
         own = [each for each in self.owners.values() if each.node == self.name]
         return {
-            table.FLEET_CONNECTED.key(): float(self._broker.is_connected),
+            table.FLEET_CONNECTED.key(): float(self.is_connected and self._is_served),
             table.FLEET_NODES.key(): sum(each.address is not None for each in self.nodes.values()),
             table.FLEET_SESSIONS.key(): len(self.owners),
             table.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
