@@ -216,7 +216,7 @@ class FleetNode:
         await self._renew()
 
     async def close(self) -> None:
-        """Leave the fleet; its sessions' holders stay, and so does the record for its time."""
+        """Leave the fleet; where holders stay, so does the record, for its time."""
         self._listener.close()
         for task in self._tasks:
             task.cancel()
@@ -224,7 +224,10 @@ class FleetNode:
             await asyncio.wait(self._tasks)
         self._address = None
         with contextlib.suppress(FleetError):
-            await self._node_records.renew(self.name, self.record, self._revision)
+            if self._used():
+                await self._node_records.renew(self.name, self.record, self._revision)
+            else:
+                await self._node_records.delete(self.name, self._revision)
         await self._broker.close()
 
     # This node's record.
