@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 NAME, KEY_NAME = "push.json", "push.key"
 MAX_SUBSCRIPTIONS = 32
-"""More browsers than one person has; the oldest gives way, first of those for the same session."""
+"""The largest number of the owner's subscriptions, and of all guests' together."""
 
-MAX_BYTES = 256 * 1024
+MAX_BYTES = 512 * 1024
 
 
 class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,6 +42,7 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         session: the only session that it is about; empty for all.
         origin: the page's origin, which tells the push service who sends.
         expires: when it ends, in seconds since 1970 UTC; 0 for never.
+        by_guest: it was made with a token for one session.
     """
 
     subscription_id: str
@@ -51,6 +52,12 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     session: str = ""
     origin: str = ""
     expires: int = 0
+    by_guest: bool = False
+
+    @property
+    def login(self) -> tuple[bool, str, int]:
+        """Return what the tokens by which it may have been made have in common."""
+        return self.by_guest, self.session, self.expires
 
     def covers(self, session: str, now_seconds: float) -> bool:
         """Return whether it is about a session, and has not ended."""
@@ -62,9 +69,13 @@ def is_available() -> bool:
     return all(importlib.util.find_spec(name) for name in ("http_ece", "py_vapid"))
 
 
-def id_of(endpoint: str, session: str) -> str:
-    """Return the id of a subscription: a browser may have one for each session, and one for all."""
-    return hashlib.sha256(f"{endpoint}\n{session}".encode()).hexdigest()[:16]
+def id_of(endpoint: str, session: str, *, by_guest: bool = False) -> str:
+    """Return the id of a subscription: a browser may have one for each session, and one for all.
+
+    A guest's differs from the owner's, which it could otherwise replace.
+    """
+    name = f"{endpoint}\n{session}" + ("\nguest" if by_guest else "")
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 class Subscriptions:
@@ -188,11 +199,16 @@ class Subscriptions:
 
 
 def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
-    """Return the subscriptions without one that is too many: a guest displaces a guest's."""
+    """Return the subscriptions without one that is too many.
+
+    The oldest of the same login gives way, or else the oldest. A guest's displaces only a guest's,
+    and the owner's only the owner's.
+    """
     *earlier, new = subscriptions
-    if len(earlier) < MAX_SUBSCRIPTIONS:
+    alike = [each for each in earlier if each.by_guest == new.by_guest]
+    if len(alike) < MAX_SUBSCRIPTIONS:
         return subscriptions
-    gone = next((each for each in earlier if each.session == new.session), earlier[0])
+    gone = next((each for each in alike if each.login == new.login), alike[0])
     return [each for each in subscriptions if each is not gone]
 
 

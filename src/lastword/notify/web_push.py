@@ -114,7 +114,7 @@ class WebPushSender:
             return CollectorAnswer(min(GONE))
         headers = headers_of(subscription, notification, self._subscriptions, now)
         body = encrypted(message_of(notification), subscription)
-        answer = post(target.url, body, headers, POST_SECONDS)
+        answer = post(target.url, body, headers, POST_SECONDS, only_outside=subscription.by_guest)
         if answer.status in GONE:
             with contextlib.suppress(StoreError):
                 self._subscriptions.remove(subscription.subscription_id)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import ipaddress
 import socket
 import ssl
 import threading
@@ -21,13 +22,24 @@ from urllib.request import getproxies, proxy_bypass
 from lastword.outbox.schedule import CollectorAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_ANSWER_BYTES = 64 * 1024
+HTTPS_PORT = 443
+IPV4 = 4
+UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All public addresses of single machines in IPv6 (IANA's registry of its address space)."""
+
+SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")
+"""RFC 3056."""
 
 
 class PostError(Exception):
     """There was no answer; the text says why, in lastword's own words."""
+
+
+class NotOutsideError(OSError):
+    """A host is this machine, or in a private network."""
 
 
 def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
@@ -38,6 +50,7 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
     *,
     certificates: str | None = None,
     proxied: bool = True,
+    only_outside: bool = False,
 ) -> CollectorAnswer:
     """Send a body, and return the answer.
 
@@ -48,16 +61,21 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
         deadline_seconds: The time limit for everything.
         certificates: A file of trusted certificates, in place of the system's.
         proxied: Use the environment's proxies.
+        only_outside: Connect neither to this machine nor into a private network, whatever the
+            host's name means now; nor to a proxy, which could do both.
 
     Raises:
         PostError: There was no answer.
     """
+    proxied = proxied and not only_outside
     try:
         connection, path, extra = _connection(url, deadline_seconds, certificates, proxied=proxied)
     except OSError as error:
         raise PostError("the file of certificates cannot be read") from error
     except ValueError as error:
         raise PostError("the proxy's address is none") from error
+    if only_outside:
+        connection.addresses = outside_addresses
     fuse = threading.Timer(deadline_seconds, connection.shut)
     fuse.daemon = True
     fuse.start()
@@ -93,6 +111,8 @@ def _reason(error: Exception) -> str:
         return "TLS failed"
     if isinstance(error, socket.gaierror):
         return "host not found"
+    if isinstance(error, NotOutsideError):
+        return "address in a private network"
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
@@ -100,6 +120,62 @@ def _reason(error: Exception) -> str:
     if isinstance(error, http.client.HTTPException | ValueError):
         return "no HTTP answer"
     return (error.strerror if isinstance(error, OSError) else None) or "no connection"
+
+
+def addresses_of(host: str, port: int, flags: int = 0) -> list[str]:
+    """Return the addresses of a host, in the order in which to try them.
+
+    Args:
+        host: Its name or address, in any spelling that the system takes.
+        port: The port.
+        flags: Those of `socket.getaddrinfo`.
+
+    Raises:
+        OSError: The host is not found.
+        UnicodeError: This cannot be a host.
+    """
+    rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return [str(place[0]) for *_, place in rows]
+
+
+def outside_addresses(host: str, port: int, flags: int = 0) -> list[str]:
+    """Return the addresses of a host that are outside this machine and its private networks.
+
+    Raises:
+        NotOutsideError: It has none.
+        OSError: The host is not found.
+        UnicodeError: This cannot be a host.
+    """
+    every = addresses_of(host, port, flags)
+    outside = [each for each in every if is_outside(each, _source_for(each))]
+    if not outside:
+        raise NotOutsideError
+    return outside
+
+
+def is_outside(address: str, source: str) -> bool:
+    """Return whether an address is public, and not this machine's own.
+
+    Args:
+        address: An IP address.
+        source: The address that packets to it come from.
+    """
+    ip = ipaddress.ip_address(address)
+    if address == source or not ip.is_global or ip.is_multicast:
+        return False
+    # Other blocks of IPv6 have addresses of IPv4 in them, as 6to4's has, too.
+    return ip.version == IPV4 or (ip in UNICAST and ip not in SIX_TO_FOUR)
+
+
+def _source_for(address: str) -> str:
+    """Return the address that packets to an address come from; empty if none can get there."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, HTTPS_PORT))  # sends nothing
+            return str(probe.getsockname()[0])
+    except OSError:
+        return ""
 
 
 class _HeadReader:
@@ -138,6 +214,9 @@ class _Shuttable:
 
     sock: socket.socket | None
 
+    addresses: Callable[[str, int], list[str]] = staticmethod(addresses_of)
+    """Finds the addresses of a host."""
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.was_shut = False
@@ -157,12 +236,12 @@ class _Shuttable:
     def _connected(self, address: tuple[str, int]) -> socket.socket:
         """Connect to the first of a host's addresses that answers in what time is left."""
         failure: OSError = TimeoutError()
-        for *_, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+        for place in self.addresses(*address):
             left = self._ends_at - time.monotonic()
             if left <= 0:
                 break
             try:
-                return socket.create_connection((str(place[0]), address[1]), left)
+                return socket.create_connection((place, address[1]), left)
             except OSError as error:
                 failure = error
         raise failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -54,19 +55,30 @@ def test_a_token_subscribes_to_what_it_may_see_and_for_as_long(
 ) -> None:
     gateway = serve("healthy")
     owner = ApiClient(gateway)
-    subscribe(owner, PushBrowser(service, "owner").request)
+    owners_own = PushBrowser(service, "owner").request
+    subscribe(owner, owners_own)
+    subscribe(owner, owners_own | {"session_id": "s1"})
     for_one = ApiClient(gateway, gateway.token(session="s1", expires=4_000_000_000))
     browser = PushBrowser(service, "one").request
-    on_this_machine = subscribe(for_one, browser)
-    assert (on_this_machine.status, on_this_machine.json["reason"]) == (400, "bad_request")
+    port = urlsplit(service.place).port
+    for here in ("127.0.0.1", "127.1", "2130706433", "[::ffff:127.0.0.1]", "0", "10.0.0.1"):
+        inside = subscribe(for_one, browser | {"endpoint": f"https://{here}:{port}/one"})
+        assert (inside.status, inside.json["reason"]) == (400, "bad_request"), here
+    assert subscribe(for_one, browser).status == 400
     browser |= {"endpoint": "https://push.example/one"}
     view = subscribe(for_one, browser).json
     (row,) = view["subscriptions"]
     assert (row["session_id"], row["expires"]) == ("s1", 4_000_000_000)
     other = subscribe(for_one, browser | {"session_id": "s2"})
     assert (other.status, other.json["reason"]) == (404, "session_unknown")
-    (owners,) = (each for each in owner.json("/v1/push")["subscriptions"] if not each["session_id"])
-    assert for_one.ask(f"/v1/push/{owners['id']}", method="DELETE").status == 404
+    longer = ApiClient(gateway, gateway.token(session="s1", expires=4_000_000_001))
+    assert longer.json("/v1/push")["subscriptions"] == []
+    *owners, guests = owner.json("/v1/push")["subscriptions"]
+    assert [each["session_id"] for each in owners] == ["", "s1"]
+    for each in owners:
+        assert for_one.ask(f"/v1/push/{each['id']}", method="DELETE").status == 404
+    assert longer.ask(f"/v1/push/{guests['id']}", method="DELETE").status == 404
+    assert owner.ask(f"/v1/push/{guests['id']}", method="DELETE").status == 200
 
 
 def test_an_observer_gets_no_notifications(serve: Serve, service: PushService) -> None:

@@ -42,7 +42,12 @@ def service() -> Iterator[PushService]:
 
 
 def subscribed(
-    folder: Path, browser: PushBrowser, *, session: str = "", expires: int = 0
+    folder: Path,
+    browser: PushBrowser,
+    *,
+    session: str = "",
+    expires: int = 0,
+    by_guest: bool = False,
 ) -> Subscriptions:
     kept = Subscriptions(str(folder))
     asked = browser.request
@@ -54,6 +59,7 @@ def subscribed(
             auth=asked["keys"]["auth"],
             session=session,
             expires=expires,
+            by_guest=by_guest,
         ),
         0.0,
     )
@@ -112,6 +118,23 @@ def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ende
     until(lambda: len(service.messages) >= 2)
     sender.close()
     assert sorted(message.path for message in service.messages) == ["/push/all", "/push/own"]
+
+
+def test_what_a_guest_subscribed_connects_to_nothing_on_this_machine_in_any_spelling(
+    service: PushService, sender: WebPushSender, tmp_path: Path
+) -> None:
+    subscribed(tmp_path, PushBrowser(service, "owner"))
+    for host in ("127.0.0.1", "127.1", "localhost", "2130706433", "0177.0.0.1", "0"):
+        browser = PushBrowser(service, "guest")
+        browser.endpoint = browser.endpoint.replace("127.0.0.1", host)
+        subscribed(tmp_path, browser, by_guest=True)
+    sender.send(ASK)
+    outbox = PushOutbox(str(tmp_path))
+    inside = ["address in a private network"] * 6
+    until(lambda: [each.reason for each in outbox.status().targets] == inside)
+    sender.close()
+    assert [message.path for message in service.messages] == ["/push/owner"]
+    assert service.refusals == []
 
 
 def test_a_subscription_that_the_service_has_forgotten_is_removed(

@@ -6,6 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.notify.subscriptions import MAX_SUBSCRIPTIONS, PushSubscription, Subscriptions, id_of
 
 if TYPE_CHECKING:
@@ -14,15 +16,18 @@ if TYPE_CHECKING:
 NOW = 1000.0
 
 
-def made(number: int, *, session: str = "", expires: int = 0) -> PushSubscription:
+def made(
+    number: int, *, session: str = "", expires: int = 0, by_guest: bool = False
+) -> PushSubscription:
     endpoint = f"https://push.example/{number}"
     return PushSubscription(
-        subscription_id=id_of(endpoint, session),
+        subscription_id=id_of(endpoint, session, by_guest=by_guest),
         endpoint=endpoint,
         p256dh="B",
         auth="a",
         session=session,
         expires=expires,
+        by_guest=by_guest,
     )
 
 
@@ -55,6 +60,28 @@ def test_subscriptions_to_one_session_do_not_displace_those_to_all(tmp_path: Pat
         kept.put(made(number, session="s"), NOW)
     assert kept.all()[0] == made(0)
     assert len(kept.all()) == MAX_SUBSCRIPTIONS
+
+
+def test_a_guest_displaces_nobody_but_first_itself_then_the_oldest_guest(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    owners = [made(number, session="s") for number in range(MAX_SUBSCRIPTIONS)]
+    others = made(100, session="s", expires=3000, by_guest=True)
+    for each in [*owners, others]:
+        kept.put(each, NOW)
+    for number in range(3 * MAX_SUBSCRIPTIONS):  # among them, the owner's endpoints
+        kept.put(made(number, session="s", expires=4000, by_guest=True), NOW)
+    assert kept.all()[: len(owners) + 1] == [*owners, others]
+    kept.put(made(101, session="t", by_guest=True), NOW)
+    assert others not in kept.all()
+    assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS
+
+
+def test_as_many_subscriptions_as_there_may_be_are_read_again_however_long(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    for number in range(2 * MAX_SUBSCRIPTIONS):
+        each = made(number, session='"' * 1024, by_guest=number % 2 > 0)
+        kept.put(msgspec.structs.replace(each, endpoint='"' * 2048, origin="o" * 1000), NOW)
+    assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS
 
 
 def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ ends with the token by which it was made, and a token for one session subscribes
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from lastword.gateway.front.doorkeeper import is_loopback
 from lastword.gateway.viewing.attachment import Role
 from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of, is_available
 from lastword.notify.web_push import decoded
+from lastword.outbox.post import HTTPS_PORT, NotOutsideError, outside_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -69,20 +71,22 @@ class PushApi:
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         browser = read_subscription(await requests.body_of(request, MAX_BODY_BYTES))
-        if is_loopback(urlsplit(browser.endpoint).hostname or "") and not grant.is_owners:
-            raise _bad(NO_ADDRESS)  # a guest has nothing to send to other servers of this machine
+        by_guest = not grant.is_owners
+        if by_guest and not _is_outside(browser.endpoint):
+            raise _bad(NO_ADDRESS)  # a guest has nothing to send to servers in here
         session = "" if browser.session_id is UNSET else browser.session_id
         if grant.session and session not in {"", grant.session}:
             raise requests.unknown_session()
         session = session or grant.session
         made = PushSubscription(
-            subscription_id=id_of(browser.endpoint, session),
+            subscription_id=id_of(browser.endpoint, session, by_guest=by_guest),
             endpoint=browser.endpoint,
             p256dh=browser.keys.p256dh.rstrip("="),
             auth=browser.keys.auth.rstrip("="),
             session=session,
             origin=request.headers.get("origin", ""),
             expires=grant.expires,
+            by_guest=by_guest,
         )
         if self._shared is not None:
             await _shared(self._shared.put(made))
@@ -103,7 +107,9 @@ class PushApi:
         return await self._view(grant)
 
     def _rows(self, grant: Grant) -> list[PushRow]:
+        """Return all subscriptions to the owner, and to a guest those that its login made."""
         now = time.time()
+        login = (True, grant.session, grant.expires)
         return [
             PushRow(
                 id=each.subscription_id,
@@ -112,7 +118,7 @@ class PushApi:
                 expires=each.expires,
             )
             for each in self._subscriptions.all()
-            if each.covers(each.session, now) and grant.session in {"", each.session}
+            if each.covers(each.session, now) and (grant.is_owners or each.login == login)
         ]
 
     async def _view(
@@ -192,6 +198,18 @@ def _is_address(endpoint: str) -> bool:
     if not (endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and host):
         return False
     return "@" not in parts.netloc and (parts.scheme == "https" or is_loopback(host))
+
+
+def _is_outside(endpoint: str) -> bool:
+    """Return whether an address can be outside; what a name means is checked at each message."""
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        outside_addresses(host, HTTPS_PORT, socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        return not is_loopback(host)
+    except (NotOutsideError, UnicodeError):
+        return False
+    return True
 
 
 def _is_key(text: str) -> bool:
