@@ -49,6 +49,11 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     options = made.read([*(word for word in words if not word.startswith("--url=")), *arguments])
     if options.url is None:
         options.url = url or None
+    for name in ("ssh", "folder", "session", "token", "token_file"):
+        value = getattr(options, name)
+        if value == "":  # as of a variable that is not set: without the option, much would differ
+            made.error(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
+        setattr(options, name, value or "")
     if options.url is None and options.ssh:
         options.url = DEFAULT_URL
     if options.url is None:

@@ -86,6 +86,8 @@ def parser() -> CommandParser:
     made.add_argument("url", nargs="?", metavar=url.metavar, help=url.help)
     for each in options:
         add_option(made, each)
+        if each.kind != "flag":
+            made.set_defaults(**{each.name.replace("-", "_"): None})  # not given, unlike empty
     for key in ("config", "no_config"):
         option = BY_KEY[key]
         if option.kind == "flag":

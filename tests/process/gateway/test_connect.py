@@ -74,6 +74,26 @@ async def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
         assert "HTTP 401" in on_stderr
 
 
+@fused
+async def test_a_login_that_ssh_is_refused_is_told_at_once_and_tried_in_two_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, runs = tmp_path / "ssh", tmp_path / "runs"
+    denied = "me@box: Permission denied (publickey)."
+    program.write_text(f"#!/bin/sh\necho run >> {runs}\necho '{denied}' >&2\nexit 255\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    async with connected("http://127.0.0.1:9", "token", "--ssh", "box") as editor:
+        for number in (1, 2):
+            error = (await editor.call("initialize", _hello({})))["error"]
+            payload = error["data"]["agent_error"]
+            assert (payload["type"], payload["retryable"]) == ("auth", False)
+            assert payload["message"].startswith("No connection through ssh: box does not let you")
+            assert runs.read_text().count("run") == 2 * number
+        _, on_stderr = await editor.close()
+    assert "box does not let you in without a password" in on_stderr
+
+
 @pytest.mark.processes
 @fused
 async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_finds_it_again(

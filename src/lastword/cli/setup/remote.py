@@ -370,10 +370,10 @@ def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
             timeout=TIMEOUT_SECONDS,
         )
     except FileNotFoundError:
-        raise ssh.SshError(ssh.MISSING, is_lasting=True) from None
+        raise ssh.SshError(ssh.MISSING) from None
     except subprocess.TimeoutExpired:
         text = f"{host} did not answer within {TIMEOUT_SECONDS:g} s"
-        raise ssh.SshError(text, is_lasting=False) from None
+        raise ssh.SshError(text) from None
     answers = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         if line.startswith(_MARK):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -197,18 +198,28 @@ FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
 """What an attempt can fail with."""
 
 
-def is_lasting(error: Exception) -> bool:
-    """Return whether an attempt failed of what the next one would meet again, as far as known."""
-    return isinstance(error, ssh.SshError) and error.is_lasting
-
-
 def failed(error: Exception) -> reconnect.Event:
     """Return what a failed attempt means to the policy."""
     if isinstance(error, InvalidStatus):
         wait = error.response.headers.get("Retry-After")
         return reconnect.Refused(error.response.status_code, wait)
+    if isinstance(error, ssh.SshError) and error.status:
+        return reconnect.Refused(error.status)
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return reconnect.ConnectFailed(said or type(error).__name__)
+
+
+def end_of(end: reconnect.GiveUp, error: Exception | None) -> reconnect.GiveUp:
+    """Return the end of a search, in the words of `ssh` if that is what failed in the last attempt.
+
+    Args:
+        end: What the policy says of it.
+        error: What the last attempt failed with, if it did.
+    """
+    if not isinstance(error, ssh.SshError):
+        return end
+    line = "" if error.status else end.line
+    return replace(end, line=line, advice=f"No connection through ssh: {error}.", cause="")
 
 
 def ended(error: ConnectionClosed) -> reconnect.Closed:

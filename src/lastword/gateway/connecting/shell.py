@@ -82,8 +82,8 @@ class ConnectShell:
         self._tokens = tokens
         self._status = status
         self._reports = ConnectReports(url, tokens)
-        self._is_lasting = False
-        """Whether the last attempt would end alike."""
+        self._failure: Exception | None = None
+        """What the last attempt failed with."""
         self._attached_at: float | None = None
         """Since when the link has been of use; nothing while it is not."""
         self._state: reconnect.ReconnectState | None = None
@@ -246,16 +246,17 @@ class ConnectShell:
                 self._sought_since = None
                 self._note_given_up()
                 self._drop(1000, "")
-                cause = f" ({action.cause})" if action.cause else ""
-                self._status.show(failures.sentence_of(action) + cause)
-                self._carry_out(self._connector.gave_up(action))
+                end = dial.end_of(action, self._failure)
+                cause = f" ({end.cause})" if end.cause else ""
+                self._status.show(failures.sentence_of(end) + cause)
+                self._carry_out(self._connector.gave_up(end))
                 self._is_superseded.set()
             case reconnect.WaitUntil():
                 self._arm(action.until)
 
     def _seeks_on(self, end: reconnect.GiveUp) -> bool:
         """Return whether to go on: behind `ssh`, it is the network here that is gone for long."""
-        is_worth_it = self._host and not self._is_lasting and self._connector.has_turns
+        is_worth_it = self._host and self._connector.has_turns
         if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
             return False
         now = time.monotonic()
@@ -341,7 +342,7 @@ class ConnectShell:
     async def _connect(self) -> None:
         """Make one attempt, and serve the link if it succeeds."""
         me = asyncio.current_task()
-        self._is_lasting = False
+        self._failure = None
         try:
             token = self._tokens.take()
         except dial.AddressError as error:
@@ -351,7 +352,7 @@ class ConnectShell:
             socket = await dial.dial(self._url, token, self._host)
         except dial.FAILURES as error:
             if self._attempt is me:
-                self._is_lasting = dial.is_lasting(error)
+                self._failure = error
                 self._step(dial.failed(error))
             return
         if self._attempt is not me:

@@ -14,6 +14,7 @@ CONNECT_SECONDS = 15
 ALIVE_SECONDS = 5
 """Three without an answer end a connection: the next one costs nothing but a second."""
 
+BAD_REQUEST, FORBIDDEN = 400, 403
 HOST_EXPECTS = "a host, as `ssh` does"
 MISSING = "there is no `ssh` on PATH here: install OpenSSH's client"
 ON_WINDOWS = (
@@ -42,13 +43,13 @@ class _Meaning(NamedTuple):
     Attributes:
         pattern: what its words contain.
         sentence: what happened and what to do, with `{host}`.
-        is_lasting: whether the next attempt would meet it again.
+        status: the HTTP status of the same meaning, if the next attempt would end alike; else 0.
         is_refused: whether the machine asks for a login.
     """
 
     pattern: str
     sentence: str
-    is_lasting: bool = False
+    status: int = 0
     is_refused: bool = False
 
 
@@ -58,30 +59,30 @@ _MEANINGS = (
         "the host key of {host} has changed. If its owner says so, remove the old key with "
         "`ssh-keygen -R {host}` and accept the new one with `ssh {host}`; otherwise somebody may "
         "be in between",
-        is_lasting=True,
+        FORBIDDEN,
     ),
     _Meaning(
         r"Host key verification failed|No \S+ host key is known",
         "the host key of {host} is not known here: run `ssh {host}` once, and accept it",
-        is_lasting=True,
+        FORBIDDEN,
     ),
     _Meaning(
         r"Permission denied|Too many authentication failures",
         "{host} does not let you in without a password: `ssh {host}` has to work without a "
         "question, by a key in ssh-agent or one without a passphrase, or through a connection that "
         "you have open (ControlMaster)",
-        is_lasting=True,
+        FORBIDDEN,
         is_refused=True,
     ),
     _Meaning(
         r"administratively prohibited",
         "{host} forbids connections through ssh (AllowTcpForwarding in its sshd_config)",
-        is_lasting=True,
+        FORBIDDEN,
     ),
     _Meaning(
         r"Bad configuration option|Bad owner or permissions",
         "ssh cannot read its configuration here: `ssh {host}` says why",
-        is_lasting=True,
+        BAD_REQUEST,
     ),
     _Meaning(
         r"open failed: connect failed|stdio forwarding failed",
@@ -109,13 +110,13 @@ class SshError(OSError):
     """`ssh` has failed; the text says why and what to do, without a full stop.
 
     Attributes:
-        is_lasting: whether another attempt would end alike.
+        status: the HTTP status of the same meaning, if another attempt would end alike; else 0.
         is_refused: whether the machine asks for a login.
     """
 
-    def __init__(self, text: str, *, is_lasting: bool, is_refused: bool = False) -> None:
+    def __init__(self, text: str, status: int = 0, *, is_refused: bool = False) -> None:
         super().__init__(text)
-        self.is_lasting: bool = is_lasting
+        self.status: int = status
         self.is_refused: bool = is_refused
 
 
@@ -148,12 +149,9 @@ def error_of(host: str, output: str, status: int | None) -> SshError:
     shown = shlex.quote(host)
     for each in _MEANINGS:
         if re.search(each.pattern, output):
-            return SshError(
-                each.sentence.format(host=shown),
-                is_lasting=each.is_lasting,
-                is_refused=each.is_refused,
-            )
+            sentence = each.sentence.format(host=shown)
+            return SshError(sentence, each.status, is_refused=each.is_refused)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     own = [line for line in lines if not _OWN_LINES.match(line)]
     how = own[-1] if own else f"it ended with status {status}" if status else "it ended"
-    return SshError(f"ssh to {shown} failed: {how}", is_lasting=False)
+    return SshError(f"ssh to {shown} failed: {how}")

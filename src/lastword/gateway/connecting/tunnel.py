@@ -62,7 +62,7 @@ class Tunnel:
             )
         except FileNotFoundError:
             ours.close()
-            raise ssh.SshError(ssh.MISSING, is_lasting=True) from None
+            raise ssh.SshError(ssh.MISSING, ssh.BAD_REQUEST) from None
         except BaseException:
             ours.close()
             raise

@@ -67,6 +67,16 @@ def test_without_a_token_nothing_begins(
     assert "a token is missing" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["ssh", "folder", "session", "token", "token-file"])
+def test_an_option_that_is_empty_is_refused_and_not_left_out(
+    option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LASTWORD_GATEWAY_TOKEN", "t")
+    with pytest.raises(SystemExit, match="2"):
+        main(["http://127.0.0.1:9", f"--{option}", ""])
+    assert f"--{option} is empty" in capsys.readouterr().err
+
+
 def test_a_token_file_is_read_anew_each_time(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("one\n", encoding="utf-8")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lastword.gateway.connecting import ssh
+from lastword.client import reconnect
+from lastword.gateway.connecting import dial, failures, ssh
 from lastword.gateway.connecting.elsewhere import Elsewhere, FolderMap
 from tests.kit.rows import every
 
@@ -110,7 +111,18 @@ def test_what_is_changed_leaves_the_rest_alone() -> None:
 def test_an_error_of_ssh_is_a_sentence_with_what_to_do(said: str, means: str, lasts: bool) -> None:
     error = ssh.error_of("box", said, 7)
     assert means in str(error)
-    assert error.is_lasting is lasts
+    assert bool(error.status) is lasts
+    state, _ = reconnect.step(reconnect.initial(0), reconnect.Signal.TICK, 0, 0.5)
+    tries, ends = 0, []
+    while not ends:
+        tries += 1
+        state, actions = reconnect.step(state, dial.failed(error), tries * 60_000, 0.5)
+        ends = [each for each in actions if isinstance(each, reconnect.GiveUp)]
+        state, _ = reconnect.step(state, reconnect.Signal.TICK, tries * 60_000 + 40_000, 0.5)
+    assert (tries == 1) is lasts
+    message = failures.of_end(dial.end_of(ends[0], error)).message
+    assert message.endswith(f"No connection through ssh: {error}.")
+    assert message.startswith("No connection" if lasts else "Gave up after 6 tries.")
 
 
 def test_a_host_is_one_word_and_no_option() -> None:
