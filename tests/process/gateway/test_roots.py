@@ -72,6 +72,12 @@ def test_no_member_of_a_request_names_a_folder_outside_of_the_root(noting: Gatew
                     assert answer["error"]["code"] == -32602, (method, params)
                     failure = answer["error"]["data"]["agent_error"]
                     assert failure["reason"] == "outside_root", answer
+            for params in ({"cwd": None}, {"cwd": None, "additionalDirectories": [root]}):
+                answer = viewer.answer(viewer.request(method, {"sessionId": session} | params))
+                assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root", method
+        for method in ("session/new", "session/fork"):
+            answer = viewer.answer(viewer.request(method, {"sessionId": session}))
+            assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root", method
         for folder in (f"file://{noting.folder}", "file://elsewhere/x", "vscode-remote://x/y", 7):
             for params in (
                 {"workspaceUri": folder},

@@ -55,7 +55,7 @@ def within(frame: Frame, root: str) -> Frame:
         names_folder = _names_folder(params)
     except RecursionError:
         raise OutsideRootError("params") from None
-    if method == "session/new" and not isinstance(resolved.get("cwd"), str):
+    if method in {"session/new", acp.FORK} and "cwd" not in resolved:
         raise OutsideRootError("cwd")
     if not names_folder:
         return frame
@@ -100,11 +100,11 @@ def _names_folder(value: Any) -> bool:
 
 def _checked(member: str, value: Any, root: str) -> Any:
     """Return a member's paths resolved, in the form in which they came."""
-    if value is None:
+    if value is None and member != "cwd":  # for that, agents have a folder of their own
         return None
     try:
         return _MEMBERS[member](value, root)
-    except (TypeError, ValueError):  # of another type, with a NUL, or outside
+    except (OSError, TypeError, ValueError):  # renamed just now, of another type, or outside
         raise OutsideRootError(member) from None
 
 
