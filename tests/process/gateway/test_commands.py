@@ -17,9 +17,10 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
+from lastword.gateway.front import holders
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.command import command, in_a_process
-from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
@@ -137,6 +138,40 @@ def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> N
     assert f"stop --agents --port {gateway.port}`".encode() in said
     ended = gateway.tell("stop", "--agents")
     assert (ended.returncode, ended.stdout) == (0, "1 agent is stopping\n")
+
+
+@pytest.mark.processes
+def test_who_watches_a_turn_has_its_answer_when_the_agents_are_stopped(serve: Serve) -> None:
+    gateway = serve("hang")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        until("the turn runs", lambda: "a turn is running" in gateway.tell("status").stdout)
+        stopped = gateway.tell("stop", "--agents")
+        answer = viewer.answer(prompt)
+        assert viewer.closed()[0] == 4410
+    assert "The agent was stopped" in answer["error"]["message"]
+    assert "1 agent is stopping" in stopped.stdout
+    gateway.front.wait(FUSE_SECONDS)
+
+
+@pytest.mark.processes
+def test_an_agent_whose_keeper_does_not_answer_is_named_and_stopped_as_the_others(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+    (held,) = gateway.holders()
+    monkeypatch.setattr(holders, "SILENT_SECONDS", 0.1)
+    os.kill(held["pid"], signal.SIGSTOP)
+    status = gateway.tell("status").stdout
+    assert f"does not answer at {held['socket']}" in " ".join(status.split())
+    assert "1 still running" in gateway.tell("stop").stdout
+    monkeypatch.setattr(holders, "END_SECONDS", 0.1)
+    assert gateway.tell("stop", "--agents").stdout == "1 agent is stopping\n"
+    os.kill(held["pid"], signal.SIGCONT)
+    until("it has ended", lambda: not is_running(held["pid"]))
 
 
 def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:

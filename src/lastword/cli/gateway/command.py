@@ -127,7 +127,7 @@ def _agents(run_folder: str) -> list[dict[str, Any]]:
 
     if not os.path.isdir(run_folder):
         return []
-    return asyncio.run(Holders(HolderSettings(run_folder=run_folder)).statuses())
+    return asyncio.run(Holders(HolderSettings(run_folder=run_folder)).all_statuses())
 
 
 def _look_for(program: str) -> None:
@@ -231,12 +231,15 @@ def _stop(arguments: Sequence[str]) -> int:
 
     options = stop_parser().read(arguments)
     folder = _run_folder(options)
+    holders = Holders(HolderSettings(run_folder=folder))
+    # Before the gateway, which takes the answers of their turns to viewers.
+    stopped = asyncio.run(holders.stop_all()) if options.agents else set()
     status = _signal(options, signal.SIGTERM)
-    if options.agents and os.path.isdir(folder):
-        count = asyncio.run(Holders(HolderSettings(run_folder=folder)).stop_all())
-        if count:
-            are = "is" if count == 1 else "are"
-            sys.stdout.write(f"{counted(count, 'agent')} {are} stopping\n")
+    if options.agents:
+        stopped |= asyncio.run(holders.stop_all())  # what a viewer has just had started
+        if stopped:
+            are = "is" if len(stopped) == 1 else "are"
+            sys.stdout.write(f"{counted(len(stopped), 'agent')} {are} stopping\n")
             status = 0
     elif status == 0:
         sys.stdout.write(f"agents: {_left_running(folder)}\n")
@@ -271,6 +274,9 @@ def _status(arguments: Sequence[str]) -> int:
             page.line("agents: none is running; the first session starts one")
     for holder in agents:
         agent, pid = holder.get("agent_pid"), holder.get("pid")
+        if pid is None:
+            page.line(f"agent: the process that keeps it does not answer at {holder['socket']}")
+            continue
         process = f"process {agent}" if agent else "starts with the next prompt"
         page.line(f"agent: {process}, kept by process {pid}")
         for session in holder.get("sessions", []):

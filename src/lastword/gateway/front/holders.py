@@ -48,9 +48,8 @@ OWNER_LOOKS = 50
 HOLDER = "lastword.cli.gateway.holder"
 """A holder's program, which puts it together: above this room, so it is named."""
 
-STATUS_SECONDS = 2.0
 END_SECONDS = 10.0
-"""How long an agent without a session may take to end."""
+"""How long it is waited for a holder to end with its agent."""
 
 SILENT_SECONDS = 8.0
 """A holder that answers nothing for this long hangs: nothing in its loop takes as long."""
@@ -425,21 +424,27 @@ class Holders:
         for path in self.sockets():
             if not os.path.basename(path).startswith("spare-") or path in self._taken:
                 continue
-            if await _stop(path):
-                for _ in range(round(END_SECONDS / LOOK_SECONDS)):
-                    if path not in self.sockets():
-                        return True
-                    await asyncio.sleep(LOOK_SECONDS)
+            if await _stop(path) and path not in self.sockets():
+                return True
         return False
 
-    async def stop_all(self) -> int:
-        """End every holder; return how many were told to stop."""
-        return sum([await _stop(path) for path in self.sockets()])
+    async def stop_all(self) -> set[str]:
+        """End every holder, and wait for that; return the sockets of those that there were."""
+        sockets = self.sockets()
+        were_there = await asyncio.gather(*map(_stop, sockets))
+        return {path for path, was_there in zip(sockets, were_there, strict=True) if was_there}
 
     async def statuses(self) -> list[dict[str, Any]]:
         """Return the status of every holder that answers."""
-        found = await asyncio.gather(*(status(path) for path in self.sockets()))
+        found = await asyncio.gather(*map(status, self.sockets()))
         return [each for each in found if each is not None]
+
+    async def all_statuses(self) -> list[dict[str, Any]]:
+        """Return the status of every holder; one that does not answer has only its `socket`."""
+        statuses = await self.statuses()
+        answering = {each["socket"] for each in statuses}
+        rest = [path for path in self.sockets() if path not in answering]
+        return statuses + [{"socket": path} for path in rest if await answers(path)]
 
 
 def _write_settings(process: subprocess.Popen[bytes], settings: bytes) -> None:
@@ -472,13 +477,28 @@ async def answers(path: str) -> bool:
 
 
 async def _stop(path: str) -> bool:
-    """Tell a holder to end, with its agent; return whether it was there."""
+    """End a holder with its agent, and wait for that; return whether it was there."""
+    was_sent = False
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            while os.path.lexists(path):  # noqa: ASYNC240 - some microseconds
+                was_sent = was_sent or await _send_stop(path)
+                await asyncio.sleep(LOOK_SECONDS)
+    return was_sent
+
+
+async def _send_stop(path: str) -> bool:
+    """Tell a holder to end; return whether it was there, and took that."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
         writer.write(wire.control(wire.STOP) + b"\n")
         await writer.drain()
         writer.close()
-    except OSError:
+    except ConnectionRefusedError:  # it was killed
+        with contextlib.suppress(OSError):
+            _take_away(path)
+        return False
+    except OSError:  # as if too many wait for it to accept them
         return False
     return True
 
@@ -518,7 +538,7 @@ async def _ask_status(connection: Awaitable[Streams]) -> bytes:
 async def status(path: str) -> dict[str, Any] | None:
     """Return a holder's status."""
     try:
-        async with asyncio.timeout(STATUS_SECONDS):
+        async with asyncio.timeout(SILENT_SECONDS):
             line = await _ask_status(
                 asyncio.open_unix_connection(path, limit=wire.LINE_LIMIT_BYTES)
             )

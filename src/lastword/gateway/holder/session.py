@@ -400,7 +400,9 @@ class HeldSession:
     def end(self, word: str) -> None:
         """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
-        if word != "stopped":  # what is open then ends with the agent
+        if word == "stopped":  # with the agent, whatever it was doing
+            self.carry_out(self.hub.lost_agent(lambda _: refusals.agent_stopped(), at_ms))
+        else:
             if self.hub.open_turns:
                 cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
                 self._holder.agent.send(cancel)

@@ -225,6 +225,12 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
     )
 
 
+def agent_stopped() -> dict[str, Any]:
+    """Refuse what was open when an agent was stopped with its session."""
+    message = "The agent was stopped on its machine. Send the prompt again to start it."
+    return _failed(ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY)
+
+
 _MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
 
 
