@@ -13,7 +13,7 @@ from lastword.core.protocol import deep, jsonrpc
 from tests.kit.wire import Wire
 from tests.unit.link.test_connection_rare_frames import in_turn
 
-DEPTHS = [deep.LAYER - 3, deep.LAYER - 2, deep.LAYER - 1, 2 * deep.LAYER, 1000, 9990]
+DEPTHS = [deep.LAYER - 3, deep.LAYER - 2, deep.LAYER - 1, 2 * deep.LAYER, 1000, 9990, 100_000]
 
 
 def nested(depth: int, inner: str = "1") -> str:
@@ -96,7 +96,7 @@ def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (answer(nested(deep.MAX_DEPTH)), jsonrpc.MALFORMED_JSON),
+        (answer(nested(100_000, "NaN")), jsonrpc.MALFORMED_JSON),
         (nested(1000).encode(), jsonrpc.MALFORMED_OBJECT),
         (f'{{"x":{nested(1000)}}}'.encode(), jsonrpc.MALFORMED_MESSAGE),
         (answer(nested(1000, "NaN")), jsonrpc.MALFORMED_JSON),
@@ -116,7 +116,7 @@ def test_half_a_character_deep_down_is_json() -> None:
 
 
 def test_a_line_that_neither_parser_takes_for_different_reasons_is_no_frame() -> None:
-    line = b'{"id":7,"y":"\\ud83d","x":' + nested(200_000).encode() + b"}"
+    line = b'{"id":7,"y":"\\ud83d","x":' + nested(200_000, "nothing").encode() + b"}"
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
 
 

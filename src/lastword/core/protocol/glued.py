@@ -14,7 +14,6 @@ import re
 from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.deep import MAX_DEPTH
 from lastword.core.protocol.jsonrpc import Frame, Malformed
 
 MAX_BRACES = 4_000_000
@@ -127,8 +126,6 @@ def _objects(line: bytes) -> list[int]:
                 break
             if braces > MAX_BRACES:
                 return []
-            if depth > MAX_DEPTH:
-                return starts[::-1]
         else:
             return starts[::-1]
         starts.append(len(line) - at)
