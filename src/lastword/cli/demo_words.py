@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lastword.client.display import view
 from lastword.core.failure.durations import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
+from lastword.kit.demo.client import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from lastword.kit.demo.client import DemoTurn
@@ -36,6 +37,11 @@ def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
     """Return what a user sees of a turn that failed silently."""
     if turn.answer is not None:
         return ["Done. Nothing is shown, not even an error."]
+    if not turn.ended and (not turn.started or patience_seconds >= PATIENCE_SECONDS):
+        return [
+            "This machine was too slow to tell.",
+            f"Nothing had come after {PATIENCE_SECONDS:g} s. Try again when it is less busy.",
+        ]
     if not turn.ended:
         waited = f"A spinner, after {patience_seconds:g} s and for ever."
         return [waited, "None of the measured clients gives up on a turn."]

@@ -209,8 +209,14 @@ def stubborn(agent: Agent) -> None:
 
 @at_start
 def has_child(agent: Agent) -> None:
-    """Has a sleeping child in its group (`daemon`: in its own session); exits 0 after a turn."""
-    start_child(60, apart=agent.argument == "daemon", stdin=None)
+    """Has a sleeping child in its group; exits 0 after a turn.
+
+    With `daemon`, the child has a session of its own; with `job`, a shell with job control has it.
+    """
+    if agent.argument == "job":
+        subprocess.Popen(["bash", "-c", "set -m; sleep 60 & disown; wait"])
+    else:
+        start_child(60, apart=agent.argument == "daemon", stdin=None)
     agent.on_fail = exits_0_after_answer
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from lastword.cli import demo as shown
@@ -61,6 +62,19 @@ def test_frames_are_shown_as_they_came(demo: Demo) -> None:
     said = demo("--frames").stdout
     assert '"agent_error"' in said
     assert '"stopReason": "end_turn"' in said
+
+
+def test_of_a_turn_that_did_not_begin_or_end_in_time_the_demo_says_that_the_machine_was_too_slow(
+    played: list[ScenarioTurns], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = msgspec.structs.replace(played[0].alone, answer=None, typed=None, text="", ended=False)
+    unbegun = msgspec.structs.replace(late, started=False)
+    of_all = [shown.ScenarioTurns(unbegun, late, late) for _ in played]
+    monkeypatch.setattr(shown, "_run_all", lambda: of_all)
+    done = command("demo", environment={**os.environ, "COLUMNS": "120"})
+    assert done.returncode == 1
+    assert done.stdout.count("This machine was too slow to tell.") == 2 * len(of_all)
+    assert "spinner" not in done.stdout
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -110,14 +110,19 @@ def test_what_an_agent_leaves_in_its_group_when_it_ends_by_itself_is_its_own(sta
     os.kill(sleeper, signal.SIGKILL)
 
 
-def test_a_daemon_in_a_session_of_its_own_holds_nothing_up(start: Start) -> None:
-    client = start("has-child", "daemon")
+@pytest.mark.parametrize("child", ["daemon", "job"])
+def test_what_has_a_group_of_its_own_outlives_the_agent_and_holds_nothing_up(
+    start: Start, child: str
+) -> None:
+    client = start("has-child", child)
     client.open()
+    client.read_until_true(lambda: _sleepers(client), f"a {child}")
     os.kill(client.pid, signal.SIGTERM)
     client.wait()
-    # It left the agent's group on purpose, as daemons do: no signal of ours reaches it.
-    (daemon,) = _sleepers(client)
-    os.kill(daemon, signal.SIGKILL)
+    # It left the agent's group on purpose, as docs/editor.md says: no signal of ours reaches it.
+    (sleeper,) = _sleepers(client)
+    os.kill(sleeper, signal.SIGKILL)
+    assert left_behind.wait_for_none(client.mark) == {}
 
 
 def test_a_killed_guardian_disturbs_nobody(start: Start) -> None:

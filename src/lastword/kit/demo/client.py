@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
     from lastword.kit.peer import PeerEvent
 
-PATIENCE_SECONDS = 10.0
-"""How long a client of the demo waits for a turn's end. Real ones wait for ever."""
+PATIENCE_SECONDS = 60.0
+"""How long a client of the demo waits for a start, a turn's end or an exit. What has not come by
+then would, on a machine that is less busy: nothing can be told from it."""
 
-START_SECONDS = 10.0
-END_SECONDS = 2.0
 PROMPT = "Why does the parser fail?"
 TYPED = {"_meta": {"agent_error": {"version": 1}}}
 ZED = {"name": "zed", "version": "1.18.1"}
@@ -42,6 +41,7 @@ class DemoTurn(msgspec.Struct, frozen=True, kw_only=True):
         frames: every line that came, in order.
         seconds: from the prompt to its answer, or to the end of the wait.
         ended: whether the process was gone without an answer.
+        started: whether there was a session to send the prompt to.
     """
 
     answer: dict[str, Any] | None
@@ -50,6 +50,7 @@ class DemoTurn(msgspec.Struct, frozen=True, kw_only=True):
     frames: list[str]
     seconds: float
     ended: bool
+    started: bool = True
 
 
 class DemoClient(StrictClient):
@@ -74,17 +75,21 @@ def run_turn(
     """Start the command, send one prompt, and return the turn."""
     with DemoClient(command, stopped) as client:
         greeting = client.initialize(TYPED) if typed else client.initialize({}, info=ZED)
-        client.answer_to(greeting, START_SECONDS)
-        client.answer_to(client.new_session(os.getcwd()), START_SECONDS)
+        client.answer_to(greeting, PATIENCE_SECONDS)
+        started = client.answer_to(client.new_session(os.getcwd()), PATIENCE_SECONDS) is not None
         begin = time.monotonic()
-        answer = client.answer_to(client.prompt("demo", PROMPT), patience_seconds)
+        prompt = client.prompt("demo", PROMPT)
+        answer = client.answer_to(prompt, patience_seconds) if started else None
         seconds = time.monotonic() - begin
         came = [event for event in client.events if not event.sent]
         return _turn_of(
             answer,
             came[: came.index(answer) + 1] if answer else came,
             seconds=seconds,
-            ended=answer is None and not client.stdout.open and client.wait_for_exit(END_SECONDS),
+            ended=answer is None
+            and not client.stdout.open
+            and client.wait_for_exit(PATIENCE_SECONDS),
+            started=started,
         )
 
 
@@ -104,7 +109,12 @@ def shown_by_zed(error: dict[str, Any]) -> str:
 
 
 def _turn_of(
-    answer: PeerEvent | None, came: Sequence[PeerEvent], *, seconds: float, ended: bool
+    answer: PeerEvent | None,
+    came: Sequence[PeerEvent],
+    *,
+    seconds: float,
+    ended: bool,
+    started: bool,
 ) -> DemoTurn:
     typed, text = None, ""
     for event in came:
@@ -119,6 +129,7 @@ def _turn_of(
         frames=[event.raw.decode() for event in came],
         seconds=seconds,
         ended=ended,
+        started=started,
     )
 
 
