@@ -20,10 +20,12 @@ from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
 from lastword.cli.words import nearest, shown
+from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
+from lastword.kit.agent.rungs import EXAMPLE
 from lastword.kit.doctor import clients, command, diagnosis, overnight, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
@@ -289,6 +291,24 @@ def _versions(*, speaks_v2: bool) -> Observation:
     )
 
 
+_CLIENTS = {each.name: each.title for each in editors.ROWS} | {
+    "typed": "takes agent_error",
+    "older": "any other",
+    "v2": "of version 2",
+}
+"""What a person calls the kinds of clients."""
+
+_SHOWN_AS = {
+    Rung.TYPED: "as an error that it knows the kind and the wait of",
+    Rung.V2: "as an error that it knows the kind and the wait of",
+    Rung.AIR: "as a card with a button to retry",
+    Rung.ERROR: "as the error of the turn",
+    Rung.ERROR_WITH_META: "as the error of the turn",
+    Rung.RESULT: "as the end of the turn",
+    Rung.TEXT: "as text of the agent",
+}
+
+
 def _editor(report: Report) -> str:
     """Return the editor named by --client, or the placeholder for any."""
     names = [row.client for row in report.rows] if len(report.rows) == 1 else []
@@ -301,14 +321,15 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How each client is shown a failure (`lastword agent --rungs` has examples):")
+        page.line("What each client shows when the provider limits requests, for example:")
         page.line()
-        names = max(len(row.client) for row in report.rows) + 2
-        rungs = max(len(row.rung.value) for row in report.rows) + 2
-        for row in report.rows:
+        names = [_CLIENTS.get(row.client, row.client) for row in report.rows]
+        width = max(map(len, names)) + 2
+        for name, row in zip(names, report.rows, strict=True):
             where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
             forced = f", set by {where}" if row.forced else ""
-            page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
+            shows = f'"{EXAMPLE.message}", {_SHOWN_AS[row.rung]}{forced}'
+            page.row(f"  {name:<{width}}", shows)
         page.line()
     if report.is_well:
         page.line("This agent can be used here. In the editor's settings, start it as")

@@ -163,7 +163,7 @@ ROWS = (
         form="argv",
         section="agents",
         places=("~/.acpx/config.json",),
-        next_step="Run `acpx NAME 'your prompt'` in your project's folder.",
+        next_step="Run `acpx NAME exec 'your prompt'` in your project's folder.",
         evidence=(
             "the npm package's dist/cli.js, `parseAgentEntry`: an object with `argv` alone, names "
             "in lower case; tests/interop/test_setup_acpx.py runs it with what is written here"

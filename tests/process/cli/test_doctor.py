@@ -185,6 +185,8 @@ def test_a_person_reads_it_within_80_columns(told_by: Callable[..., str]) -> Non
     assert (status, err) == (0, "")
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
+    assert '"The model provider is limiting requests. Try again' in out
+    assert not re.search("error_with_meta|sessionFailure|negotiate", out)
     *_, first, run, second, setup = out.splitlines()
     assert first == "This agent can be used here. In the editor's settings, start it as"
     assert re.match(r"  (/\S+/)?lastword run -- /", run)

@@ -45,7 +45,8 @@ def test_a_link_gives_a_cookie_once_and_leaves_no_code_behind(gateway: Gateway) 
     again = nobody.ask(link)
     assert again.status == 401
     assert b"The link has been used" in again.body
-    assert b"lastword gateway token --link" in again.body
+    address = f"http://127.0.0.1:{gateway.port}/"
+    assert f"<code>lastword gateway token --link {address}</code>" in again.body.decode()
 
 
 def test_the_cookie_opens_the_page_and_the_events_as_far_as_its_link_went(

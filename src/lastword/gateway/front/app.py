@@ -227,7 +227,7 @@ class Front:
                 return await self._page.log_in(request, _requester(request))
             self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
-            return refused(refusal)
+            return refused(request, refusal)
         return self._page.page(request)
 
     async def _answer(self, request: Request) -> Response:

@@ -85,11 +85,12 @@ class WebPage:
         return answer
 
 
-def refused(refusal: Refusal) -> Response:
+def refused(request: Request, refusal: Refusal) -> Response:
     """Return a refusal as a page of text."""
     said, how = refusal.message, ""
     if refusal.status == 401:  # noqa: PLR2004
-        said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
+        said = f"{said.partition('.')[0]}."  # what to do stands below, for a browser
+        how = _HOW.format(address=html.escape(str(request.base_url)))
     body = _REFUSED.format(said=html.escape(said), how=how)
     headers = SAFE | {"cache-control": "no-store"}
     if refusal.retry_after:
@@ -108,7 +109,8 @@ def _packed(
 
 _HOW = """
 <ol>
-<li>On the machine where the gateway runs, type <code>lastword gateway token --link</code>.</li>
+<li>On the machine where the gateway runs, type
+<code>lastword gateway token --link {address}</code>.</li>
 <li>Open the link that it prints. It works once, within ten minutes.</li>
 </ol>
 <p>Sessions go on meanwhile; nothing is lost. If you have just followed a link, <a href="/">open the

@@ -104,7 +104,7 @@ export function loginHelp() {
     "p",
     {},
     "Type ",
-    h("code", {}, "lastword gateway token --link"),
+    h("code", {}, `lastword gateway token --link ${new URL(".", location.href)}`),
     " on the gateway's machine, and open the link that it prints. Sessions go on meanwhile.",
   );
 }
