@@ -40,7 +40,9 @@ def test_every_example_is_run_here() -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
-    pytest_alone = ["-m", "pytest", "-n0", "-p", "no:cacheprovider"] if name == TESTED else []
+    pytest_alone = (
+        ["-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"] if name == TESTED else []
+    )
     program = str(EXAMPLES / (name if name in CLIENTS else CLIENT))
     command = [sys.executable, *pytest_alone, program]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

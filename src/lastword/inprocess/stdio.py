@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+AT_A_TERMINAL = (
+    "lastword: reading ACP messages from stdin. A client normally starts this program. "
+    "Press Ctrl-D to stop it.\n"
+)
 
 
 @contextlib.contextmanager
@@ -35,6 +40,8 @@ def reserved() -> Iterator[tuple[int, int]]:
     """
     source, sink = os.dup(STDIN), os.dup(STDOUT)
     flags = [(fd, is_blocking(fd)) for fd in (source, sink)]
+    if os.isatty(source) and sys.stderr is not None:
+        sys.stderr.write(AT_A_TERMINAL)
     try:
         _point_elsewhere()
         with printing_to_stderr():
@@ -64,6 +71,18 @@ def unblocked(source: int, sink: int) -> Iterator[int]:
         yield reading
     finally:
         if reading != source:
+            os.close(reading)
+
+
+@contextlib.contextmanager
+def polled(source: int) -> Iterator[int]:
+    """Yield a descriptor to read from that a loop can wait for, in place of `/dev/null`."""
+    is_device = stat.S_ISCHR(os.fstat(source).st_mode)
+    reading = _pumped(source) if is_device else source
+    try:
+        yield reading
+    finally:
+        if is_device:
             os.close(reading)
 
 

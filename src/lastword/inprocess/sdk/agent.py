@@ -128,8 +128,8 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 @contextlib.asynccontextmanager
 async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[PipeTransport]:
     """Yield the client at stdin and stdout, which are reserved for it in the meantime."""
-    with stdio.reserved() as (source, sink):
-        pipes = await PipeTransport.open(source, sink, receive_timeout=receive_timeout)
+    with stdio.reserved() as (source, sink), stdio.polled(source) as reading:
+        pipes = await PipeTransport.open(reading, sink, receive_timeout=receive_timeout)
         try:
             yield pipes
         finally:

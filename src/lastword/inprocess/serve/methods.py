@@ -5,6 +5,7 @@ Owns the check of what is passed to `serve`, and the messages that say what is w
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,6 +16,9 @@ from lastword.core.protocol import acp
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 REQUIRED = ("session/new", acp.PROMPT)
+
+_CUTOFF = 0.85
+"""How alike a name is that is misspelled: `session/load` is not `session/new`."""
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEAM = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
@@ -75,13 +79,17 @@ def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
             "serve takes a mapping of ACP method names to `async def` functions, not "
             f"{type(methods).__name__}"
         )
-    missing = [name for name in REQUIRED if name not in methods]
-    if missing:
-        words = " and ".join(f'"{name}"' for name in missing)
-        raise ValueError(f"serve needs a handler of {words}: without it no turn can be taken")
     for name in methods:
         if not isinstance(name, str):
             raise TypeError(f"the name of a method is a str, not {name!r}")
+    missing = [name for name in REQUIRED if name not in methods]
+    if missing:
+        words = " and ".join(f'"{name}"' for name in missing)
+        near = (difflib.get_close_matches(name, methods, 1, _CUTOFF) for name in missing)
+        meant = "".join(f'; is "{name}" misspelled?' for names in near for name in names)
+        raise ValueError(
+            f"serve needs a handler of {words}: without it no turn can be taken{meant}"
+        )
     own = {name: Method(name, handler) for name, handler in methods.items()}
     return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,38 @@ def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
         )
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+
+
+def test_nothing_as_stdin_is_a_client_that_has_left() -> None:
+    done = subprocess.run(
+        [*AGENTS, "plain"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_who_starts_an_agent_at_a_terminal_learns_what_it_waits_for() -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [*AGENTS, "plain"],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        os.write(ours, b"\x04")
+        _, said = process.communicate(timeout=FUSE_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 0
+    assert b"A client normally starts this program" in said
 
 
 def test_params_that_the_sdk_refuses_are_answered_typed(plain: DoorClient) -> None:
