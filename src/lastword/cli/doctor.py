@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
-from lastword.cli.words import nearest, shown
+from lastword.cli.words import command_line, nearest, shown
 from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
@@ -335,11 +334,11 @@ def _text(report: Report) -> str:
         page.line("This agent can be used here. In the editor's settings, start it as")
         agent = programs.agent_command(report.command, os.environ, "", whole=False).words
         own = programs.own_command(os.environ, whole=False).words
-        line = shlex.join([*own, "run", "--", *agent])
+        line = command_line([*own, "run", "--", *agent])
         page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
         page.line("or let lastword write the settings:")
         typed = programs.typed_command(os.environ)
-        line = shlex.join([*typed, "setup", _editor(report), "--write", "--", *report.command])
+        line = command_line([*typed, "setup", _editor(report), "--write", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))
     else:
         page.line("Follow the advice after -> at the PROBLEM above, and run this command again.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_CHARS = 40
 _CUTOFF = 0.6
+_NOT_PLAIN = re.compile(r"[^\w\\/:.,=+@~-]")
+"""What Windows' shells do not take as it is. Its paths contain no quotes."""
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return a command as a person types it here: in PowerShell and `cmd` on Windows."""
+    if sys.platform != "win32":
+        return shlex.join(words)
+    return " ".join(f'"{word}"' if not word or _NOT_PLAIN.search(word) else word for word in words)
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
@@ -82,7 +92,7 @@ def meant_words(command: Sequence[str]) -> list[str]:
         split = shlex.split(words[0])
     except ValueError:
         return words
-    given, meant = one_line(words[0]), one_line(shlex.join(split))
+    given, meant = one_line(words[0]), one_line(command_line(split))
     note = redacted(f"lastword: '{given}' is run as: {meant}")
     sys.stderr.write(f"{note}\n")
     return split
@@ -122,7 +132,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:
-    return redacted(f"{prog} {shlex.join([*own, '--', *agent])}")
+    return redacted(f"{prog} {command_line([*own, '--', *agent])}")
 
 
 def _plain(word: str) -> str:

@@ -7,7 +7,6 @@ access to the file is in `settings_file`.
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from lastword.cli.setup import entries, locations, programs, remote, settings_te
 from lastword.cli.setup.jsonc import as_json
 from lastword.cli.setup.settings_file import load, save
 from lastword.cli.setup.settings_text import AgentSettings, SettingsError
+from lastword.cli.words import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -260,7 +260,8 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
     if not programs.is_ours(entries.words_of(plain)):
         raise SettingsError(
             f"it has an entry {name!r} that does not run lastword: choose another --name, put "
-            f"lastword in front of it with --wrap {shlex.quote(name)}, or replace it with --force"
+            f"lastword in front of it with --wrap {command_line([name])}, or replace it with "
+            "--force"
         )
     more = sorted(set(plain) - set(new))
     if more:
@@ -290,7 +291,7 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
             f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
         )
     if names and "--" in commands[names[0]] and not names[0].endswith(locations.SUFFIX):
-        named = shlex.quote(names[0])
+        named = command_line([names[0]])
         raise SettingsError(
             f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "
             f"without lastword, --name {named} --remove takes both out"

@@ -13,6 +13,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.setup.locations import settings_paths, shown
 from lastword.cli.setup.programs import typed_command
+from lastword.cli.words import command_line
 from lastword.quirks import agent_commands, editors
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
     page.line()
     page.line("agents:", "bold")
     for agent in agent_commands.ROWS:
-        page.row(f"  {agent.name:{_NAME_COLUMNS}}", shlex.join(agent.command))
+        page.row(f"  {agent.name:{_NAME_COLUMNS}}", command_line(agent.command))
     page.line()
     page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
     sys.stdout.write(page.drain())
@@ -87,7 +88,7 @@ def _check(request: SetupRequest) -> str:
     """Return the command that checks whether the agent can start here."""
     if request.remote:
         return shlex.join(["ssh", request.remote.host, request.remote.command("status")])
-    return shlex.join([*typed_command(request.environment), "doctor", "--", *request.command])
+    return command_line([*typed_command(request.environment), "doctor", "--", *request.command])
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
@@ -99,7 +100,7 @@ def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
         words += [request.agent.name, "--remove"]
     else:
         words += ["--remove", "--wrap" if outcome.action == "wrapped" else "--name", outcome.name]
-    return shlex.join(words + (["--file", outcome.path] if request.file else []))
+    return command_line(words + (["--file", outcome.path] if request.file else []))
 
 
 def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli.setup import locations, programs
+from lastword.cli.words import command_line
 from lastword.quirks.editors import EDITORS
 
 if TYPE_CHECKING:
@@ -89,3 +90,18 @@ def test_our_own_entry_is_recognised_with_windows_suffix(monkeypatch: pytest.Mon
     assert programs.is_ours(words)
     assert locations.default_name(["/x/opencode.cmd", "acp"]) == "opencode-lastword"
     assert locations.default_name(["/x/npx.CMD", "-y", "@pi/pi-acp"]) == "pi-acp-lastword"
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        ([r"C:\Users\me\bin\lastword.exe", "doctor", "--", "opencode", "acp"], None),
+        ([r"C:\Program Files\x.exe", "a&b", ""], r'"C:\Program Files\x.exe" "a&b" ""'),
+        (["npx", "-y", "@agentclientprotocol/codex-acp", "--model=x:1"], None),
+    ],
+)
+def test_a_printed_command_has_the_quotes_of_windows_there(
+    words: list[str], typed: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert command_line(words) == (" ".join(words) if typed is None else typed)
