@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.connection import LinkOptions
 from lastword.core.link.facts import Facts
 from lastword.core.protocol import jsonrpc
-from lastword.inprocess import handling
+from lastword.inprocess import handling, waits
 from lastword.inprocess import link as link_module
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
@@ -74,6 +75,8 @@ class Shell:
     ) -> None:
         self.now = time.monotonic()
         monkeypatch.setattr(link_module, "time", SimpleNamespace(monotonic=lambda: self.now))
+        # What other tests have tried again counts for none here.
+        monkeypatch.setattr(waits, "_OF_PROCESS", RetryBucket())
         self.frames: list[Json] = []
         self.facts = Facts()
         self.cancelled = False

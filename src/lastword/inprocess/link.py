@@ -51,8 +51,6 @@ blocked is `inprocess.loop_watchdog`'s."""
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
-_NOTED_REQUESTS = acp.HAS_SIDE_EFFECTS | acp.USER_REQUESTS
-
 logger: logging.Logger = logging.getLogger("lastword")
 
 
@@ -150,9 +148,9 @@ class HandlerLink:
                 if request.failed:
                     self._refuse(message)
                     return
-            if message and (message.update is not None or message.method in _NOTED_REQUESTS):
+            if message and message.method is not None:
                 for at_work in self._requests.values():
-                    if at_work.attempts and at_work.session_id == message.session_id:
+                    if message.session_id in {None, at_work.session_id}:
                         for attempt in at_work.attempts:
                             attempt.note(message)
                 note_outside_of_turns(message)

@@ -76,12 +76,12 @@ class CallAttempt:
         return self in here or not here
 
     def note(self, message: Envelope) -> None:
-        """Take in an update, or a request, that went to the client."""
+        """Take in an update, a request or another notification that went to the client."""
         update = message.update
         if not self.concerned:
             return
         if update is None:
-            self.facts.note_request(message.method or "")
+            self.facts.note_message(message.method or "")
         else:
             kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
             self.facts.note(update, kind)

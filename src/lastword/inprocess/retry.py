@@ -85,7 +85,8 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             Only an end that the server names is waited for, and up to a minute longer. These waits
             count for neither `attempts` nor `budget_seconds`. 0, the default, is not at all.
         after_output: Try again even after the call has shown something. What it showed stays.
-        after_tools: Try again even after a tool was started within the call.
+        after_tools: Try again even after a tool was started within the call, or something else
+            was sent that is not known to be harmless.
     """
 
     attempts: int = 6
@@ -113,7 +114,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     def permits(self, facts: Facts) -> bool:
         """Return whether a call in which this has happened may be sent again."""
-        if facts.tool_ran:
+        if facts.tool_ran or facts.begun:
             return self.after_tools
         return self.after_output or facts.retry_safety(retryable=True) is RetrySafety.AUTO
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +153,32 @@ async def test_a_loop_may_be_left_by_a_return_from_within_the_attempt(shell_for:
         shell.say(await answer())
 
     assert kinds(await shell_for(handler).whole_turn()) == ["agent_retry", "agent_message_chunk"]
+
+
+@pytest.mark.parametrize(
+    ("message", "begun"),
+    [
+        ({"id": "m", "method": "mcp/message", "params": {"connectionId": "c"}}, 1),
+        ({"method": "_acme/file_written", "params": {"sessionId": "s1"}}, 1),
+        ({"method": "session/update", "params": {"sessionId": "s1", "update": {}}}, 1),
+        ({"id": "r", "method": "fs/read_text_file", "params": {"sessionId": "s1"}}, 3),
+        ({"method": "_acme/file_written", "params": {"sessionId": "another"}}, 3),
+    ],
+)
+async def test_no_attempt_follows_one_that_sent_what_is_not_known_to_be_harmless(
+    shell_for: ShellFor, message: Json, begun: int
+) -> None:
+    numbers: list[int] = []
+
+    async def handler(shell: Shell) -> None:
+        async for attempt in current_turn().attempts(Retry(attempts=3, first_wait_seconds=0)):
+            with attempt:
+                numbers.append(attempt.number)
+                shell.link.from_handler(json.dumps(message).encode(), CURRENT.get())
+                raise ConnectionResetError
+
+    await shell_for(handler).whole_turn()
+    assert len(numbers) == begun
 
 
 async def test_a_loop_within_a_loop_does_not_multiply_the_attempts(shell_for: ShellFor) -> None:

@@ -116,6 +116,10 @@ def test_a_wait_of_its_own_is_any_part_of_the_doubled_one() -> None:
         ("unsafe", Retry(), False),
         ("unsafe", Retry(after_output=True), False),
         ("unsafe", Retry(after_tools=True), True),
+        ("mcp/message", Retry(), False),
+        ("mcp/message", Retry(after_output=True), False),
+        ("_vendor/wrote", Retry(after_tools=True), True),
+        ("fs/read_text_file", Retry(), True),
     ],
 )
 def test_what_happened_in_a_call_decides_whether_it_may_be_sent_again(
@@ -124,6 +128,8 @@ def test_what_happened_in_a_call_decides_whether_it_may_be_sent_again(
     facts = Facts()
     if note == "output":
         facts.note_output()
+    elif note is not None and "/" in note:
+        facts.note_message(note)
     elif note is not None:
         facts.note_tool(safe=note == "safe")
     assert retry.permits(facts) is permitted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +13,7 @@ from lastword.core.failure.retry_bucket import CAPACITY, RETRY_COST, TIMEOUT_COS
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.handshake import read_agent
 from tests.kit.rows import every
-from tests.kit.wire import chunk, error, prompt, result, update
+from tests.kit.wire import chunk, error, failure, prompt, prompted, result, update
 from tests.unit.link.test_resend import LIMITED, linked, prompts
 
 SESSIONS = ("s", "of-a-sub-agent")
@@ -23,12 +24,14 @@ class Happening(NamedTuple):
     """What an agent may send before it fails.
 
     Attributes:
-        frame: the message.
+        frame: the message, or the line.
         counts: it shows or begins something, so the prompt is never sent again.
+        is_safe: it begins nothing, so that the client may send the prompt again.
     """
 
-    frame: dict[str, Any]
+    frame: dict[str, Any] | bytes
     counts: bool
+    is_safe: bool
 
 
 def _request(method: str, session: str, **params: Any) -> dict[str, Any]:
@@ -48,55 +51,146 @@ def _happenings(session: str) -> list[Happening]:
     text = {"type": "text", "text": "Here"}
     call = {"toolCallId": "t", "title": "Run", "kind": "execute"}
     shown = [
-        chunk("Here", session),
-        update(session, sessionUpdate="agent_thought_chunk", content=text),
         update(session, sessionUpdate="plan", entries=[]),
-        *(update(session, sessionUpdate="tool_call", status=status, **call)
-          for status in ("pending", "in_progress", "completed", "failed")),
-        update(session, sessionUpdate="tool_call_update", toolCallId="t", status="completed"),
         _request("session/request_permission", session, options=[], toolCall=call),
         _request("elicitation/create", session, message="Which?"),
+    ]
+    begun = [
+        chunk("Here", session),
+        update(session, sessionUpdate="agent_thought_chunk", content=text),
+        *(update(session, sessionUpdate="tool_call", status=status, **call)
+          for status in ("pending", "in_progress", "completed", "failed", "running", "cancelled")),
+        update(session, sessionUpdate="tool_call_update", toolCallId="t", status="completed"),
+        update(session, sessionUpdate="tool_call_content_chunk", toolCallId="t"),
+        update(session, sessionUpdate="terminal_output_chunk", terminalId="t"),
+        update(session, sessionUpdate="subagent_update", status="running"),
+        update(session, sessionUpdate="_acme_diff_applied", path="/tmp/x"),
+        update(session, sessionUpdate="diff_applied", content={"type": "text", "text": ""}),
+        update(session, sessionUpdate=7),
+        update(session),
+        update(session, sessionUpdate="usage_update", used=1) | {"id": "a-request"},
         _request("fs/write_text_file", session, path="/tmp/x", content="x"),
+        _request("fs/delete", session, path="/tmp/x"),
+        _request("terminal/kill", session, terminalId="t"),
+        {"jsonrpc": "2.0", "id": "m", "method": "mcp/message",
+         "params": {"connectionId": "c", "method": "tools/call", "params": {"name": "pay"}}},
+        {"jsonrpc": "2.0", "method": "mcp/message",
+         "params": {"connectionId": "c", "method": "notifications/initialized"}},
         _request("terminal/create", session, command="make"),
         _request("_vendor/run", session),
         _request("_vendor/anything", session),
         _notification("_vendor/tool_call", session, name="make"),
         _notification("_vendor/terminal", session),
         _notification("_vendor/news", session, toolCallId="t"),
+        _notification("_vendor/status", session, state="busy"),
+        _notification("_acme/file_written", session, path="/tmp/x"),
+        {"jsonrpc": "2.0", "method": "_acme/file_written"},
+        _notification("session/updates", session),
+        _notification("_claude/sdkMessage", session, message={"type": "assistant"}),
+        json.dumps([update(session, sessionUpdate="tool_call", **call)]).encode(),
+        json.dumps([_notification("_acme/file_written", session)] * 2).encode(),
+        json.dumps(update(session, sessionUpdate="tool_call", **call)).encode()[:-9],
+        json.dumps({"params": {"sessionId": session, "update": call}}).encode(),
     ]  # fmt: skip
     silent = [
         update(session, sessionUpdate="usage_update", used=1, size=2),
         update(session, sessionUpdate="available_commands_update", availableCommands=[]),
         update(session, sessionUpdate="current_mode_update", currentModeId="code"),
         update(session, sessionUpdate="session_info_update", title="A title"),
+        update(session, sessionUpdate="config_option_update", configOptions=[]),
+        update(session, sessionUpdate="user_message_chunk", content=text),
         chunk("", session),
         _request("fs/read_text_file", session, path="/tmp/x"),
-        _notification("_vendor/status", session, state="busy"),
+        _request("terminal/output", session, terminalId="t"),
+        _request("terminal/wait_for_exit", session, terminalId="t"),
+        _notification("elicitation/complete", session, elicitationId="e"),
+        {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "q"}},
         _notification("_vendor/model_retry", session, attempt=1, message="429 rate limited"),
+        _notification("_session/retrying", session, category="rate_limited", detail="HTTP 429"),
+        _notification("_claude/sdkMessage", session, message={"type": "rate_limit_event"}),
+        b"[INFO] loading the model",
     ]
     return [
-        *(Happening(each, True) for each in shown),
-        *(Happening(each, False) for each in silent),
+        # In a sub-agent's session, whatever shows something is work that goes on.
+        *(Happening(each, True, session == "s" or "id" in each) for each in shown),
+        *(Happening(each, True, False) for each in begun),
+        *(Happening(each, False, True) for each in silent),
     ]
 
 
 ALL = [happening for session in SESSIONS for happening in _happenings(session)]
 
 
-def sent_again(happened: list[Happening]) -> bool:
-    """Is the prompt sent again after these, and a limit?"""
-    wire = linked()
+def sent_again(happened: list[Happening], *, late: bool = False, **options: Any) -> bool:
+    """Is the client's prompt sent again after these, and a limit?"""
+    wire = linked(**options)
+    wire.agent(*([error(message=LIMITED)] if late else []))
     for happening in happened:
         wire.now += 0.1
         wire.agent(happening.frame)
-    wire.agent(error(message=LIMITED)).time(wire.now + 60)
-    return len(prompts(wire)) > 1
+    wire.agent(*([] if late else [error(message=LIMITED)])).time(wire.now + 60)
+    texts = [each["params"]["prompt"][0]["text"] for each in prompts(wire)]
+    return texts.count("hi") > 1
+
+
+CONTINUES = {"retry": 0, "continue_at_reset_seconds": 3600.0, "roll": lambda: 0.0}
 
 
 @every("number", range(len(ALL)))
 def test_each_alone(number: int) -> None:
     happening = ALL[number]
     assert sent_again([happening]) is not happening.counts, happening.frame
+    assert sent_again([happening], **CONTINUES) is not happening.counts, happening.frame
+
+
+@every("number", range(len(ALL)))
+def test_each_alone_within_the_wait(number: int) -> None:
+    happening = ALL[number]
+    assert sent_again([happening], late=True) is not happening.counts, happening.frame
+    assert sent_again([happening], late=True, **CONTINUES) is not happening.counts, happening.frame
+
+
+@every("number", range(len(ALL)))
+def test_a_client_may_send_a_prompt_again_only_after_what_is_known_to_be_harmless(
+    number: int,
+) -> None:
+    happening = ALL[number]
+    wire = prompted({"_meta": {"agent_error": {"version": 1}}}).agent(happening.frame)
+    wire.agent(error(message=LIMITED)).time(1)
+    safety = failure(wire)["retry_safety"]
+    assert (safety == "auto") is happening.is_safe, happening.frame
+
+
+def _permission(*kinds: str) -> dict[str, Any]:
+    """The agent asks for a permission; each option's id is its kind's, or the same for all."""
+    options = [{"optionId": kind.rpartition("=")[0] or kind, "kind": kind.rpartition("=")[2]}
+               for kind in kinds]  # fmt: skip
+    call = {"toolCallId": "t", "title": "Run", "kind": "execute"}
+    return _request("session/request_permission", "s", options=options, toolCall=call)
+
+
+@every(
+    ("kinds", "outcome", "safety"),
+    [
+        (["allow_once"], {"outcome": "selected", "optionId": "allow_once"}, "ask"),
+        (["x=allow_once", "x=reject_once"], {"outcome": "selected", "optionId": "x"}, "ask"),
+        (["x=odd"], {"outcome": "selected", "optionId": "x"}, "ask"),
+        (["allow_once"], {"outcome": "selected", "optionId": "unknown"}, "ask"),
+        (["reject_once"], {"outcome": "selected", "optionId": "reject_once"}, "auto"),
+        (["reject_always"], {"outcome": "selected", "optionId": "reject_always"}, "auto"),
+        (["allow_once"], {"outcome": "cancelled"}, "auto"),
+        (["allow_once"], None, "auto"),
+    ],
+)
+def test_a_permission_that_the_user_gave_makes_a_prompt_unsafe_to_send_again(
+    kinds: list[str], outcome: dict[str, Any] | None, safety: str
+) -> None:
+    asked = _permission(*kinds)
+    wire = prompted({"_meta": {"agent_error": {"version": 1}}}).agent(asked)
+    if outcome is not None:
+        wire.client({"jsonrpc": "2.0", "id": asked["id"], "result": {"outcome": outcome}})
+    wire.agent(error(message=LIMITED)).time(1)
+    assert failure(wire)["retry_safety"] == safety
 
 
 @settings(max_examples=300, deadline=None)

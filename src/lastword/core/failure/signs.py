@@ -57,7 +57,6 @@ _REQUESTS = (
 _PAYLOAD = b'"agent_error"'
 
 _RETRY_WORD = b"etry"
-_WORK = r"(?i)tool[_/-]?call|terminal|exec(?:ut|_)|write|edit"
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
 _RETRY_TEXT_CHARS = 240
@@ -150,11 +149,6 @@ def has_air_report(line: bytes) -> bool:
 def may_report_retry(line: bytes) -> bool:
     """Return whether this frame has a member, or a word, that may be about a retry."""
     return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
-
-
-def may_begin_work(method: str, line: bytes) -> bool:
-    """Return whether an agent's own notification may tell of a tool, a command or a write."""
-    return b'"toolCallId"' in line or re.search(_WORK, method) is not None
 
 
 def may_report_failed_state(line: bytes) -> bool:

@@ -33,6 +33,7 @@ from lastword.quirks import wire
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link, ModelRequest
     from lastword.core.protocol.jsonrpc import Frame, Malformed
     from lastword.core.protocol.peek import Peeked
@@ -59,13 +60,14 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if message.method == acp.CANCEL_REQUEST:
         _withdrawn(link, frame)
+    if not (reporting.announces_retry(link, frame) or extra_events.states_limit(frame)):
+        for turn in _turns_at_work(link, session):
+            turn.note_message(message.method or "", link.now)
     if message.method in wire.EVENTS:
-        return extra_events.received(link, session, frame)
-    for turn in link.open_turns():
-        turn.facts.note_notification(message.method or "", frame.line)
-    return _and_shown(
-        link, [FORWARD, *reporting.read_frame(link, session, frame)], message.session_id
-    )
+        effects = extra_events.received(link, session, frame)
+    else:
+        effects = [FORWARD, *reporting.read_frame(link, session, frame)]
+    return _and_shown(link, effects, message.session_id)
 
 
 def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
@@ -90,11 +92,20 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 
     Whoever waits for its answer gets an error at once.
     """
+    return _and_shown(link, _malformed(link, line), None)
+
+
+def _malformed(link: Link, line: Malformed) -> list[Effect]:
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
     begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
-    if line.reason != jsonrpc.MALFORMED_JSON or begins != b"{":
+    is_broken = line.reason == jsonrpc.MALFORMED_JSON and begins == b"{"
+    shown = late.peek.of_broken(line.line) if is_broken else None
+    if b"{" in line.line and (shown is None or shown.answered is None):
+        # Not mere noise: it may have been a message, or several in a batch.
+        for turn in link.open_turns():
+            turn.facts.note_message(None)
+    if shown is None:
         return effects
-    shown = late.peek.of_broken(line.line)
     if shown.id is not None and shown.method is not None:
         message = "The line that the agent sent is not valid JSON."
         error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}
@@ -151,9 +162,8 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         question = late.open_question.begin(link.options, jsonrpc.params_of(frame), link.now)
     request = OpenRequest(method, message.session_id, params=options, question=question)
     link.add_agent_request(request_id, request)
-    # As for progress, what a sub-agent's session begins counts for every turn at work.
-    for turn in link.open_turns() if session is None or not session.opened else session.turns:
-        turn.note_request(method, link.now)
+    for turn in _turns_at_work(link, session):
+        turn.note_message(method, link.now)
     if to_user:
         # Like progress, a sub-agent's question counts for every session at work.
         named = session is not None and session.opened
@@ -172,13 +182,28 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     return [FORWARD]
 
 
+def _turns_at_work(link: Link, session: Session | None) -> list[Turn]:
+    """Return the turns that a message may be about.
+
+    As for progress, what comes of a sub-agent's session counts for every turn at work.
+    """
+    return link.open_turns() if session is None or not session.opened else session.turns
+
+
 def _option_kinds(frame: Frame) -> dict[str, Any]:
-    """Return the choices offered to the user: the kinds of the options, by id."""
+    """Return the choices offered to the user: the kinds of the options, by id.
+
+    An id that stands for more than one kind says nothing of what was chosen.
+    """
     options = jsonrpc.params_of(frame).get("options")
     if not isinstance(options, list):
         return {}
     offered = [option for option in options[:MAX_OPTIONS] if isinstance(option, dict)]
-    return {str(option.get("optionId")): option.get("kind") for option in offered}
+    kinds: dict[str, Any] = {}
+    for option in offered:
+        option_id, kind = str(option.get("optionId")), option.get("kind")
+        kinds[option_id] = kind if kinds.get(option_id, kind) == kind else None
+    return kinds
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:

@@ -270,6 +270,8 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
             dismissed = outcome in _DISMISSED and len(asking) == 1
             for each in asking:
                 each.answered(request_id, link.now, dismissed=dismissed)
+                if request.method == acp.PERMISSION:
+                    each.note_permission(outcome)
             session = link.sessions.get(request.session_id or "")
             entry = entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome)
             return [entries.of_question(entry, request_id), FORWARD]

@@ -87,9 +87,17 @@ def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     passes: list[Effect] = (
         [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
     )
-    message = object_of(jsonrpc.params_of(frame).get("message"))
-    row = wire.EVENTS[frame.message.method or ""]
-    if session is not None and message.get("type") == row.limit_event["type"]:
-        session.read_account_limit(message)
+    if session is not None and states_limit(frame):
+        session.read_account_limit(_message_of(frame))
         return passes
     return [*passes, *reporting.read_frame(link, session, frame)]
+
+
+def states_limit(frame: Frame) -> bool:
+    """Return whether a notification is an event that states the account's limit."""
+    row = wire.EVENTS.get(frame.message.method or "")
+    return row is not None and _message_of(frame).get("type") == row.limit_event["type"]
+
+
+def _message_of(frame: Frame) -> dict[str, Any]:
+    return object_of(jsonrpc.params_of(frame).get("message"))

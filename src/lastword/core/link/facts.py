@@ -1,7 +1,7 @@
 """Facts of a turn: what has happened in it so far.
 
-Owns the counting. Every fact is read from frames that passed; what they do not show is assumed to
-be unsafe. `core.failure.safety` draws the conclusions.
+Owns the counting. Every fact is read from frames that passed; what is not known to be harmless is
+assumed to be unsafe. `core.failure.safety` draws the conclusions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure import signs
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.protocol import acp, jsonrpc
 
@@ -25,6 +24,9 @@ MAX_TITLE_CHARS = 200
 
 MAX_OPEN_TOOLS = 4096
 """Tool calls remembered as open in one session. Real turns have a few; the bound is for madness."""
+
+_FORBIDS = frozenset({"cancelled", "reject_once", "reject_always"})
+"""Outcomes of a request for permission after which a tool does not run."""
 
 
 def text_of(update: Update) -> str | None:
@@ -140,8 +142,9 @@ class Facts(msgspec.Struct):
         tool_ran: a tool was started.
         unsafe_tool: a tool that may have side effects was started.
         own_tools: running tools that the handler itself reported, besides those on the wire.
-        begun: the agent began something besides this session's tool calls: a request of its own
-            method, or work in a session that the client never opened.
+        begun: something besides this session's tool calls may have happened: a message that is not
+            known to be harmless, a tool that the user allowed, or work in a session that the
+            client never opened.
     """
 
     shown: bool = False
@@ -169,28 +172,33 @@ class Facts(msgspec.Struct):
             self.thought = True
         elif kind in acp.TOOL_KINDS:
             self.tool_called = True
-            if update.status in acp.STARTED_TOOL:
+            if update.status not in acp.NOT_STARTED_TOOL:
                 self._tool_started(safe=tool_kind in acp.READ_ONLY_TOOLS)
+        elif kind not in acp.HARMLESS_KINDS:
+            self.begun = True
 
-    def note_request(self, method: str) -> None:
-        """Take in a request from the agent to the client."""
+    def note_message(self, method: str | None) -> None:
+        """Take in a request or a notification from the agent, except an update.
+
+        Without a method, it could not be read.
+        """
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
         if method in acp.HAS_SIDE_EFFECTS:
             self.tool_called = True
             self._tool_started(safe=False)
-        elif method.startswith("_"):
-            # Nobody knows what it does.
+        elif method not in acp.HARMLESS_METHODS:
             self.begun = True
 
     def note_elsewhere(self, update: Update) -> None:
         """Take in an update of a session that the client never opened, such as a sub-agent's."""
-        if update.session_update in acp.SHOWN_KINDS and text_of(update) != "":
+        kind = update.session_update
+        if kind not in acp.HARMLESS_KINDS or (kind in acp.SHOWN_KINDS and text_of(update) != ""):
             self.begun = True
 
-    def note_notification(self, method: str, line: bytes) -> None:
-        """Take in a notification of the agent's own."""
-        if signs.may_begin_work(method, line):
+    def note_permission(self, outcome: str) -> None:
+        """Take in how the user answered a request for permission: a tool may run after it."""
+        if outcome not in _FORBIDS:
             self.begun = True
 
     def note_output(self) -> None:

@@ -243,12 +243,12 @@ class Turn:
         """Note that the prompt is not sent again since the process has no more retries."""
         self.resendable, self.retry_refused = None, True
 
-    def note_request(self, method: str, now: float) -> None:
-        """Take in a request from the agent to the client.
+    def note_message(self, method: str, now: float) -> None:
+        """Take in a request or a notification from the agent, except an update.
 
         One that a person sees, or that changes something, comes of a model call that went well.
         """
-        self.facts.note_request(method)
+        self.facts.note_message(method)
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.evidence.show_other()
             self.recover(now)
@@ -589,6 +589,11 @@ class Session:
                 turn.started_at += now - max(since, turn.started_at)
             self.progress(now)
         self.dismissed = self.dismissed or dismissed
+
+    def note_permission(self, outcome: str) -> None:
+        """Note how the user answered a request for permission."""
+        for turn in self.turns:
+            turn.facts.note_permission(outcome)
 
     def pop_waiting(self) -> list[WaitingPrompt]:
         """Return the prompts held back, and forget them."""

@@ -97,7 +97,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
             turn.show_progress()
         # A chunk with an empty text shows nothing, and neither does one about a retry. What the
         # agent says after we have told it to stop is about that.
-        stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
+        stopped = turn.state is State.STOPPING and update.session_update in acp.HARMLESS_KINDS
         if text == "" or of_retry or stopped:
             continue
         if by_form:

@@ -47,6 +47,16 @@ USER_REQUESTS = frozenset({PERMISSION, ELICITATION})
 HAS_SIDE_EFFECTS = frozenset({WRITE_FILE, TERMINAL_CREATE})
 """Requests by which an agent changes something through the client."""
 
+HARMLESS_METHODS = USER_REQUESTS | {
+    "fs/read_text_file",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "elicitation/complete",
+    CANCEL_REQUEST,
+}
+"""An agent's requests and notifications that are known to change nothing. Every other one, and an
+unknown one, may stand for something that happened."""
+
 LOGIN = frozenset({"authenticate", "auth/login"})
 """Requests that a person completes; they never time out."""
 
@@ -80,7 +90,7 @@ READ_ONLY_TOOLS = frozenset({"read", "search", "think", "fetch"})
 TOOL_KIND_NAMES = READ_ONLY_TOOLS | {"edit", "delete", "move", "execute", "switch_mode", "other"}
 TOOL_ENDS = frozenset({"completed", "failed", "cancelled"})
 OPEN_TOOL = frozenset({"pending", "in_progress", "paused"})
-STARTED_TOOL = frozenset({"in_progress", "paused", "completed", "failed"})
+NOT_STARTED_TOOL = frozenset({None, "pending"})
 
 TEXT_KINDS = frozenset({"agent_message_chunk", "agent_message"})
 THOUGHT_KINDS = frozenset({"agent_thought_chunk", "agent_thought"})
@@ -126,6 +136,28 @@ AGENT_ERROR_KINDS = frozenset({"agent_error", "_agent_error"})
 AGENT_RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
 STATE_UPDATE = "state_update"
 IDLE = "idle"
+
+HARMLESS_KINDS = (
+    TEXT_KINDS
+    | THOUGHT_KINDS
+    | SESSION_STATE_KINDS
+    | CHOICE_KINDS
+    | AGENT_ERROR_KINDS
+    | AGENT_RETRY_KINDS
+    | {
+        "plan",
+        "plan_update",
+        "plan_removed",
+        "notice",
+        "compaction_update",
+        "compaction_summary_chunk",
+        "user_message",
+        "user_message_chunk",
+        STATE_UPDATE,
+    }
+)
+"""Kinds that are known to tell of nothing that was done. Tool calls have rules of their own; every
+other kind, and an unknown one, may tell of something that happened."""
 
 
 class Dialect(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def waiting_turn(log: ReadableLog) -> WaitingTurn | None:
 
 
 def _has_shown_more(log: ReadableLog, after: int) -> bool:
-    """Return whether the agent has shown or asked something after this entry."""
+    """Return whether the agent has shown, asked or begun something after this entry."""
     while entries := log.read(after):
         if any(_is_work(entry) for _, entry in entries):
             return True
@@ -74,5 +74,9 @@ def _is_work(entry: LogEntry) -> bool:
     if entry.kind is LogKind.ASK:
         return True
     frame = jsonrpc.decode(entry.frame) if entry.kind is LogKind.OUT else None
-    update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
-    return update is not None and update.session_update in acp.SHOWN_KINDS
+    if not isinstance(frame, jsonrpc.Frame):
+        return False
+    if frame.message.method != acp.UPDATE:
+        return frame.message.method not in acp.HARMLESS_METHODS
+    kind = frame.message.update.session_update if frame.message.update is not None else ""
+    return kind in acp.SHOWN_KINDS or kind not in acp.HARMLESS_KINDS

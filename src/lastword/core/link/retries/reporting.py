@@ -67,6 +67,12 @@ def read_frame(link: Link, session: Session | None, frame: Frame) -> list[Effect
     return read_hint(link, _hint_of(link, session, sign), is_shown=is_shown)
 
 
+def announces_retry(link: Link, frame: Frame) -> bool:
+    """Return whether a notification of the agent's own is about a retry of its model call."""
+    sign = _sign(link, frame) if _may_report(frame) else None
+    return sign is not None and sign.will_retry
+
+
 def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
     """Return a retry that the agent announces on the wire as a hint."""
     return Hint(
