@@ -11,6 +11,7 @@ from lastword.core.link.connection import Side
 from lastword.core.link.open_question import MAX_REMINDERS, answer_of_nobody
 from lastword.core.link.questions import MAX_TITLE_CHARS
 from lastword.core.timeline.entry import Kind
+from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
     cancel,
@@ -118,6 +119,76 @@ def test_an_option_with_an_id_that_is_no_text_is_not_chosen() -> None:
     odd = [{"optionId": 7, "kind": "reject_once"}, "no", OPTIONS[3]]
     chosen, _ = answer_of_nobody("session/request_permission", {"options": odd}, "reject")
     assert chosen == {"outcome": {"outcome": "selected", "optionId": "no"}}
+
+
+@every(
+    ("options", "chosen"),
+    [
+        ([("x", "allow_once"), ("x", "reject_once")], None),
+        ([("x", "reject_once"), ("x", "allow_always")], None),
+        ([("x", "reject_once"), ("x", "reject_always")], None),
+        ([("x", "reject_once"), ("x", "a kind that nobody knows")], None),
+        ([("x", "reject_once"), ("x", None)], None),
+        ([("7", "reject_once"), (7, "allow_once")], None),
+        ([("x", "reject_once"), ("x", "allow_once"), ("y", "reject_once")], "y"),
+        ([("x", "reject_once"), ("x", "reject_once"), ("y", "allow_once")], "x"),
+    ],
+)
+def test_an_id_that_options_of_several_kinds_share_is_never_chosen(
+    options: list[tuple[Any, Any]], chosen: str | None
+) -> None:
+    listed = [{"optionId": option_id, "kind": kind} for option_id, kind in options]
+    wire = linked(ask_timeout="1m").agent(question(options=listed)).time(MINUTE)
+    selected = {"outcome": {"outcome": "selected", "optionId": chosen}}
+    assert answered(wire) == [CANCELLED if chosen is None else selected]
+
+
+def _shown(wire: Wire) -> list[Any]:
+    """The ids by which the client knows the agent's questions."""
+    frames = [json.loads(frame) for frame in wire.to_client]
+    return [f["id"] for f in frames if f.get("method") == "session/request_permission"]
+
+
+def test_a_late_answer_is_never_that_of_a_later_question_with_the_same_id() -> None:
+    wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE).agent(question())
+    first, second = _shown(wire)
+    assert (first, second == first) == (9, False)
+    wire.client({"jsonrpc": "2.0", "id": first, "result": ALLOW})
+    assert (len(answered(wire)), wire.drops) == (1, ["question_expired"])
+    wire.client({"jsonrpc": "2.0", "id": second, "result": ALLOW})
+    assert answered(wire)[1:] == [ALLOW]
+    # The client has answered both: the id is free again.
+    wire.agent(question())
+    assert _shown(wire)[2:] == [9]
+
+
+def test_a_later_question_with_the_same_id_is_answered_lost_and_withdrawn_as_its_own() -> None:
+    wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE).agent(question())
+    wire.time(62 * MINUTE)
+    assert answered(wire) == [{"outcome": {"outcome": "selected", "optionId": "no"}}] * 2
+    assert withdrawn(wire) == _shown(wire)
+    wire.agent(question()).client(
+        b'{"jsonrpc":"2.0","id":"%b","result":{' % _shown(wire)[2].encode()
+    )
+    assert json.loads(wire.to_agent[-1])["error"]["code"] == -32603
+    assert json.loads(wire.to_agent[-1])["id"] == 9
+    wire.agent(question())
+    wire.agent({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}})
+    assert withdrawn(wire)[2:] == _shown(wire)[3:]
+    wire.agent(question()).client(cancel()).time(wire.now + 31)
+    assert json.loads(wire.to_agent[-1]) == {"jsonrpc": "2.0", "id": 9, "result": CANCELLED}
+    assert set(withdrawn(wire)[3:]) >= {_shown(wire)[4]}
+
+
+@pytest.mark.parametrize("method", ["fs/write_text_file", "terminal/create", "fs/read_text_file"])
+def test_a_late_answer_is_that_of_no_later_request_of_another_kind(method: str) -> None:
+    wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE)
+    wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": {"sessionId": "s"}})
+    wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
+    assert len(answered(wire)) == 1
+    known = json.loads(wire.to_client[-1])["id"]
+    wire.client({"jsonrpc": "2.0", "id": known, "result": {"terminalId": "t"}})
+    assert answered(wire)[1:] == [{"terminalId": "t"}]
 
 
 def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:

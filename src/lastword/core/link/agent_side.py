@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
@@ -58,15 +59,14 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             effects.append(_dropped(link, "error_without_id"))
         return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
     session = updates.progress_of(link, message.session_id)
-    if message.method == acp.CANCEL_REQUEST:
-        _withdrawn(link, frame)
+    passed = _withdrawn(link, frame) if message.method == acp.CANCEL_REQUEST else FORWARD
     if not (reporting.announces_retry(link, frame) or extra_events.states_limit(frame)):
         for turn in _turns_at_work(link, session):
             turn.note_message(message.method or "", link.now)
     if message.method in wire.EVENTS:
         effects = extra_events.received(link, session, frame)
     else:
-        effects = [FORWARD, *reporting.read_frame(link, session, frame)]
+        effects = [passed, *reporting.read_frame(link, session, frame)]
     return _and_shown(link, effects, message.session_id)
 
 
@@ -77,14 +77,20 @@ def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> lis
     return effects + ending.give_up_if_shown(link, session_id)
 
 
-def _withdrawn(link: Link, frame: Frame) -> None:
+def _withdrawn(link: Link, frame: Frame) -> Effect:
     """Note that the agent withdrew a request: it no longer waits for the user."""
     params = frame.message.params
-    if params is not UNSET and params.request_id is not UNSET:
-        request_id = jsonrpc.same_id(bytes(params.request_id))
-        link.forget_question(request_id)
-        for session in link.sessions.values():
-            session.answered(request_id, link.now)
+    if params is UNSET or params.request_id is UNSET:
+        return FORWARD
+    agents_id = jsonrpc.same_id(bytes(params.request_id))
+    request_id = link.client_knows(agents_id)
+    link.forget_question(request_id)
+    for session in link.sessions.values():
+        session.answered(request_id, link.now)
+    if request_id == agents_id:
+        return FORWARD
+    members = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(request_id)}
+    return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, members))
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
@@ -161,7 +167,10 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     if watched:
         question = late.open_question.begin(link.options, jsonrpc.params_of(frame), link.now)
     request = OpenRequest(method, message.session_id, params=options, question=question)
-    link.add_agent_request(request_id, request)
+    passed: Effect = FORWARD
+    client_id = link.add_agent_request(request_id, request)
+    if client_id != request_id:
+        request_id, passed = client_id, Send(Side.CLIENT, jsonrpc.with_id(frame, client_id))
     for turn in _turns_at_work(link, session):
         turn.note_message(method, link.now)
     if to_user:
@@ -173,13 +182,13 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         what = "permission" if method == acp.PERMISSION else "form"
         entry = entries.record(link, Kind.ASKED, session, what=what)
         texts = entries.question_texts(link, frame)
-        return [entries.of_question(entry, request_id, texts), FORWARD]
+        return [entries.of_question(entry, request_id, texts), passed]
     if method in acp.HAS_SIDE_EFFECTS:
         what = "file" if method == acp.WRITE_FILE else "command"
-        return [entries.record(link, Kind.DELEGATED, session, what=what), FORWARD]
+        return [entries.record(link, Kind.DELEGATED, session, what=what), passed]
     if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
         link.terminal_released(message.params.terminal_id or "")
-    return [FORWARD]
+    return [passed]
 
 
 def _turns_at_work(link: Link, session: Session | None) -> list[Turn]:

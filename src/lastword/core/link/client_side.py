@@ -86,12 +86,14 @@ def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]
     """
     if request_id not in link.from_agent:
         request_id = link.agent_request_meant(request_id) or request_id
-    if link.agent_has_answer(request_id) is None:
+    request = link.agent_has_answer(request_id)
+    if request is None:
         return []
     for session in link.sessions.values():
         session.answered(request_id, link.now)
     error = {"code": acp.INTERNAL_ERROR, "message": message}
-    return [Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))]
+    agents_id = request.agents_id or request_id
+    return [Answer(Side.AGENT, agents_id, jsonrpc.error(agents_id, error))]
 
 
 def _prompt(link: Link, frame: Frame) -> list[Effect]:
@@ -264,22 +266,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     request_id = message.request_id or jsonrpc.NULL_ID
     request = link.agent_has_answer(request_id)
     if request is not None:
-        if request.method in acp.USER_REQUESTS:
-            asking = [each for each in link.sessions.values() if request_id in each.asking]
-            outcome = _outcome(frame, request)
-            dismissed = outcome in _DISMISSED and len(asking) == 1
-            for each in asking:
-                each.answered(request_id, link.now, dismissed=dismissed)
-                if request.method == acp.PERMISSION:
-                    each.note_permission(outcome)
-            session = link.sessions.get(request.session_id or "")
-            entry = entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome)
-            return [entries.of_question(entry, request_id), FORWARD]
-        if request.method == acp.TERMINAL_CREATE:
-            terminal_id = _terminal_id(frame)
-            if terminal_id is not None:
-                link.terminal_created(terminal_id, request.session_id)
-        return [FORWARD]
+        return _answer_to_agent(link, frame, request_id, request)
     meant = link.agent_request_meant(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
     if isinstance(renamed, jsonrpc.Frame):
@@ -298,6 +285,31 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     if stale is not None and stale.expired:
         reason = "question_expired"
     return [Drop(reason), entries.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+
+
+def _answer_to_agent(
+    link: Link, frame: Frame, request_id: bytes, request: OpenRequest
+) -> list[Effect]:
+    """Take in the client's answer to the agent's request."""
+    passed: Effect = FORWARD
+    if request.agents_id is not None:
+        passed = Send(Side.AGENT, jsonrpc.with_id(frame, request.agents_id))
+    if request.method in acp.USER_REQUESTS:
+        asking = [each for each in link.sessions.values() if request_id in each.asking]
+        outcome = _outcome(frame, request)
+        dismissed = outcome in _DISMISSED and len(asking) == 1
+        for each in asking:
+            each.answered(request_id, link.now, dismissed=dismissed)
+            if request.method == acp.PERMISSION:
+                each.note_permission(outcome)
+        session = link.sessions.get(request.session_id or "")
+        entry = entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome)
+        return [entries.of_question(entry, request_id), passed]
+    if request.method == acp.TERMINAL_CREATE:
+        terminal_id = _terminal_id(frame)
+        if terminal_id is not None:
+            link.terminal_created(terminal_id, request.session_id)
+    return [passed]
 
 
 _DISMISSED = frozenset({"cancelled", "cancel"})

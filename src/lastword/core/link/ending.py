@@ -352,7 +352,7 @@ def _quarantine(link: Link, turn: Turn) -> list[Effect]:
             # Permission given now would reach a turn that is over for the user.
             link.withdraw(request_id)
             session.withdraw(request_id)
-            refused = requests.refuse(request_id, request.method)
+            refused = requests.refuse(request.agents_id or request_id, request.method)
             effects += [refused, *requests.withdrawal(request_id)]
     return effects
 

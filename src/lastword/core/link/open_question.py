@@ -117,8 +117,17 @@ def answer_of_nobody(method: str, params: dict[str, Any], word: str) -> tuple[di
         return {"action": action}, action
     options = params.get("options")
     for option in options if isinstance(options, list) and word == REJECT else ():
-        members = object_of(option)
-        if members.get("kind") == REJECT_ONCE and isinstance(members.get("optionId"), str):
-            selected = {"outcome": "selected", "optionId": members["optionId"]}
-            return {"outcome": selected}, REJECT_ONCE
+        option_id = object_of(option).get("optionId")
+        if isinstance(option_id, str) and stands_for(options, option_id, REJECT_ONCE):
+            return {"outcome": {"outcome": "selected", "optionId": option_id}}, REJECT_ONCE
     return {"outcome": {"outcome": acp.CANCELLED}}, acp.CANCELLED
+
+
+def stands_for(options: object, option_id: str, kind: str) -> bool:
+    """Return whether an id is that of options of this kind alone.
+
+    An agent that gives its "yes" and its "no" the same id may take either for the other.
+    """
+    listed = [object_of(option) for option in (options if isinstance(options, list) else ())]
+    kinds = [each.get("kind") for each in listed if str(each.get("optionId")) == option_id]
+    return bool(kinds) and all(each == kind for each in kinds)

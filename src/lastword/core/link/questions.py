@@ -68,8 +68,9 @@ def _expire(
         outcome=outcome,
         waited_seconds=round(link.now - question.since),
     )
+    agents_id = request.agents_id or request_id
     return [
-        Answer(Side.AGENT, request_id, jsonrpc.result(request_id, result)),
+        Answer(Side.AGENT, agents_id, jsonrpc.result(agents_id, result)),
         *requests.withdrawal(request_id),
         *_line(link, session, question, line),
         entries.of_question(entry, request_id),

@@ -57,6 +57,7 @@ class OpenRequest(msgspec.Struct):
         requests_events: whether the client itself asks for events that we might ask for.
         question: what becomes of the agent's question to the user if nobody answers it.
         expired: whether it was answered in the user's place.
+        agents_id: of a request of the agent's, the id that it gave, if the client knows another.
     """
 
     method: str
@@ -69,6 +70,7 @@ class OpenRequest(msgspec.Struct):
     requests_events: bool = False
     question: Question | None = None
     expired: bool = False
+    agents_id: bytes | None = None
 
     @property
     def waits_for_resend(self) -> bool:
@@ -324,9 +326,23 @@ class Link:
             return None
         return jsonrpc.only_same(request_id, self.from_agent)
 
-    def add_agent_request(self, request_id: bytes, request: OpenRequest) -> None:
-        """Note a request from the agent that waits for its answer."""
+    def add_agent_request(self, request_id: bytes, request: OpenRequest) -> bytes:
+        """Note a request from the agent, and return the id by which the client is to know it.
+
+        That is another than the agent's if the client may still answer an earlier request under
+        that one: an answer to the earlier would pass for an answer to this.
+        """
+        if request_id in self.withdrawn:
+            self.own_requests += 1
+            name = f"lastword:{self.options.incident_prefix}request:{self.own_requests}"
+            request_id, request.agents_id = jsonrpc.dumps(name), request_id
         self.from_agent[request_id] = request
+        return request_id
+
+    def client_knows(self, agents_id: bytes) -> bytes:
+        """Return the id by which the client knows a request of the agent's."""
+        latest = reversed(self.from_agent.items())
+        return next((key for key, each in latest if each.agents_id == agents_id), agents_id)
 
     def agent_has_answer(self, request_id: bytes) -> OpenRequest | None:
         """Return the agent's request that is being answered, if it waited."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.link.open_question import stands_for
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
@@ -75,11 +76,17 @@ def title_of(question: bytes) -> str:
 
 
 def answer_to(method: str, question: bytes, place: int) -> bytes | None:
-    """Return the answer to the agent for one option; `None` if the question has it not."""
+    """Return the answer to the agent for one option; `None` if the question has it not.
+
+    Where the option's id is also that of an option of another kind, the question is cancelled.
+    """
     if method != acp.PERMISSION:
         return None
     chosen = next((each for each in choices_of(question) if each.place == place), None)
     if chosen is None:
         return None
     outcome: dict[str, Any] = {"outcome": "selected", "optionId": chosen.option_id}
+    options = object_of(object_of(jsonrpc.loads(question)).get("params")).get("options")
+    if not stands_for(options, chosen.option_id, chosen.kind):
+        outcome = {"outcome": acp.CANCELLED}
     return jsonrpc.result(b"0", {"outcome": outcome})

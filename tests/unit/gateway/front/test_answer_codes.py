@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -26,6 +27,15 @@ QUESTION = (
     b' [{"optionId": 7}, {"optionId": "a", "kind": "allow_once", "name": "Yes"}, null,'
     b' {"optionId": "b", "kind": "reject_once"}]}}'
 )
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_choice_whose_id_is_also_another_ones_cancels_the_question(place: int) -> None:
+    options = [{"optionId": "x", "kind": kind} for kind in ("reject_once", "allow_once")]
+    question = json.dumps({"params": {"options": options}}).encode()
+    answer = answer_to("session/request_permission", question, place)
+    assert answer is not None
+    assert json.loads(answer)["result"] == {"outcome": {"outcome": "cancelled"}}
 
 
 def test_a_code_is_read_as_it_was_made_until_it_expires() -> None:
