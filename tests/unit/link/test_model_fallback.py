@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from lastword.core.link.model_fallback import SWITCH_LIMIT_SECONDS
 from lastword.core.link.models import Models
 from lastword.core.link.state import MAX_LATE_MODELS
 from lastword.core.timeline.entry import Kind
+from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
@@ -27,6 +28,9 @@ from tests.kit.wire import (
     result,
     update,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIMITED = "429 Too Many Requests"
 FAR = "429 Too Many Requests: try again in 2400s"
@@ -490,6 +494,67 @@ def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: b
     wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("tiny")}})
     wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
+
+
+def choose(wire: Wire, model: str = "tiny", request_id: str = "c") -> Wire:
+    """The user chooses a model."""
+    params = {"sessionId": "s", "configId": "m", "value": model}
+    message = {"jsonrpc": "2.0", "id": request_id, "method": SET_OPTION, "params": params}
+    return wire.client(message)
+
+
+def chosen(wire: Wire, model: str = "tiny", request_id: str = "c") -> Wire:
+    """The agent accepts it."""
+    listed = {"configOptions": options(model)}
+    return wire.agent({"jsonrpc": "2.0", "id": request_id, "result": listed})
+
+
+STEPS: dict[str, Callable[[Wire], Wire]] = {
+    "fails": lambda wire: wire.agent(error(message=LIMITED)),
+    "switched": agree,
+    "ends": lambda wire: wire.agent(chunk("Done."), result()),
+    "chooses": choose,
+    "accepted": chosen,
+    "refused": lambda wire: wire.agent(error("c")),
+    "chooses another": lambda wire: choose(wire, "small", "b"),
+    "another accepted": lambda wire: chosen(wire, "small", "b"),
+}
+
+
+@every(
+    ("steps", "at_last"),
+    [
+        ("chooses, accepted, fails, switched, ends", "=tiny"),
+        ("chooses, fails, accepted, switched, ends", "=tiny"),
+        ("chooses, fails, switched, accepted, ends", "=tiny"),
+        ("chooses, fails, switched, ends, accepted", "=tiny"),
+        ("fails, chooses, switched, accepted, ends", "=tiny"),
+        ("fails, switched, chooses, accepted, ends", "=tiny"),
+        ("fails, switched, chooses, ends, accepted", "=tiny"),
+        (
+            "chooses another, fails, switched, chooses, another accepted, accepted, ends",
+            "=tiny",
+        ),
+        ("chooses, fails, refused, switched, ends", "=big"),
+        ("chooses, fails, switched, ends, refused", "=big"),
+        ("fails, switched, chooses, refused, ends", "=big"),
+        ("fails, switched, chooses, ends, refused", "=big"),
+    ],
+)
+def test_the_users_choice_outlasts_the_fallback_whenever_it_was_made(
+    steps: str, at_last: str
+) -> None:
+    wire = linked()
+    for step in steps.split(", "):
+        STEPS[step](wire)
+    models = [each for each in sent(wire) if each.startswith("=")]
+    assert (models[-1], "=big" in models) == (at_last, at_last == "=big"), steps
+
+
+def test_a_fallback_that_stays_gives_way_to_the_users_choice() -> None:
+    wire = choose(linked(fallback_stays=True)).agent(error(message=LIMITED))
+    agree(chosen(wire)).agent(chunk("Done."), result())
+    assert sent(wire) == ["hi", "=tiny", "=small", "hi", "=tiny"]
 
 
 def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:

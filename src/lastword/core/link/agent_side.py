@@ -333,7 +333,12 @@ def _answered(
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
         plain = extra_events.send_plainly(link, request_id, request, error)
-        return [Send(Side.AGENT, plain)] if plain else _error_passes(link, frame, request_id)
+        if plain:
+            return [Send(Side.AGENT, plain)]
+        return [
+            *_error_passes(link, frame, request_id),
+            *_choice_answered(link, request, accepts=False),
+        ]
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     if request.method in acp.OPENS_SESSION:
@@ -347,7 +352,22 @@ def _answered(
             link.forget_session(ended.session_id)
     elif request.method in acp.SETTINGS and request.params is not None:
         _chosen(link, frame, request.method, request.params)
+        return [FORWARD, *_choice_answered(link, request, accepts=True)]
     return [FORWARD]
+
+
+def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list[Effect]:
+    """Take in whether the agent accepts a setting of the user's, which may be another model."""
+    session = link.sessions.get(request.session_id or "")
+    if request.method not in acp.SETTINGS or session is None or session.models is None:
+        return []
+    session.models.answered_to_user(request.method, request.params or {}, accepts=accepts)
+    if session.turns:
+        return []
+    # Loaded where the user has named models.
+    from lastword.core.link import model_fallback  # noqa: PLC0415
+
+    return model_fallback.restore(link, session)
 
 
 def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:

@@ -146,7 +146,7 @@ def _accepted(
     outcome = "switched" if turn is not None else "restored"
     before, after = request.before, request.model
     effects.append(_entry(link, session, outcome, source=before, to=after, turn=turn))
-    if turn is None or link.options.fallback_stays:
+    if turn is None or (link.options.fallback_stays and not models.returns_to_choice):
         models.pop_former()
     if turn is not None and turn.switch is not None and turn.waits_for_model:
         turn.switch.accept(link.now)
@@ -194,7 +194,19 @@ def restore(link: Link, session: Session) -> list[Effect]:
         session.choices.comes_back_with(*models.setting(session.session_id, models.former))
         models.pop_former()
         return []
+    if _user_chooses(link, session, models):
+        return []  # The agent's answer decides which model it is to be.
     return [_request(link, session, models, models.former)]
+
+
+def _user_chooses(link: Link, session: Session, models: Models) -> bool:
+    """Return whether the agent has yet to answer the user's own choice of a model."""
+    return any(
+        request.session_id == session.session_id
+        and request.method in acp.SETTINGS
+        and models.chosen_by(request.method, request.params or {}) is not None
+        for request in link.from_client.values()
+    )
 
 
 def _shown(link: Link, model: str) -> str:

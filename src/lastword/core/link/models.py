@@ -29,6 +29,7 @@ class Models:
         "current",
         "former",
         "offered",
+        "returns_to_choice",
         "user_chose",
     )
 
@@ -40,6 +41,8 @@ class Models:
         """The one that comes back at the end of the turn, while another is in force."""
         self.user_chose: bool = False
         """Has the user chosen a model since the last switch was begun?"""
+        self.returns_to_choice: bool = False
+        """Is the model that comes back one that the user has just chosen?"""
         self._turn = 0
         self._tried: set[str | None] = set()
         """The models that have failed this turn, or that the agent was asked for within it."""
@@ -86,9 +89,22 @@ class Models:
         return _text(params.get("modelId")) if method == acp.SET_MODEL else None
 
     def requested_by_user(self, method: str, params: dict[str, Any]) -> None:
-        """Note a request of the client's: a model of the user's own choice stays."""
+        """Note a request of the client's."""
         if self.chosen_by(method, params) is not None:
-            self.former, self.user_chose = None, True
+            self.user_chose = True
+
+    def answered_to_user(self, method: str, params: dict[str, Any], *, accepts: bool) -> None:
+        """Note the agent's answer to a request of the client's.
+
+        A model of the user's own choice stays. One that they chose before a switch was begun is
+        what the session goes back to.
+        """
+        chosen = self.chosen_by(method, params)
+        if chosen is not None and accepts:
+            self.former = None if self.user_chose else chosen
+            self.returns_to_choice = not self.user_chose
+        elif chosen is not None:
+            self.user_chose = False
 
     def is_set(self, method: str, params: dict[str, Any], answer: object) -> None:
         """Note that the agent has accepted a request, the client's or one of ours."""
@@ -122,6 +138,7 @@ class Models:
     def pop_former(self) -> str | None:
         """Return the model that was to come back, and forget it: the one in force stays."""
         former, self.former = self.former, None
+        self.returns_to_choice = False
         return former
 
 
