@@ -44,9 +44,9 @@ LAST_ANSWERS_SECONDS = 0.25
 """How long handlers may still be at work once the client is gone."""
 
 LATE_SECONDS = 0.25
-"""A clock that rings so late stood still with its process, or with a loop that runs again: the
-handler gets as much longer, and as long again for what was ready meanwhile. A loop that stays
-blocked is `inprocess.loop_watchdog`'s."""
+"""A clock that rings so late stood still with its process, or had no processor, or a blocked loop:
+what has become ready meanwhile is handled first, which gets as long once. That the process stood
+still, or that its loop stays blocked, `inprocess.loop_watchdog` sees."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
@@ -84,6 +84,8 @@ class HandlerLink:
         self._skipped = waits.SKIPPED.get()
         """The time that a test has skipped; `None` outside of such tests."""
         self._active_at = time.monotonic()
+        self._not_before = 0.0
+        """When the clock rings at the earliest, after it was late."""
         if self._skipped is not None:
             options = waits.limits_that_pass(options)
         self._core = FailOpen(Connection(options), _report)
@@ -219,7 +221,9 @@ class HandlerLink:
         """Return when `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
             due = self._core.next_timeout()
-            return due if self._skipped is None else self._sooner(due, self._skipped)
+            if self._skipped is not None:
+                due = self._sooner(due, self._skipped)
+            return None if due is None else max(due, self._not_before)
 
     def handle_timeout(self) -> None:
         """Do what is due."""
@@ -229,16 +233,20 @@ class HandlerLink:
         self._rearm()
 
     def ring(self, due: float) -> None:
-        """Do what has been due since this moment, unless the clock itself stood still until now."""
-        late = time.monotonic() - due
-        if late <= LATE_SECONDS:
-            self.handle_timeout()
-            if self._skipped is not None and self._skip(self._skipped):
-                self.handle_timeout()
+        """Do what has been due since this moment; what is ready by now comes first."""
+        now = time.monotonic()
+        if now - due > LATE_SECONDS and self._not_before != due:
+            self._not_before = now + LATE_SECONDS
+            self._rearm()
             return
+        self.handle_timeout()
+        if self._skipped is not None and self._skip(self._skipped):
+            self.handle_timeout()
+
+    def stand_still(self, seconds: float) -> None:
+        """Take in that the process stood still this long."""
         with self._lock:
-            self._core.stand_still(late + LATE_SECONDS)
-        self._rearm()
+            self._core.stand_still(seconds)
 
     def _now(self) -> float:
         """Return the core's clock."""

@@ -2,7 +2,8 @@
 
 Owns the one thread in an agent's process that is ours. While a turn is open, it asks the loop for a
 sign of life; a handler that blocks the loop for long is named in the log, and if a limit passes in
-the meantime, the thread does what is due in the loop's place.
+the meantime, the thread does what is due in the loop's place. Its waits are also what shows that
+the whole process stood still, which a blocked loop cannot tell.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import threading
 import time
 import traceback
 from typing import TYPE_CHECKING
+
+from lastword.platform.standstill import LAST_BEAT_SECONDS, Standstill, beat_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +53,9 @@ class LoopWatchdog:
         self._turn_begun = threading.Event()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
+        self._standstill = Standstill()
+        self._stood_still = False
+        """Whether the process stood still in the last wait."""
 
     def look(self) -> None:
         """Note that a turn begins."""
@@ -76,13 +82,26 @@ class LoopWatchdog:
                 self._call_soon(alive.set)
             except RuntimeError:
                 return
-            called_at = time.monotonic()
-            if alive.wait(BLOCKED_SECONDS):
-                self._closed.wait(LOOK_SECONDS)
-            elif time.monotonic() - called_at > BLOCKED_SECONDS + LOOK_SECONDS:
-                continue  # this thread stood still as well: the process was stopped
-            elif not self._closed.is_set():
+            if self._wait(alive, BLOCKED_SECONDS):
+                self._wait(self._closed, self._beat_seconds())
+            elif not self._closed.is_set() and not self._stood_still:
                 self._stand_in(alive)
+
+    def _beat_seconds(self) -> float:
+        due = self._link.next_timeout()
+        left = LOOK_SECONDS if due is None else due - time.monotonic()
+        return min(LOOK_SECONDS, max(beat_seconds(left), LAST_BEAT_SECONDS))
+
+    def _wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait for an event; if the process stood still meanwhile, so did the link's clocks."""
+        began = time.monotonic()
+        self._standstill.begin(began)
+        happened = event.wait(seconds)
+        stood = self._standstill.seconds(time.monotonic() - began - seconds)
+        self._stood_still = stood > 0
+        if stood > 0:
+            self._link.stand_still(stood)
+        return happened
 
     def _stand_in(self, alive: threading.Event) -> None:
         """Do what is due until the loop runs again."""
@@ -93,7 +112,7 @@ class LoopWatchdog:
             BLOCKED_SECONDS,
             self._where(),
         )
-        while not alive.wait(POLL_SECONDS) and not self._closed.is_set():
+        while not self._wait(alive, POLL_SECONDS) and not self._closed.is_set():
             due = self._link.next_timeout()
             if due is not None and due <= time.monotonic():
                 self._link.handle_timeout()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 if sys.platform == "win32":
     from lastword.platform.windows.signals import (
-        CONTINUED,
         ENDING,
         PASSED,
         SIGKILL,
@@ -29,7 +28,6 @@ if sys.platform == "win32":
     )
 else:
     from lastword.platform.posix.signals import (
-        CONTINUED,
         ENDING,
         PASSED,
         SIGKILL,
@@ -37,4 +35,4 @@ else:
         SignalInbox,
     )
 
-__all__ = ["CONTINUED", "ENDING", "PASSED", "SIGKILL", "SIGTERM", "SignalInbox"]
+__all__ = ["ENDING", "PASSED", "SIGKILL", "SIGTERM", "SignalInbox"]

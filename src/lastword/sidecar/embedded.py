@@ -56,8 +56,7 @@ class LoopSignals:
         """Begin; to be called in the main thread, with its event loop running."""
         self._numbers: list[int] = []
         self._wake = wake
-        for number in (signal.SIGCHLD, signal.SIGCONT):
-            asyncio.get_running_loop().add_signal_handler(number, self._note, number)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._note, signal.SIGCHLD)
 
     def _note(self, number: int) -> None:
         self._numbers.append(number)
@@ -295,10 +294,9 @@ class EmbeddedSidecar(Sidecar):
                 self._contained(self._rest)
 
     def _move(self) -> None:
-        before = self._looked_at
         self._loop.move(self._wake, 0)
         self._looked_at = time.monotonic()
-        self._round(self._looked_at, self._looked_at - before)
+        self._round(self._looked_at)
 
     def _rest(self) -> None:
         """Wait for what comes next, or end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import sys
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
@@ -51,6 +52,8 @@ class LateModules:
 
     in_progress: ClassVar[int] = 0
     """How many threads are loading something."""
+    began_at: ClassVar[float] = 0.0
+    """When the last of them began."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -64,6 +67,7 @@ class LateModules:
                 self._done = True
                 return True
             LateModules.in_progress += 1
+            LateModules.began_at = time.monotonic()
             sys.setswitchinterval(SWITCH_SECONDS)
             try:
                 _thread.start_new_thread(self._load, ())

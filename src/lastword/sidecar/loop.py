@@ -16,6 +16,7 @@ from lastword.core.protocol import glued, jsonrpc
 from lastword.platform import pipes
 from lastword.platform.framing import READ_BYTES, FrameWriter, LineReader
 from lastword.platform.pipes import POLLIN, POLLOUT
+from lastword.platform.standstill import BEAT_SECONDS, Standstill, beat_seconds
 from lastword.sidecar.relay import Relay
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ BLOCKED_SECONDS = 1.0
 
 LATE_SECONDS = 1.0
 """How late a clock may be handled while there is always something to read."""
-
-OVERSLEPT_SECONDS = 0.25
-"""A round that ends this much late is one in which this process did not run."""
 
 BREATH_SECONDS = 0.05
 
@@ -103,9 +101,7 @@ class PollLoop:
         """How many bytes were read from the client since the agent's pipe became full."""
         self._owes_answer = False
         """Whether a request of the client was unanswered when the read-ahead was full."""
-        self.stood_still_seconds: float = 0.0
-        """How long the last round was, if it ended so late that this process, and so the agent,
-        stood still."""
+        self._standstill = Standstill()
         self._woke_at = time.monotonic()
 
     def detach_agent(self) -> None:
@@ -143,6 +139,12 @@ class PollLoop:
         """Register what is waited for; return until when, at most."""
         self._update_interest()
         due = None if self.to_client.pending_bytes else self._connection.next_timeout()
+        if due is not None:
+            self._standstill.begin(self._woke_at)
+            # A timer that waits for a look is due again when the look is: at `wake_at`.
+            looks = self.beside is not None and self.beside.holds_timer
+            left = BEAT_SECONDS if looks else due - self._woke_at
+            due = self._woke_at + beat_seconds(left)
         return due if wake_at is None or (due is not None and due < wake_at) else wake_at
 
     def move(self, wake: float | None, timeout_ms: float | None) -> None:
@@ -154,10 +156,9 @@ class PollLoop:
             time.sleep(BREATH_SECONDS)
             ready = []
         now = time.monotonic()
-        # From the last round on: we may have been stopped before we waited.
-        round_seconds = now - self._woke_at
-        late = wake is not None and min(round_seconds, now - wake) > OVERSLEPT_SECONDS
-        self.stood_still_seconds = round_seconds if late else 0.0
+        if wake is not None:
+            # From the last round on: we may have been stopped before we waited.
+            self._stand_still(self._standstill.seconds(now - max(wake, self._woke_at)))
         self._woke_at = now
         self._busy = bool(ready)
         for fd, events in ready:
@@ -242,6 +243,16 @@ class PollLoop:
             self.stderr.flush()
         elif self.beside is not None and fd == self.beside.fd:
             self.beside.ready(now)
+
+    def _stand_still(self, seconds: float) -> None:
+        """Move the clocks by the time that this process, and so the agent, stood still.
+
+        It comes before what is read afterwards, which happened later.
+        """
+        if seconds > 0:
+            self._connection.stand_still(seconds)
+            if self._blocked_since is not None:
+                self._blocked_since += seconds
 
     def _note_blocking(self, now: float) -> None:
         """Stop the timers while the client does not read: the agent cannot show progress."""

@@ -21,7 +21,7 @@ from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.platform import pipes
 from lastword.platform.process import Exit, guardian_of
-from lastword.platform.signals import CONTINUED, ENDING, PASSED
+from lastword.platform.signals import ENDING, PASSED
 from lastword.sidecar.child import Child
 from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
@@ -183,10 +183,9 @@ class Sidecar:
         now = self._begin()
         # One moment for a whole round: what was not due when it was looked at is waited for.
         while not self._finished(now):
-            before = now
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
-            self._round(now, now - before)
+            self._round(now)
         return self._end()
 
     def _begin(self) -> float:
@@ -196,9 +195,9 @@ class Sidecar:
             self._agent_runs(now)
         return now
 
-    def _round(self, now: float, round_seconds: float) -> None:
+    def _round(self, now: float) -> None:
         """Do what is due, now that the loop has moved the available bytes."""
-        signalled = self._handle_signals(now, round_seconds)
+        signalled = self._handle_signals(now)
         if self._loop.is_clock_due(now):
             # A clock ends a turn without any other evidence: look for evidence first.
             if self._sources.look(now, for_timer=True):
@@ -282,15 +281,8 @@ class Sidecar:
         self._agent_runs(now)
         self._loop.relay.apply(self._connection.agent_started(now))
 
-    def _handle_signals(self, now: float, round_seconds: float) -> bool:
+    def _handle_signals(self, now: float) -> bool:
         numbers = self._inbox.drain()
-        if not numbers and not self._loop.stood_still_seconds:
-            return False
-        # The agent did not wait in this round: we were stopped, and it with us. What freezes a
-        # container, or a whole machine, sends no signal.
-        continued = round_seconds if CONTINUED in numbers else 0.0
-        if stood_still := max(continued, self._loop.stood_still_seconds):
-            self._connection.stand_still(stood_still)
         for number in numbers:
             agent = self._child.agent
             if number in PASSED and agent is not None and agent.exit is None:

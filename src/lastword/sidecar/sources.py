@@ -42,7 +42,9 @@ SLICE_SECONDS = 0.002
 
 PAUSE_SECONDS = 0.0005
 LOADING_SECONDS = 0.005
-"""How long a look waits for modules that a thread loads, before it looks for them again."""
+LOADING_SHARE = 0.25
+"""How long a look waits for modules that a thread loads, before it looks for them again: at first,
+and as a share of the time that they have taken, since each look takes the interpreter from it."""
 
 FIND_SECONDS = 0.02
 """How long after one the next prompt's files are looked for: many prompts share one search."""
@@ -56,7 +58,8 @@ MAX_DEBT_SECONDS = 0.1
 """A look before a timer takes effect is made even if others have taken their share, up to this."""
 
 TIMER_SECONDS = 0.5
-"""How long a timer waits at most until the look before it is over."""
+"""How much of the processor's time the look before a timer may take: on a busy machine that is
+longer by the clock, and the look is finished all the same."""
 
 MAX_CONNECTIONS = 3
 """How often an agent's stream is requested: one that ends each time is not an event stream."""
@@ -109,7 +112,7 @@ class Sources:
         "_searched_at",
         "_silences",
         "_start",
-        "_timer_since",
+        "_timer_spent",
         "due",
     )
 
@@ -143,8 +146,8 @@ class Sources:
         """The rest of a look that was interrupted."""
         self._marked: set[tuple[str, float]] = set()
         """The open turns for which the sizes of files were remembered."""
-        self._timer_since: float | None = None
-        """Since when a timer waits for a look."""
+        self._timer_spent: float | None = None
+        """How much of the processor's time the look has taken that a timer waits for."""
         self._is_fresh = True
         """Whether the look that goes on began after that."""
         self.due: float | None = None
@@ -186,30 +189,44 @@ class Sources:
         except Exception as error:  # noqa: BLE001 - without evidence a session goes on
             self._without(error)
             return True
-        self._budget.spend(time.thread_time() - began)
-        if self.due is not None:
+        spent = time.thread_time() - began
+        self._budget.spend(spent)
+        if not for_timer:
+            # What a timer has waited for has moved the timer on.
+            self._timer_spent = None
+        elif self._timer_spent is not None:
+            self._timer_spent += spent
+        if self.due is not None and not self.holds_timer:
             self.due = max(self.due, now + self._budget.wait_seconds)
         return over
 
+    @property
+    def holds_timer(self) -> bool:
+        """Return whether a timer waits until a look is over."""
+        return self._timer_spent is not None
+
     def _look_for_timer(self, now: float) -> bool:
         """Look before a timer takes effect; it does not wait for ever."""
-        if self._timer_since is None:
+        if self._timer_spent is None:
             if self._budget.seconds < -MAX_DEBT_SECONDS:
                 return True
-            self._timer_since, self._is_fresh = now, self._looking is None
+            self._timer_spent, self._is_fresh = 0.0, self._looking is None
         if not self._failures.loaded():
             # What takes effect now has to be put into words.
+            self._wait_for_modules(now)
             return False
-        if late_modules.LateModules.in_progress:
-            # Loading is not counted as a part of the look.
-            self._timer_since = now
         over = self._look(now, PENDING_SECONDS, for_timer=True)
         if over and not self._is_fresh:
             # That was the rest of an earlier look.
             self._is_fresh, over = True, False
-        if over or now > self._timer_since + TIMER_SECONDS:
-            self._timer_since = None
-        return self._timer_since is None
+            self.due = now + PAUSE_SECONDS
+        if over or self._timer_spent > TIMER_SECONDS:
+            self._timer_spent = None
+        return self._timer_spent is None
+
+    def _wait_for_modules(self, now: float) -> None:
+        loading_seconds = now - late_modules.LateModules.began_at
+        self.due = now + max(LOADING_SECONDS, loading_seconds * LOADING_SHARE)
 
     def _look(self, now: float, seconds: float, *, for_timer: bool = False) -> bool:
         """Go on with a look, or begin one, for a slice of time; return whether it is over."""
@@ -220,13 +237,18 @@ class Sources:
             self._looking = None
             self._look_at_processes(now, seconds, for_timer=for_timer)
         turns = self._connection.silent_turns(now, 0.0)
-        if self._looking is not None:
-            self.due = now + (
-                LOADING_SECONDS if late_modules.LateModules.in_progress else PAUSE_SECONDS
-            )
+        if late_modules.LateModules.in_progress and self._looking is not None:
+            self._wait_for_modules(now)
+        elif self._looking is not None:
+            self.due = now + PAUSE_SECONDS
         elif turns:
-            first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
+            silent_since = min(turn.silent_since for turn in turns)
+            first = silent_since + SILENT_SECONDS
             self.due = first if first > now else now + SILENT_SECONDS
+            timer = self._connection.next_timeout()
+            if timer is not None and timer - now < now - silent_since:
+                # More of the silence has passed than is left: have at hand what ends it.
+                self._failures.loaded()
         else:
             self.due = None
         return self._looking is None
@@ -361,7 +383,7 @@ class Sources:
         return journals
 
     def _without(self, error: Exception) -> None:
-        self._start = self.due = self._looking = None
+        self._start = self.due = self._looking = self._timer_spent = None
         self.close()
         self._connection.expects_hints(present=False)
         self._console.say(f"the agent's logs are no longer read ({type(error).__name__})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
@@ -15,6 +16,7 @@ from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
 from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
+from lastword.inprocess import link as link_module
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
 
@@ -291,3 +293,34 @@ async def test_a_handler_that_raises_after_its_turns_end_is_not_answered_again()
     with pytest.raises(ValueError, match="late"):
         await door.run(door.prompt, raising(ValueError("late")))
     assert len(door.answers[1]) == 1
+
+
+def test_a_clock_that_rings_late_lets_what_is_ready_come_first_and_then_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(link_module.time, "monotonic", lambda: now)
+    door = Door(first_update_timeout_seconds=10.0)
+    for _ in range(4):  # the limit, and the grace after the cancel
+        due = door.link.next_timeout()
+        assert due is not None
+        assert door.answers == {}
+        now = max(due, now) + 3.0  # each time, on a machine that is always busy
+        door.link.ring(due)
+    stopped = [number for number in door.answers if "error" in door.answers[number][0]]
+    assert stopped == [1, 2]
+
+
+def test_a_process_that_stood_still_leaves_its_handlers_the_time_that_they_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(link_module.time, "monotonic", lambda: now)
+    door = Door(first_update_timeout_seconds=10.0)
+    due = door.link.next_timeout()
+    assert due is not None
+    now += 3600.0
+    door.link.stand_still(3598.0)
+    door.link.ring(due)
+    after = door.link.next_timeout()
+    assert (door.answers, after) == ({}, due + 3598.0)

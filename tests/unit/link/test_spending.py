@@ -391,6 +391,15 @@ def test_an_agent_that_states_no_cost_is_reported_once_after_its_first_turn() ->
     assert (notices(wire), limits(wire)) == ([NO_COST], ["no_cost"])
 
 
+def test_a_cost_is_expected_for_as_much_longer_as_everything_stood_still() -> None:
+    wire = linked("1USD")
+    wire.core.stand_still(10)
+    wire.agent(result())
+    wire.core.stand_still(100)
+    assert notices(wire.time(99)) == []
+    assert notices(wire.time(103)) == [NO_COST]
+
+
 def test_a_cost_that_follows_the_answer_is_one() -> None:
     wire = linked("1USD").agent(result(), cost(0.1)).time(9).client(prompt(2)).agent(chunk())
     wire.agent(result(2)).time(19)

@@ -76,6 +76,17 @@ def test_an_agent_that_serves_another_session_is_not_killed() -> None:
     assert (link.orders, reasons(link, 3)) == ([], ["busy_with_ended_turn"])
 
 
+def test_a_prompt_that_waits_for_an_agent_waits_as_much_longer_as_everything_stood_still() -> None:
+    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(5, sessionId="t")
+    link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
+    link.core.stand_still(100)
+    link.time(link.now + 100)
+    assert reasons(link, 3) == []
+    link.time(link.now + 11)
+    assert reasons(link, 3) == ["busy_with_ended_turn"]
+
+
 def test_a_crash_says_that_the_agent_is_started_again() -> None:
     link = Link().client(prompt(2)).die()
     (answer,) = link.answers(2)

@@ -206,6 +206,11 @@ class Spending:
         self.cost_due, self.cost_due_in = None, ""
         return session_id
 
+    def shift(self, seconds: float) -> None:
+        """Shift its clock by the time that it stood still."""
+        if self.cost_due is not None:
+            self.cost_due += seconds
+
     def near_text(self, bill: Bill) -> str:
         """Return the notice of a limit that is near."""
         return f"{self.sentence(bill)} The agent is stopped when the limit is reached."

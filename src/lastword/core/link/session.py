@@ -605,6 +605,7 @@ class Session:
         self.progress_at += seconds
         self.waits_until += seconds
         self.asking = {question: since + seconds for question, since in self.asking.items()}
+        self.waiting = [WaitingPrompt(each.frame, each.due + seconds) for each in self.waiting]
         for turn in self.turns:
             turn.started_at += seconds
             turn.withheld_until += seconds

@@ -474,6 +474,8 @@ class Link:
         for activity in self.activities.values():
             activity.shift(seconds)
         self.turn_ended_at += seconds
+        if self.spending is not None:
+            self.spending.shift(seconds)
         for request in (*self.from_client.values(), *self.from_agent.values()):
             request.shift(seconds)
 

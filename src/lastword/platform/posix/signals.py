@@ -22,11 +22,8 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT
 PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 """Signals that are the agent's alone."""
 
-CONTINUED = signal.SIGCONT
-"""The signal after which this process, and the agent with it, runs again."""
-
-_NEEDED = frozenset({signal.SIGCHLD, CONTINUED})
-"""A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild."""
+_CHILD_ENDED = signal.SIGCHLD
+"""A child's end is seen by it: its pipes may be held open by a grandchild."""
 
 
 class SignalInbox:
@@ -41,9 +38,9 @@ class SignalInbox:
         self.fd: int = read_end
         self._numbers: list[int] = []
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-        for number in (*ENDING, *PASSED, *_NEEDED):
+        for number in (*ENDING, *PASSED, _CHILD_ENDED):
             # What we were started to ignore (`nohup`) stays ignored, by us and by the agent.
-            if number in _NEEDED or signal.getsignal(number) is not signal.SIG_IGN:
+            if number == _CHILD_ENDED or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: object) -> None:

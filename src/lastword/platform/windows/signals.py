@@ -23,9 +23,6 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGBREAK})
 PASSED: frozenset[int] = frozenset()
 """Signals that are the agent's alone."""
 
-CONTINUED = -1
-"""No signal follows a pause of this process."""
-
 CHILD_ENDED = 0
 
 

@@ -1,0 +1,80 @@
+"""The look before a timer takes effect, on a machine that leaves too little of the processor."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.sidecar import sources as module
+from lastword.sidecar.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STEPS = 40
+
+
+class Steps(Sources):
+    """Sources with looks of so many steps, each of which costs some of the processor's time."""
+
+    def __init__(self, connection: Any, cpu: Any, cost: float, steps: int) -> None:
+        start: Any = SimpleNamespace(port=None, group=0)
+        console: Any = SimpleNamespace()
+        super().__init__(connection, SimpleNamespace(), start, console, enabled=True)  # type: ignore[arg-type]
+        self.finished = 0
+        self._cpu, self._cost, self._count = cpu, cost, steps
+
+    def _steps(self, *_: object) -> Iterator[None]:  # type: ignore[override]
+        for _ in range(self._count):
+            self._cpu.seconds += self._cost
+            yield
+        self.finished += 1
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int = STEPS) -> Steps:
+    cpu = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(module.time, "thread_time", lambda: cpu.seconds)
+    monkeypatch.setattr(module.time, "perf_counter", lambda: cpu.seconds)
+    monkeypatch.setattr(module.late_modules.LateModules, "loaded", lambda _: True)
+    connection = SimpleNamespace(
+        expects_hints=lambda **_: None,
+        silent_turns=lambda *_: [],
+        next_timeout=lambda: None,
+    )
+    return Steps(connection, cpu, cost, steps)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("late", [0.001, 0.6, 30.0])
+def test_a_timer_waits_for_a_whole_look_however_late_its_slices_are(
+    monkeypatch: pytest.MonkeyPatch, late: float, *, begun: bool
+) -> None:
+    sources = made(monkeypatch, cost=0.001)
+    now = 100.0
+    if begun:
+        assert not sources.look(now)
+    while not sources.look(now, for_timer=True):
+        assert sources.holds_timer
+        assert sources.due is not None
+        assert sources.due > now
+        now = sources.due + late
+    # The rest of a look that had begun before the timer was due may have missed the cause.
+    assert sources.finished == 1 + begun
+    assert not sources.holds_timer
+
+
+def test_a_look_without_an_end_holds_no_timer_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = made(monkeypatch, cost=0.001, steps=1_000_000)
+    slices = 0
+    while not sources.look(100.0, for_timer=True):
+        slices += 1
+    assert 0 < slices < 1000
+
+
+def test_a_timer_that_moved_on_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = made(monkeypatch, cost=0.001)
+    assert not sources.look(100.0, for_timer=True)
+    sources.look(101.0)
+    assert not sources.holds_timer
