@@ -206,7 +206,8 @@ class Departures(SessionRules):
         elif frame.kind == "config_option_update" and frame.model is not None:
             self.shown_model[frame.session] = frame.model
         elif frame.kind == "state_update" and self.v2 and frame.session is not None:
-            self.running[frame.session] = frame.state != "idle"
+            if self.says_work(frame):
+                self.running[frame.session] = frame.state != "idle"
             if frame.state == "idle":
                 self._forget_idle(frame.session)
 
@@ -395,7 +396,7 @@ class Departures(SessionRules):
     def to_agent(self, sent: bytes) -> None:
         """This goes to the agent."""
         sent = without_wish(sent)
-        sent = sent if sent in self.unsent else self.as_client_knows(sent)
+        sent = self._as_client_sent(sent)
         frame = read(sent)
         if sent in self.unsent:
             self.unsent.discard(sent)
@@ -415,6 +416,14 @@ class Departures(SessionRules):
             self.stopped_now += self.open_prompts(frame.session)
         else:
             raise BrokenPromiseError("frame", f"nobody's: {sent[:200]!r}")
+
+    def _as_client_sent(self, sent: bytes) -> bytes:
+        """The same with the session by the client's name; a prompt keeps the one that it had."""
+        if sent in self.unsent:
+            return sent
+        frame = read(sent)
+        asked = None if frame is None or frame.method != PROMPT else self.asked.get(frame.id or b"")
+        return self.as_client_knows(sent, None if asked is None else asked.session)
 
     def _asks_itself(self, frame: Read, sent: bytes) -> None:
         """A request of lastword's own, or one that is asked again."""
@@ -474,7 +483,7 @@ class Departures(SessionRules):
         others = [one for one in self.open_prompts(asked.session) if one is not asked]
         goes_on = self._goes_on(sent, asked)
         if goes_on:
-            asked.line, asked.shown = sent, False
+            asked.line, asked.shown, asked.went_on = sent, False, True
         limit = self.options.continue_at_reset_seconds or self.options.fallback_model
         if asked.delivered == self.generation:
             asked.lasted += self.now - asked.ended_at
@@ -513,8 +522,8 @@ class Departures(SessionRules):
         return bool(self.options.continue_at_reset_seconds or self.options.fallback_model)
 
     def _goes_on(self, sent: bytes, asked: Asked) -> bool:
-        """Is it the prompt with which a turn goes on? Only where that was chosen."""
-        if not self._may_go_on() or sent == asked.line:
+        """Is it the prompt with which a turn goes on, again or not? Only if that was chosen."""
+        if not self._may_go_on() or (sent == asked.line and not asked.went_on):
             return False
         text = [{"type": "text", "text": self.options.continue_with}]
         return bool(json.loads(sent)["params"]["prompt"] == text)

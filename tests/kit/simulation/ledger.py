@@ -46,6 +46,7 @@ class Asked:
         "stopped",
         "typed",
         "waited",
+        "went_on",
     )
 
     def __init__(self, method: str, session: str | None) -> None:
@@ -72,6 +73,8 @@ class Asked:
         """It was asked again as the client asked it."""
         self.line = b""
         """A prompt as the client sent it."""
+        self.went_on = False
+        """`line` is lastword's own, which asks the agent to go on."""
         self.resent = 0
         """How often it has gone to an agent once more."""
         self.shown = False

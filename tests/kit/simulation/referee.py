@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
 
 ENDS_SESSION = frozenset({"session/close", "session/delete"})
-WORK_STATES = frozenset({"idle", "running", "requires_action"})
-"""What says whether work goes on. A word of a later version says so within a turn alone."""
 
 
 class Referee(Departures):
@@ -62,7 +60,9 @@ class Referee(Departures):
         if frame is not None and frame.method == "session/cancel":
             self.unsent.discard(line)  # one like it may be ours
         self.cancels_at_once(now)
-        told = [self.as_client_knows(without_wish(s)) for _, to_client, s in out if not to_client]
+        known = None if frame is None else frame.session
+        theirs = [without_wish(sent) for _, to_client, sent in out if not to_client]
+        told = [self.as_client_knows(sent, known) for sent in theirs]
         # It waits until the session has its former model again.
         waits = frame is not None and frame.session in self.own_models.values()
         passes = passes and not (waits and frame is not None and frame.method == PROMPT)
@@ -288,7 +288,6 @@ class Referee(Departures):
             self.closed.add(asked.session or "")
         elif asked.method.startswith("session/") and frame.error is None and asked.open:
             # The client has this answer: none was given in its place before.
-            self.fresh.add(asked.session)
             self._its_own_succeeds(asked, meant, frame)
         if accepted:
             self.agents_work[asked.session or ""] = True
@@ -319,6 +318,8 @@ class Referee(Departures):
 
     def _its_own_succeeds(self, asked: Asked, request_id: bytes, frame: Read) -> None:
         """The same of what the client asked."""
+        if asked.session not in self.nobodys:
+            self.fresh.add(asked.session)
         if asked.method == SETS_MODE:
             self.agent_has_set(request_id, asked.session)
         elif asked.method == SETS_OPTION:
@@ -405,7 +406,7 @@ class Referee(Departures):
             return  # what it replays
         # Of a session that nobody has opened, a state says nothing of work.
         if self.v2 and frame.kind == "state_update" and frame.session in self.known:
-            if frame.state in WORK_STATES or self.open_prompts(frame.session):
+            if self.says_work(frame):
                 self.agents_work[frame.session] = frame.state != "idle"
             if frame.state == "idle":
                 self.unresolved.get(frame.session, set()).discard(WORK)

@@ -21,6 +21,8 @@ ASKS_USER = frozenset({"session/request_permission", "elicitation/create"})
 SETS_MODE = "session/set_mode"
 SETS_OPTION = "session/set_config_option"
 BRINGS_BACK = frozenset({"session/load", "session/resume"})
+WORK_STATES = frozenset({"idle", "running", "requires_action"})
+"""What says whether work goes on. A word of a later version says so within a turn alone."""
 
 _RUNAWAY_REPEATS = 50
 _QUEUED = 1000
@@ -54,16 +56,21 @@ class SessionRules(Ledger):
         """The sessions that the client has, or had, by its names."""
         self.names: dict[str, str] = {}
         """The agent's names of sessions -> the client's, where they differ."""
+        self.nobodys: set[str | None] = set()
+        """The client's names of sessions that it has loaded under their own since."""
         self.named_now = False
         """What was sent last names a new session in our way."""
         self.said: dict[str | None, list[Any]] = {}
         """Each session's last sentence, how often in a row, tools in a row, the most of both."""
 
-    def as_client_knows(self, line: bytes) -> bytes:
-        """A frame on the agent's side, with each session by the name that the client has for it."""
+    def as_client_knows(self, line: bytes, known: str | None = None) -> bytes:
+        """A frame on the agent's side, with each session by the name that the client has for it.
+
+        What the client loads itself is meant by its own name, unless it is `known` to be another.
+        """
         for theirs, ours in self.names.items():
             member = b'"sessionId":"%b"'
-            if member % theirs.encode() in line and not self._opens(theirs):
+            if member % theirs.encode() in line and (ours == known or not self._opens(theirs)):
                 line = line.replace(member % theirs.encode(), member % ours.encode())
         return line
 
@@ -80,6 +87,10 @@ class SessionRules(Ledger):
         self.brought_back.clear()
         self.users.clear()
         self.wanted_mode = {i: mode for i, mode in self.wanted_mode.items() if i in self.asked}
+
+    def says_work(self, frame: Read) -> bool:
+        """Version 2: does this state say whether work goes on?"""
+        return frame.state in WORK_STATES or bool(self.open_prompts(frame.session))
 
     # --- modes
 
@@ -112,7 +123,10 @@ class SessionRules(Ledger):
         if session is not None:
             self.known.add(session)
             other = self.names.pop(session, None)
-            self.fresh.discard(other)
+            if other is not None:
+                # The agent's session is the client's own again, and nothing has the other name.
+                self.fresh.discard(other)
+                self.nobodys.add(other)
         _note(self.shown_model, session, model_in(result))
         mode = mode_told(result)
         if mode is not None:

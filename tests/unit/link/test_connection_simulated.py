@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.classify import classify_exit, classify_spawn_failure
 from lastword.core.link.connection import Side
+from tests.kit.simulation.links import replay
 from tests.kit.wire import (
     INITIALIZE,
     Wire,
@@ -288,3 +289,70 @@ def test_a_line_too_long_refuses_its_prompt_and_no_other_that_joined() -> None:
     assert failure(wire, 2)["reason"] == "line_too_long"
     wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert [told["state"] for told in wire.updates() if "state" in told] == ["running", "idle"]
+
+
+def line(message: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()
+
+
+MODEL = {"id": "model", "category": "model", "currentValue": "big"}
+MODELS = {"configOptions": [{**MODEL, "options": [{"value": v} for v in ("big", "small", "tiny")]}]}
+
+
+def test_a_turn_goes_on_once_more_with_a_second_model_after_a_question_to_the_user() -> None:
+    opens = line({"id": 2, "method": "session/new", "params": {"cwd": "/w", "mcpServers": []}})
+    limited: dict[str, Any] = error(3, message="usage limit")
+    limited["error"]["data"] = {"errorKind": "budget", "resets_at": 1772406000}
+    shown = {"sessionUpdate": "agent_error", "error": {"type": "rate_limit", "message": "Wait."}}
+    assert (
+        replay(
+            {"fallback_model": "small,tiny"},
+            [
+                ("client", opens),
+                ("agent", line({"id": 2, "result": {"sessionId": "s", **MODELS}})),
+                ("client", line(prompt(3))),
+                ("agent", line(update(**shown))),
+                ("agent", line(limited)),
+                ("agent", line({"id": "lastword:model:1", "result": {}})),
+                ("time", 1.1),
+                ("agent", line(permission(0))),
+                ("agent", line(error(3, -32603, "503 Service Unavailable"))),
+                ("agent", line({"id": "lastword:model:2", "result": {}})),
+                ("time", 0.3),
+            ],
+        )
+        is None
+    )
+
+
+def test_a_session_that_the_client_loads_under_its_own_name_too_has_its_prompts_in_order() -> None:
+    def ours(number: int) -> tuple[str, bytes]:
+        return ("client", line(prompt(number, "s-lastword-1")))
+
+    greeting = {"protocolVersion": 1, "clientCapabilities": {}}
+    greeted = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    where = {"cwd": "/w", "mcpServers": []}
+    loads = {"id": 8, "method": "session/load", "params": {"sessionId": "s", **where}}
+    schedule = [
+        ("client", line({"id": 1, "method": "initialize", "params": greeting})),
+        ("agent", line({"id": 1, "result": greeted})),
+        ("client", line(prompt(2))),
+        ("hang_up",),
+        ("client", line({"id": 3, "method": "session/new", "params": where})),
+        ("time", 46.0),
+        ("start",),
+        ("agent", line({"id": "lastword:1:1", "result": greeted})),
+        ("agent", line({"id": 3, "result": {"sessionId": "s", **MODELS}})),
+        ("die", None, 9),
+        ours(4),
+        ("client", line(loads)),
+        ("time", 46.0),
+        ("start",),
+        ("agent", line({"id": "lastword:2:2", "result": greeted})),
+        ("agent", line({"id": "lastword:2:3", "result": MODELS})),
+        ours(5),
+        ("agent", line({"id": 8, "result": MODELS})),
+        ("agent", line(result(4))),
+        ours(6),
+    ]
+    assert replay({"restart": "on-crash"}, schedule) is None
