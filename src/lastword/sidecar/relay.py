@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.link.effects import AGENT, CLIENT
+from lastword.core.link.effects import AGENT, CLIENT, Spend
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.protocol import glued, jsonrpc
 from lastword.platform.framing import whole_lines
@@ -47,8 +47,10 @@ class Relay:
             client=FrameSink(self._client_run.append),
             agent=FrameSink(self._agent_run.append),
             record=recorder,
-            order=self.orders.append,
+            order=self._order,
         )
+        self.spend: Callable[[Spend], object] | None = None
+        """Called with each further cost, at once: the limit holds for the next frame already."""
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()
         """The output, before the client's first message, of a program that is not an agent."""
@@ -59,6 +61,12 @@ class Relay:
     def attach_agent(self, to_agent: FrameWriter | None) -> None:
         """Write to this agent from now on; `None` for no agent."""
         self._to_agent = to_agent
+
+    def _order(self, order: Order) -> None:
+        if not isinstance(order, Spend):
+            self.orders.append(order)
+        elif self.spend is not None:
+            self.spend(order)
 
     def drain_orders(self) -> list[Order]:
         """Return the core's requests since the last call, for the sidecar to carry out."""

@@ -16,7 +16,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link.connection import Connection
-from lastword.core.link.effects import Kill, Side, Spend
+from lastword.core.link.effects import Kill, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.platform import pipes
@@ -50,6 +50,9 @@ FLUSH_SECONDS = 5.0
 
 SIGNALLED_FLUSH_SECONDS = 0.5
 """The same when a signal asked us to stop: its sender kills us soon after."""
+
+LEDGER_SECONDS = 5.0
+"""How long other processes that write their costs down may delay our end."""
 
 STDERR_FLUSH_SECONDS = 0.5
 """How long a reader of our stderr that does not read may delay our end."""
@@ -109,6 +112,7 @@ class Sidecar:
 
             self._ledger = SpendLedger(settings.spend_folder)
             self._loop.before_client = self._look_at_ledger
+            self._loop.relay.spend = self._ledger.add
         self._finish_by: float | None = None
         self._ended_idle = False
 
@@ -212,6 +216,8 @@ class Sidecar:
             self._look_at_agent(now)
         if self._loop.relay.orders:
             self._obey(now)
+        if self._ledger is not None:
+            self._tend_ledger(self._ledger, now)
         self._child.tidy(now)
         if self._past:
             self._past = [child for child in self._past if not child.tidy(now)]
@@ -223,6 +229,7 @@ class Sidecar:
             child.stop.finish()
             child.dismiss_guardian()
         self._release_client()
+        self._close_ledger(LEDGER_SECONDS)
         if self._recorder is not None:
             self._recorder.close()
         return self._child.agent.exit if self._child.agent else None
@@ -236,23 +243,25 @@ class Sidecar:
     def _obey(self, now: float) -> None:
         """Carry out what the core asks for about the agent's process."""
         for order in self._loop.relay.drain_orders():
-            if isinstance(order, Spend):
-                self._spend(order, now)
-            elif isinstance(order, Kill):
+            if isinstance(order, Kill):
                 if self._child.over_at is None:
                     self._child.stop.replaced(now)
             elif self._child.over_at is not None and not self._client_lost:
                 self._start_again(now)
 
-    def _spend(self, spend: Spend, now: float) -> None:
-        """Write down what the session has cost; the limit may be reached by all together."""
-        ledger = self._ledger
-        if ledger is None:
-            return
-        before, spent = ledger.problem, ledger.add(spend)
+    def _tend_ledger(self, ledger: SpendLedger, now: float) -> None:
+        """Write costs down; the limit may be reached by all processes together."""
+        before, spent = ledger.problem, ledger.tend(now)
         if ledger.problem is not None and before is None:
             self._console.say(f"spending is counted in this process alone: {ledger.problem}")
-        self._loop.relay.apply(self._connection.receive_spending(spent, now))
+        if spent is not None:
+            self._loop.relay.apply(self._connection.receive_spending(spent, now))
+
+    def _close_ledger(self, seconds: float) -> None:
+        ledger = self._ledger
+        if ledger is not None and not ledger.close(seconds):
+            why = ledger.problem or "another process has locked it"
+            self._console.say(f"the last costs are missing in the ledger of spending: {why}")
 
     def _look_at_ledger(self, now: float) -> None:
         """Look at what others have spent, before the client's next messages are taken in."""
@@ -393,6 +402,8 @@ class Sidecar:
     def _wake_at(self, now: float) -> float | None:
         over, exited = self._child.over_at, self._child.exit_noticed_at
         wakes = [self._child.stop.due(now), self._finish_by, self._sources.due]
+        if self._ledger is not None:
+            wakes.append(self._ledger.due(in_turn=not self._connection.idle))
         if self._past:
             wakes += [child.stop.due(now) for child in self._past]
         if over is not None:

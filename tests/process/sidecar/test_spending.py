@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from lastword.sidecar.spend_ledger import FILE
 from tests.kit.client import update_of
 from tests.kit.recording import lastword
@@ -76,6 +78,10 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
     one = start.script(tmp_path, until_stopped(0.75), options=options)
     goes_on = [*until_stopped(0.5)[:-1], {"wait": 0.2}, cost(1.25), {"silence": True}]
     other = start.script(tmp_path, goes_on, options=options)
+    free = start.script(tmp_path, [{"say": "Some work. "}, {"silence": True}], options=options)
+    free.open()
+    unstated = free.prompt("work")
+    free.expect_text("Some work. ")
     one.open()
     other.open(**NOTICES)
     first = one.prompt("work")
@@ -84,6 +90,7 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
     one.read_until_true(lambda: ledger.exists() and b"0.75" in ledger.read_bytes(), "the ledger")
     one.signal(signal.SIGKILL)
     assert "2.00 USD of the 2.00 USD" in limited(other.turn("work"))["message"]
+    assert limited(free.end_of(unstated, 0))["phase"] == "mid_output"
     assert not [frame for frame in one.frames if frame.get("id") == first and "method" not in frame]
     third = start.script(tmp_path, until_stopped(9), options=options)
     third.open()
@@ -94,6 +101,38 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
     prompt = third.prompt("work")
     third.expect_text("Some work. ")
     assert limited(third.end_of(prompt, 0))["reason"] == "spend_limit"
+
+
+@pytest.mark.parametrize("restart", ["never", "on-crash"])
+def test_an_agent_that_spends_on_whatever_it_is_told_is_ended(
+    start: Start, tmp_path: Path, restart: str
+) -> None:
+    rising = [step for tenths in range(10, 600) for step in (cost(tenths / 10), {"wait": 0.1})]
+    options = ["--spend-limit=1USD", f"--record={tmp_path / 'record'}", f"--restart={restart}"]
+    client = start.script(
+        tmp_path,
+        [{"say": "Some work. "}, *rising],
+        members={"on_cancel": "ignore"},
+        options=[*options, "--cancel-grace=0.5"],
+    )
+    client.open()
+    limited(client.turn("work"))
+    client.expect_stderr("the agent ended: killed by SIGTERM")
+    assert limited(client.turn("more"))["phase"] == "before_request"
+
+
+def test_a_flood_of_costs_is_written_down_to_the_last(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "record"
+    costs = [cost(number / 1000) for number in range(1, 3001)]
+    client = start.script(
+        tmp_path,
+        [{"say": "Some work. "}, *costs, {"result": "end_turn"}],
+        options=["--spend-limit=5USD", f"--record={folder}"],
+    )
+    client.open()
+    assert "result" in client.turn("work").answer
+    assert client.end() == 0
+    assert json.loads((folder / FILE).read_bytes())["today"] == {"USD": 3.0}
 
 
 def test_a_session_that_is_loaded_keeps_what_it_has_cost_until_the_limit_is_raised(
@@ -129,15 +168,15 @@ from lastword.sidecar.spend_ledger import SpendLedger
 ledger = SpendLedger(sys.argv[1])
 for number in range(1, 51):
     ledger.add(Spend(sys.argv[2], "USD", 0.01, (number / 100, number / 100)))
-while ledger.is_behind:
-    ledger.add(Spend(sys.argv[2], "USD", 0.0, (0.5, 0.5)))
+    ledger.tend(number)
+sys.exit(not ledger.close(60))
 """
 
 
 def test_nothing_is_lost_among_processes_that_write_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, name]) for name in "abc"]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    writers = [subprocess.Popen([*command, name]) for name in "abcd"]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
     stored = json.loads((tmp_path / FILE).read_bytes())
-    assert stored["today"] == {"USD": 1.5}
-    assert stored["sessions"] == {name: {"USD": [0.5, 0.5]} for name in "abc"}
+    assert stored["today"] == {"USD": 2.0}
+    assert stored["sessions"] == {name: {"USD": [0.5, 0.5]} for name in "abcd"}

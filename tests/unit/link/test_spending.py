@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.costs import MAX_CURRENCIES, Spent
-from lastword.core.link.effects import Spend
+from lastword.core.link.costs import MAX_CURRENCIES, MAX_SUMS, Spent
+from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
 from lastword.core.timeline.summary import fault_of
@@ -56,6 +56,11 @@ def limits(wire: Wire) -> list[str]:
     return [entry.facts["what"] for entry in wire.entries if entry.kind is Kind.SPEND_LIMIT]
 
 
+def entry_of(wire: Wire, kind: Kind) -> dict[str, Any]:
+    """The facts of the last entry of a kind."""
+    return [entry.facts for entry in wire.entries if entry.kind is kind][-1]
+
+
 def usd(amount: float) -> dict[str, Any]:
     """The facts of a cost."""
     return {"amount": amount, "currency": "USD"}
@@ -97,12 +102,77 @@ def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
     assert costs(wire) == [(1, usd(0.5))]
 
 
-def test_a_sum_that_falls_has_begun_again_and_is_added() -> None:
+SUMS = {
+    "begins again": ((0.5, 0.2, 0.3, 0.3), 0.8),
+    "is corrected by a cent": ((0.5, 0.49, 0.55), 0.55),
+    "is corrected by half": ((0.02, 0.01, 0.02, 0.03), 0.03),
+    "is corrected step by step": ((1.0, 0.8, 0.6, 0.7, 1.1), 1.1),
+    "is corrected, then begins again": ((1.0, 0.9, 0.1, 0.2), 1.2),
+}
+
+
+@every("case", SUMS)
+def test_a_sum_that_falls_is_charged_again_only_if_it_has_begun_again(case: str) -> None:
+    stated, total = SUMS[case]
     wire = linked()
-    for amount in (0.5, 0.2, 0.3, 0.3):
+    for amount in stated:
         wire.agent(cost(amount))
     wire.agent(result())
-    assert costs(wire) == [(1, usd(0.8))]
+    assert costs(wire) == [(1, usd(total))]
+
+
+LATER = {"by a cent": (0.99, 1.05, 0.05), "before": (0.6, 1.2, 0.2), "anew": (0.3, 0.4, 0.4)}
+
+
+@every("case", LATER)
+def test_a_later_turn_costs_what_its_sums_rise_beyond_all_that_was_charged(case: str) -> None:
+    first, second, added = LATER[case]
+    wire = linked().agent(cost(1.0))
+    if case == "before":
+        wire.agent(cost(first))
+    wire.agent(result()).client(prompt(2)).agent(chunk(), cost(first), cost(second), result(2))
+    assert costs(wire) == [(1, usd(1.0)), (2, usd(added))]
+
+
+def test_a_loaded_session_that_states_a_little_less_than_it_has_cost_is_not_charged_again() -> None:
+    wire = greeted(spend_limit="5USD")
+    known = Spent(day="1", sessions={"s": {"USD": (4.5, 4.5)}})
+    wire.carry_out(wire.core.receive_spending(known, 0.0))
+    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": {"sessionId": "s"}})
+    wire.agent(cost(4.4), {"jsonrpc": "2.0", "id": 7, "result": {}})
+    wire.client(prompt()).agent(chunk(), cost(4.75))
+    assert wire.orders == [Spend("s", "USD", 0.25, (4.75, 4.75))]
+
+
+@pytest.mark.parametrize("limit", ["1USD", "1USD/turn", "1USD/day"])
+def test_what_a_sub_agent_costs_in_a_session_of_its_own_counts_for_the_turn(limit: str) -> None:
+    wire = linked(limit).agent(cost(0.3), cost(0.3, session_id="sub"), cost(0.4, session_id="sub"))
+    wire.agent(cost(0.2, session_id="other"))
+    assert "session/cancel" not in methods(wire)
+    wire.agent(cost(0.4))
+    assert methods(wire)[-1] == "session/cancel"
+    wire.agent(result(stop_reason="cancelled"))
+    assert costs(wire) == [(1, usd(1.0))]
+
+
+def test_a_sub_agent_that_works_on_beyond_its_turn_counts_for_the_session() -> None:
+    wire = linked("1USD").agent(cost(0.5), result(), cost(0.5, session_id="sub")).client(prompt(2))
+    assert failure(wire, 2)["reason"] == "spend_limit"
+    assert sum(facts["amount"] for _, facts in costs(wire)) == 1
+
+
+def test_a_cost_before_any_turn_is_of_none() -> None:
+    wire = greeted(spend_limit="1USD").agent(cost(5, session_id="sub")).client(prompt())
+    assert (wire.answers(), wire.orders) == ([], [])
+
+
+def test_an_agent_cannot_make_us_remember_any_number_of_sub_agents() -> None:
+    wire = linked()
+    for number in range(2 * MAX_SUMS):
+        wire.agent(cost(0.001, session_id=f"sub{number}"))
+        wire.agent(cost(0.001 * (number + 1)))
+    wire.agent(result())
+    assert costs(wire) == [(1, usd(round(0.004 * MAX_SUMS, 9)))]
 
 
 def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
@@ -209,9 +279,50 @@ def test_a_turn_that_reaches_the_limit_is_cancelled_and_fails(limit: str) -> Non
 def test_an_agent_that_does_not_stop_gets_its_grace() -> None:
     wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1)).time(2).agent(cost(1.5)).time(4)
     assert "1.00 USD of the 1.00 USD" in failure(wire)["message"]
-    wire.agent(cost(2))
-    assert sum(facts["amount"] for _, facts in costs(wire)) == 2
     assert methods(wire).count("session/cancel") == 1
+    wire.agent(cost(1.5)).time(5)
+    assert wire.orders == [Spend("s", "USD", 1.0, (1.0, 1.0)), Spend("s", "USD", 0.5, (1.5, 1.5))]
+    assert sum(facts["amount"] for _, facts in costs(wire)) == 1.5
+
+
+@pytest.mark.parametrize("limit", ["1USD", "1USD/turn", "1USD/day"])
+@pytest.mark.parametrize("restart", ["never", "on-crash"])
+@pytest.mark.parametrize("spender", ["s", "sub"])
+def test_an_agent_that_spends_on_after_its_grace_is_ended(
+    limit: str, restart: str, spender: str
+) -> None:
+    wire = linked(limit, cancel_grace_seconds=3.0, restart=restart).agent(cost(1)).time(4)
+    wire.client(prompt(2))
+    wire.agent(cost(0.1 if spender == "sub" else 1.1, session_id=spender)).time(4)
+    assert [order for order in wire.orders if not isinstance(order, Spend)] == [Kill()]
+    assert entry_of(wire, Kind.CANCEL)["reason"] == "spend_limit"
+    wire.eof(Side.AGENT)
+    assert len(wire.answers(2)) == (0 if (limit, restart) == ("1USD/turn", "on-crash") else 1)
+
+
+def test_an_agent_that_has_answered_the_cancel_and_spends_on_is_ended_too() -> None:
+    wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1), result(1, "cancelled"))
+    wire.time(2).agent(cost(1.1)).time(2)
+    assert Kill() not in wire.orders
+    wire.time(4).agent(cost(1.1)).time(4)
+    assert Kill() not in wire.orders
+    wire.agent(cost(1.2)).time(4)
+    assert Kill() in wire.orders
+
+
+def test_the_grace_of_an_agent_that_spends_on_stands_still_with_the_other_clocks() -> None:
+    wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1))
+    wire.core.stand_still(3600)
+    wire.now = 3601.0
+    wire.agent(cost(1.1)).time(3601)
+    assert Kill() not in wire.orders
+
+
+def test_a_further_turn_within_its_limit_ends_no_agent() -> None:
+    wire = linked("1USD/turn", cancel_grace_seconds=3.0).agent(cost(1), result(1, "cancelled"))
+    wire.time(9).client(prompt(2)).agent(chunk(), cost(1.9), result(2)).time(9)
+    wire.client(prompt(3)).agent(chunk(), cost(3.0)).time(9)
+    assert Kill() not in wire.orders
 
 
 def test_tenths_of_an_amount_reach_the_whole() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from lastword.core.link import prompts
 from lastword.core.link.costs import Spending, Spent
-from lastword.core.link.effects import Spend
+from lastword.core.link.effects import Kill, Spend
 from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
 from tests.kit.wire import (
@@ -49,6 +49,7 @@ class Game:
         self.wire.client(INITIALIZE)
         self.wire.agent(INITIALIZED)
         self.stated = dict.fromkeys(SESSIONS, 0.0)
+        self.highest = dict.fromkeys(SESSIONS, 0.0)
         self.spent = dict.fromkeys(SESSIONS, 0.0)
         self.counted = dict.fromkeys(SESSIONS, 0.0)
         self.elsewhere = 0.0
@@ -87,7 +88,7 @@ class Game:
                 self.at_agent[frame["id"]] = session
                 self.begun.add(session)
         orders, self.wire.orders[:] = list(self.wire.orders), []
-        assert all(isinstance(order, Spend) for order in orders)
+        assert all(isinstance(order, Spend | Kill) for order in orders)
         if orders and self.dice.random() < 0.5:
             self.report()  # a ledger that is locked is written later
 
@@ -103,14 +104,16 @@ class Game:
         self.wire.client(prompt(request_id, session))
 
     def cost(self) -> None:
-        """The agent states a cost, which may have fallen."""
+        """The agent states a cost, which may have been corrected, or have begun again."""
         session = self.dice.choice(SESSIONS)
         before = self.stated[session]
-        amount = round(self.dice.choice((before + self.dice.random() / 4, 0.1, before)), 3)
-        added = amount - before if amount >= before else amount
+        rises, anew = before + self.dice.random() / 4, before / 3
+        amount = round(self.dice.choice((rises, anew, before * 0.99, before)), 9)
         if not self.known(session):
             return
-        self.stated[session] = amount
+        counted = 0.0 if amount < before / 2 else self.highest[session]
+        added = max(amount - counted, 0.0)
+        self.stated[session], self.highest[session] = amount, max(counted, amount)
         self.spent[session] += added
         self.counted[session] += added
         stated = {"amount": amount, "currency": "USD"}

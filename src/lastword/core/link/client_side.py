@@ -98,12 +98,9 @@ def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]
 
 def _prompt(link: Link, frame: Frame) -> list[Effect]:
     session = link.session(frame.message.session_id or "")
-    if link.agent_gone is not None:
-        return ending.refuse_prompt(link, session, frame, link.agent_gone)
-    if link.options.spend_limit:
-        refused = prompts.refusal(link, session)
-        if refused is not None:
-            return ending.refuse_prompt(link, session, frame, refused)
+    refused = prompts.refusal(link, session) if link.options.spend_limit else None
+    if refused := refused or link.agent_gone:
+        return ending.refuse_prompt(link, session, frame, refused)
     if session.quarantined:
         return _let_wait(link, session, frame, link.now + link.options.cancel_grace_seconds)
     # Overlapping prompts may well show nothing: release an answer that was held back for that.

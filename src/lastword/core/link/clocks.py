@@ -83,6 +83,9 @@ def handle(link: Link) -> list[Effect]:
     spending = link.spending
     if spending is not None and spending.cost_due is not None and spending.cost_due <= link.now:
         effects += _no_cost(link, spending)
+    if spending is not None and spending.kill_due is not None and spending.kill_due <= link.now:
+        session = link.sessions.get(spending.pop_kill())
+        effects += [] if session is None else _end_agent(link, session, "spend_limit")
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             effects += _turn_due(link, turn)
@@ -162,10 +165,7 @@ def _waited_too_long(link: Link, session: Session) -> list[Effect]:
     """
     others = any(other.turns for other in link.sessions.values() if other is not session)
     if link.restarts and not others:
-        # No prompt need fail for it: those of other sessions go to the next agent as well.
-        waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
-        unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
-        return [_given_up(link, session), Kill(unsent)]
+        return _end_agent(link, session, "busy_with_ended_turn")
     effects: list[Effect] = []
     for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
         session.stop_waiting(prompt)
@@ -189,6 +189,8 @@ def _dues(link: Link) -> Iterator[float]:
         yield look_at
     if link.spending is not None and link.spending.cost_due is not None:
         yield link.spending.cost_due
+    if link.spending is not None and link.spending.kill_due is not None:
+        yield link.spending.kill_due
     for session in link.sessions.values():
         yield from _session_dues(link, session)
 
@@ -401,7 +403,12 @@ def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
     return f"{what} The agent has been silent for {seconds} seconds."
 
 
-def _given_up(link: Link, session: Session) -> Effect:
+def _end_agent(link: Link, session: Session, reason: str) -> list[Effect]:
     """End the process of an agent that does not let go of a turn that was ended for it."""
-    by, reason = By.LASTWORD.value, "busy_with_ended_turn"
-    return entries.record(link, Kind.CANCEL, session, by=by, reason=reason)
+    entry = entries.record(link, Kind.CANCEL, session, by=By.LASTWORD.value, reason=reason)
+    if not link.restarts:
+        return [entry, Kill()]
+    # No prompt need fail for it: those of other sessions go to the next agent as well.
+    waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
+    unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
+    return [entry, Kill(unsent)]

@@ -2,17 +2,19 @@
 
 Owns the reading of a `usage_update`'s `cost`, the sums by session, turn and day, and the rule and
 the words of `--spend-limit`. An agent states a sum that grows with the session; one that has fallen
-has begun again. What other processes spend on the same day, and what a session had cost before this
-one, comes from the shell (`Spent`), which gets each further cost (`core.link.effects.Spend`).
+has been corrected, or has begun again. What other processes spend on the same day, and what a
+session had cost before this one, comes from the shell (`Spent`), which gets each further cost
+(`core.link.effects.Spend`).
 
 Works on values alone; loaded with the first cost, or the first prompt under a limit.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from lastword.core.failure.money import CURRENCIES, MAX_AMOUNT, limit_of, money
 from lastword.core.protocol.tolerant import object_of
@@ -33,6 +35,13 @@ NO_COST = "The agent states no cost, so --spend-limit has no effect."
 MAX_CURRENCIES = 8
 """The currencies of one session that are added up; an agent cannot make us remember more."""
 
+MAX_SUMS = 512
+"""The sums of one session's sub-agents that are compared with what they state next: the latest."""
+
+CORRECTED, CORRECTED_LATER = 0.5, 0.98
+"""A sum that falls to this part at least of what it was is corrected: within a turn, and in a later
+one. An agent that begins again states the cost of one model call first, not that of them all."""
+
 _PLACES = 9
 """Amounts and their sums, as binary fractions, are rounded to these decimals: 0.7 + 0.2 + 0.1 is to
 reach 1, and a sum that an agent adds up in another order has not fallen."""
@@ -50,6 +59,9 @@ def read(update: object) -> tuple[float, str] | None:
     return (round(float(amount), _PLACES), code) if code in CURRENCIES else None
 
 
+Amount = Annotated[float, Meta(ge=0, le=MAX_AMOUNT)]
+
+
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """What the shell knows of spending, also that of other processes.
 
@@ -61,22 +73,32 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     day: str
-    today: dict[str, float] = {}
-    sessions: dict[str, dict[str, tuple[float, float]]] = {}
+    today: dict[str, Amount] = {}
+    sessions: dict[str, dict[str, tuple[Amount, Amount]]] = {}
 
 
 class Costs:
-    """What one session has cost, by currency."""
+    """What one session and its sub-agents have cost, by currency."""
 
-    __slots__ = ("_turn", "in_turn", "is_other_reported", "spent", "stated", "unrecorded")
+    __slots__ = (
+        "_sums",
+        "_turn",
+        "in_turn",
+        "is_other_reported",
+        "session_id",
+        "spent",
+        "unrecorded",
+    )
 
-    def __init__(self, earlier: Mapping[str, tuple[float, float]]) -> None:
-        self.stated: dict[str, float] = {}
-        """The sums that the agent stated last."""
+    def __init__(self, session_id: str, earlier: Mapping[str, tuple[float, float]]) -> None:
+        self.session_id: str = session_id
+        self._sums: dict[tuple[str, str], tuple[float, float]] = {}
+        """By session and currency, the sum stated last, and the highest since it began: what has
+        been counted of it. Sub-agents have sessions of their own, which no client opens."""
         self.spent: dict[str, float] = {}
         """All that was spent."""
         for currency, (stated, spent) in earlier.items():
-            self.stated[currency], self.spent[currency] = stated, spent
+            self._sums[session_id, currency], self.spent[currency] = (stated, stated), spent
         self.in_turn: dict[str, float] = {}
         """What the last turn has cost."""
         self.unrecorded: dict[str, float] = {}
@@ -85,18 +107,22 @@ class Costs:
         self.is_other_reported: bool = False
         """Does the user know that the limit is in another currency?"""
 
-    def state(self, amount: float, currency: str, turn: int) -> float:
+    def state(self, amount: float, currency: str, turn: int, session_id: str) -> float:
         """Take in a sum that the agent states; return what was added since the last.
 
         Before the session's first turn in this process (`turn` is 0), it is what the session had
         cost before, and nothing is added.
         """
-        before = self.stated.get(currency)
-        if before is None and len(self.stated) >= MAX_CURRENCIES:
+        if currency not in self.spent and len(self.spent) >= MAX_CURRENCIES:
             return 0.0
-        self.stated[currency] = amount
-        # A sum that falls is a new one: of another process of the agent's, or a loaded session.
-        added = amount - before if before is not None and amount >= before else amount
+        before, counted = self._sums.pop((session_id, currency), (0.0, 0.0))
+        if amount < before * (CORRECTED if turn == self._turn else CORRECTED_LATER):
+            # A new sum: of another process of the agent's, or a loaded session.
+            counted = 0.0
+        self._sums[session_id, currency] = amount, max(amount, counted)
+        if len(self._sums) > MAX_SUMS:
+            del self._sums[next(iter(self._sums))]
+        added = max(amount - counted, 0.0)
         _add(self.spent, currency, added)
         if not turn:
             return 0.0
@@ -105,6 +131,10 @@ class Costs:
         _add(self.in_turn, currency, added)
         _add(self.unrecorded, currency, added)
         return round(added, _PLACES)
+
+    def stated(self, currency: str) -> float:
+        """Return the sum that the agent stated last for the session itself."""
+        return self._sums.get((self.session_id, currency), (0.0, 0.0))[0]
 
     def of_turn(self, turn: int, currency: str) -> float:
         """Return what a turn has cost, if it is the last one."""
@@ -136,13 +166,26 @@ class Bill(msgspec.Struct, frozen=True):
 class Spending:
     """The user's limit, and what is spent of it beyond the link's sessions."""
 
-    __slots__ = ("_noticed", "cost_due", "cost_due_in", "limit", "shared")
+    __slots__ = (
+        "_kill_for",
+        "_noticed",
+        "_reached",
+        "cost_due",
+        "cost_due_in",
+        "kill_due",
+        "limit",
+        "shared",
+    )
 
     def __init__(self, limit: SpendLimit) -> None:
         self.limit: SpendLimit = limit
         self.shared: Spent = Spent(day="")
         """What the shell last reported, and what was added here since."""
         self._noticed: dict[str, str] = {}
+        self._reached: dict[str, tuple[str, float]] = {}
+        self.kill_due: float | None = None
+        """When the agent's process is to be ended, since it spends on beyond the limit."""
+        self._kill_for = ""
         self.cost_due: float | None = None
         """When an agent that has stated no cost is reported to state none: once a link."""
         self.cost_due_in: str | None = None
@@ -165,7 +208,9 @@ class Spending:
 
     def add_today(self, amount: float) -> None:
         """Add what was spent here, until the shell reports the day's new sum."""
-        _add(self.shared.today, self.limit.currency, amount)
+        today = dict(self.shared.today)
+        _add(today, self.limit.currency, amount)
+        self.shared = msgspec.structs.replace(self.shared, today=today)
 
     def spent(self, bill: Bill) -> float:
         """Return what was spent of the limit."""
@@ -184,13 +229,31 @@ class Spending:
         """Return whether a notice is due: once for a turn, session or day near the limit."""
         if self.spent(bill) < NEAR * self.limit.amount:
             return False
-        scope = self.limit.scope
-        key, of = bill.session_id, str(bill.turn if scope == "turn" else "")
-        if scope == "day":
-            key, of = "", self.shared.day
+        key, of = self._period(bill)
         is_news = self._noticed.get(key) != of
         self._noticed[key] = of
         return is_news
+
+    def note_reached(self, bill: Bill, now: float, grace_seconds: float) -> None:
+        """Note that a cost has come at the limit: the agent is ended if it has had its grace."""
+        key, of = self._period(bill)
+        before, since = self._reached.get(key, (None, now))
+        if before != of:
+            self._reached[key] = of, now
+        elif now - since >= grace_seconds:
+            self.kill_due, self._kill_for = now, bill.session_id
+
+    def pop_kill(self) -> str:
+        """Return the session for which the agent's process is ended, once."""
+        self.kill_due = None
+        return self._kill_for
+
+    def _period(self, bill: Bill) -> tuple[str, str]:
+        """Return for what the limit holds: a session and its turn, a session, or a day."""
+        scope = self.limit.scope
+        if scope == "day":
+            return "", self.shared.day
+        return bill.session_id, str(bill.turn if scope == "turn" else "")
 
     def expect_cost(self, session_id: str, until: float) -> None:
         """Note that a turn has ended without a cost, which may follow."""
@@ -207,7 +270,8 @@ class Spending:
         return session_id
 
     def shift(self, seconds: float) -> None:
-        """Shift its clock by the time that it stood still."""
+        """Shift the clocks by the time that they stood still."""
+        self._reached = {key: (of, at + seconds) for key, (of, at) in self._reached.items()}
         if self.cost_due is not None:
             self.cost_due += seconds
 

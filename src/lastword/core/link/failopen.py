@@ -168,7 +168,8 @@ class FailOpen:
 
     def _at_timeout(self, now: float) -> list[Effect]:
         effects = self.connection.handle_timeout(now)
-        if self._layer is None and any(isinstance(effect, Kill) for effect in effects):
+        killed = any(isinstance(effect, Kill) for effect in effects)
+        if killed and self._layer is None and self._innermost.another_follows(None):
             return self._survive().replaced(effects)
         return effects
 

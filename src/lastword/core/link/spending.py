@@ -28,7 +28,8 @@ def receive(link: Link, session: Session, frame: Frame) -> list[Effect]:
         return []
     amount, currency = cost
     bill, spending = link.bill_of(session), link.spend_limit()
-    added = bill.costs.state(amount, currency, session.last_turn)
+    stated_for = frame.message.session_id or ""
+    added = bill.costs.state(amount, currency, session.last_turn, stated_for)
     # Of a turn at work, its end says what it has cost.
     effects = [] if session.turns else entries.costs(link, session, session.last_turn)
     if spending is None or not amount:
@@ -43,6 +44,17 @@ def receive(link: Link, session: Session, frame: Frame) -> list[Effect]:
     return effects
 
 
+def receive_elsewhere(link: Link, frame: Frame) -> list[Effect]:
+    """Take in a cost in a session that the client never opened, such as a sub-agent's.
+
+    It is of the turn that began last: an agent does not say which one has begun its sub-agents.
+    """
+    turns = sorted(link.open_turns(), key=lambda turn: turn.started_at)
+    begun = [turn.session for turn in turns]
+    begun = begun or [session for session in link.sessions.values() if session.last_turn]
+    return receive(link, begun[-1], frame) if begun else []
+
+
 def _added(
     link: Link, session: Session, spending: Spending, bill: Bill, added: float
 ) -> list[Effect]:
@@ -51,9 +63,10 @@ def _added(
     currency, scope = spending.limit.currency, spending.limit.scope
     if scope != "turn":
         spending.add_today(added)
-        stated = bill.costs.stated[currency], bill.costs.spent[currency]
+        stated = bill.costs.stated(currency), bill.costs.spent[currency]
         effects.append(Spend(session.session_id, currency, added, stated))
     if spending.is_reached(bill):
+        link.note_spent_out(spending, bill)
         return effects + _stop(
             link, spending, list(link.sessions.values()) if scope == "day" else [session]
         )

@@ -552,8 +552,13 @@ class Link:
             shared = spending.shared.sessions if spending is not None else {}
             # A new session has cost nothing, whatever another with its id had.
             earlier = {} if session.is_new else shared.get(session.session_id, {})
-            costs = self.costs[session.session_id] = late.costs.Costs(earlier)
+            costs = self.costs[session.session_id] = late.costs.Costs(session.session_id, earlier)
         return late.costs.Bill(session.session_id, session.last_turn, costs)
+
+    def note_spent_out(self, spending: Spending, bill: Bill) -> None:
+        """Take in a cost at the limit, which may end the agent: a near deadline."""
+        spending.note_reached(bill, self.now, self.options.cancel_grace_seconds)
+        self.wakes_soon = True
 
     def _expect_cost(self, turn: Turn) -> None:
         """Wait for the cost of a turn that ended well, if it should have one: a near deadline."""

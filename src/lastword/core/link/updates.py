@@ -41,7 +41,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     update = message.update or _NO_UPDATE
     session = progress_of(link, message.session_id)
     if session is None:
-        return [_of_unknown(link, update)]
+        return [_of_unknown(link, update), *_cost(link, None, frame, update)]
     spent = _note_state(link, session, frame, update)
     if session.quarantined:
         return [*_quarantined(link, session, update), *spent]
@@ -140,12 +140,19 @@ def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> l
         session.choices.changed(session.session_id, members)
         if session.models is not None:
             session.models.read(members)
-    if update.session_update == "usage_update" and _COST_KEY in frame.line:
-        # Loaded with the first cost that an agent states.
-        from lastword.core.link import spending  # noqa: PLC0415
+    return _cost(link, session, frame, update)
 
-        return spending.receive(link, session, frame)
-    return []
+
+def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> list[Effect]:
+    """Take in a cost, if one is stated; without a session the client has not opened it."""
+    if update.session_update != "usage_update" or _COST_KEY not in frame.line:
+        return []
+    # Loaded with the first cost that an agent states.
+    from lastword.core.link import spending  # noqa: PLC0415
+
+    if session is None:
+        return spending.receive_elsewhere(link, frame)
+    return spending.receive(link, session, frame)
 
 
 def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:

@@ -67,6 +67,7 @@ _LIMITS = {
     "runaway": "it repeated the same step",
     "stderr_limit": "its error output was over the limit",
     "busy_with_ended_turn": "it did not finish a turn that had been ended",
+    "spend_limit": "it spent on beyond the spending limit",
 }
 _EXITS = {
     "client_left": "the client left",
