@@ -43,7 +43,8 @@ DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
 
 FIRST_MESSAGE_SECONDS = 2.0
-"""How long an agent's early end waits for the client's first message before it ends us too."""
+"""How long an agent's early end waits for the client's first message before it ends us too; and a
+quiet end, with status 0, for what the client sends before it knows of it."""
 
 FLUSH_SECONDS = 5.0
 """How long a client that does not read may delay our end."""
@@ -114,6 +115,7 @@ class Sidecar:
             self._loop.before_client = self._look_at_ledger
             self._loop.relay.spend = self._ledger.add
         self._finish_by: float | None = None
+        self._has_session = False
         self._ended_idle = False
 
     def _open_loop(self, wake: int) -> PollLoop:
@@ -128,6 +130,7 @@ class Sidecar:
         )
 
     def _note(self, entry: Entry) -> None:
+        self._has_session = self._has_session or entry.kind is Kind.SESSION_CREATED
         self._console.record(entry)
         self._sources.note(entry.kind, entry.at_seconds)
         if self._recorder is not None:
@@ -286,6 +289,7 @@ class Sidecar:
             self.refuse(error)
             return
         self._child = Child(agent, self._guardian_of(agent))
+        self._ended_idle = False
         self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
         self._agent_runs(now)
         self._loop.relay.apply(self._connection.agent_started(now))
@@ -391,10 +395,11 @@ class Sidecar:
             )
 
         own_terms = exit_.clean and not (self._client_lost or stop.acted)
-        self._ended_idle = own_terms and not needed and self._connection.agent_name is not None
+        # One that leaves before there is a session has failed to start, whatever its status says.
+        self._ended_idle = own_terms and not needed and self._has_session
         # What left in mid-turn left its workers behind, which would serve beside the next agent.
         stop.agent_ended(now, leave_group=own_terms and not needed)
-        if needed or not (self._client_lost or self._ended_idle):
+        if needed or not self._client_lost:
             loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
             self._console.say(f"the agent ended: {describe(exit_)}")
@@ -425,7 +430,8 @@ class Sidecar:
         unheard = not loop.relay.client_spoke and (
             self._client_lost or now >= over_at + FIRST_MESSAGE_SECONDS
         )
-        over = self._client_lost or self._ended_idle or self._connection.blown
+        left = self._ended_idle and now >= over_at + FIRST_MESSAGE_SECONDS
+        over = self._client_lost or left or self._connection.blown
         if not (unheard or over):
             return False
         if self._finish_by is None:

@@ -6,6 +6,8 @@ import os
 import pty
 import select
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +20,6 @@ from tests.kit.sidecar import OUR_SOURCE, SIDECAR, agent_command
 from tests.process.sidecar.failing_turn import payload_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.process.sidecar.conftest import Start
 
 
@@ -99,6 +99,40 @@ def test_a_machine_without_descriptors_is_a_typed_answer(start: Start) -> None:
     assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
     assert client.end() == 126
     assert "too many open files" in client.said
+
+
+LEAVES = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"protocolVersion": 1} if asked["method"] == "initialize" else {"sessionId": "s"}
+    result["_meta"] = {"pid": os.getpid()}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+    if asked["method"] == sys.argv[2]:
+        sys.exit(int(sys.argv[1]))
+"""
+"""An agent that exits with a status after it has answered a request."""
+
+
+@every("after", ["initialize", "session/new"])
+@every("status", [0, 1])
+@every("restart", ["never", "on-crash"])
+def test_an_agent_that_leaves_early_leaves_no_request_without_an_answer(
+    start: Start, after: str, status: int, restart: str
+) -> None:
+    agent = [sys.executable, "-c", LEAVES, str(status), after]
+    client = start.command(agent, options=(f"--restart={restart}",))
+    answer = client.initialize()
+    if after == "session/new":
+        answer = client.call("session/new", cwd="/", mcpServers=[])
+    left = Path(f"/proc/{answer['result']['_meta']['pid']}")
+    client.read_until_true(lambda: not left.exists(), "the agent's end")
+    if after == "session/new":
+        answer = client.call("session/prompt", sessionId="s", prompt=[])
+    else:
+        answer = client.call("session/new", cwd="/", mcpServers=[])
+    assert payload_of(answer)["type"] == "agent_crash"
+    assert client.end() in {0, status}
 
 
 def test_a_command_that_cannot_be_started_and_nobody_who_asks_end_at_once(start: Start) -> None:
