@@ -8,7 +8,8 @@ import pytest
 
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Answer
-from tests.kit.wire import chunk, permission, prompted, result
+from tests.kit.rows import every
+from tests.kit.wire import Wire, chunk, greeted, permission, prompt, prompted, result, update
 
 
 @pytest.mark.parametrize("params", [{"sessionId": "child"}, {"requestId": 1}])
@@ -49,3 +50,90 @@ def test_a_turn_that_asked_the_user_was_not_silent() -> None:
     wire = prompted().agent(permission()).client({"jsonrpc": "2.0", "id": 9, "result": {}})
     wire.agent(result()).time(1)
     assert wire.answers() == [result()]
+
+
+# --- An error that says nothing, for a request other than a prompt
+
+
+def _opening(**options: Any) -> Wire:
+    """A link on which the client opens a session, after noise on stderr."""
+    wire = greeted(**options)
+    wire.stderr(b"Error: of an earlier time\n")
+    params = {"cwd": "/w", "mcpServers": []}
+    return wire.client({"jsonrpc": "2.0", "id": 3, "method": "session/new", "params": params})
+
+
+REASON = "Error: Cannot find module 'sqlite3'"
+
+
+@every(
+    "said",
+    [
+        {"code": -32603, "message": "Internal error"},
+        {"code": -32603, "message": "Internal error", "data": {}},
+        {"code": -32603, "message": "", "data": None},
+        {"code": -32603},
+        {},
+    ],
+)
+@every("is_late", [False, True])
+def test_an_empty_error_for_a_request_has_the_end_of_stderr(
+    *, said: dict[str, Any], is_late: bool
+) -> None:
+    wire = _opening()
+    wire.core.expects_hints(present=True)
+    answer = {"jsonrpc": "2.0", "id": 3, "error": said}
+    if is_late:
+        wire.agent(answer, update(sessionUpdate="usage_update")).stderr(f"{REASON}\n".encode())
+        assert wire.answers(3) == []
+    else:
+        wire.stderr(f"{REASON}\n".encode()).agent(answer)
+    wire.time(1)
+    (given,) = wire.answers(3)
+    assert given["error"]["data"]["details"] == f"On stderr at that time: {REASON}"
+    assert given["error"]["message"]
+    assert "frame_repaired" not in wire.kinds
+
+
+@every(
+    ("said", "written"),
+    [
+        ({"code": -32603, "message": "Internal error"}, ""),
+        ({"code": -32603, "message": "Internal error"}, "listening on port 3000"),
+        ({"code": -32603, "message": "The folder is gone"}, REASON),
+        ({"code": -32000, "message": "Authentication required"}, REASON),
+        ({"code": -32603, "message": "Internal error", "data": {"details": "no disk"}}, REASON),
+    ],
+)
+def test_an_error_that_says_something_or_that_nothing_explains_passes_as_it_came(
+    said: dict[str, Any], written: str
+) -> None:
+    wire = _opening().stderr(f"{written}\n".encode() if written else b"")
+    answer = {"jsonrpc": "2.0", "id": 3, "error": said}
+    wire.core.expects_hints(present=True)
+    wire.agent(answer).time(1)
+    assert wire.answers(3) == [answer]
+
+
+def test_beside_a_turn_nobody_knows_whose_words_are_on_stderr() -> None:
+    wire = _opening().client(prompt()).stderr(f"{REASON}\n".encode())
+    answer = {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "Internal error"}}
+    assert wire.agent(answer).answers(3) == [answer]
+
+
+def test_two_empty_errors_at_once_are_two_answers() -> None:
+    wire = _opening()
+    wire.core.expects_hints(present=True)
+    wire.client({"jsonrpc": "2.0", "id": 4, "method": "session/list", "params": {}})
+    error = {"code": -32603, "message": "Internal error"}
+    wire.agent(*({"jsonrpc": "2.0", "id": each, "error": error} for each in (3, 4))).time(1)
+    assert [len(wire.answers(each)) for each in (3, 4)] == [1, 1]
+
+
+def test_an_empty_error_is_the_answer_also_where_the_agent_exits_at_once() -> None:
+    wire = _opening()
+    wire.core.expects_hints(present=True)
+    wire.agent({"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": ""}})
+    wire.stderr(f"{REASON}\n".encode()).eof(Side.AGENT)
+    (given,) = wire.answers(3)
+    assert given["error"]["data"]["details"] == f"On stderr at that time: {REASON}"

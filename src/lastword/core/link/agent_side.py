@@ -29,6 +29,7 @@ from lastword.core.link.handshake import advertise, read_agent
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
 
@@ -54,7 +55,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return _and_shown(link, _request(link, frame), message.session_id)
     if message.method == acp.UPDATE:
         effects: list[Effect] = []
-        if link.withheld_error is not None:
+        withheld = link.withheld_error
+        if withheld is not None and withheld.frame.message.request_id == jsonrpc.NULL_ID:
             link.pop_withheld_error()
             effects.append(_dropped(link, "error_without_id"))
         return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
@@ -290,6 +292,8 @@ def with_request_id(
     if request is None or isinstance(renamed, jsonrpc.Malformed):
         return answer_to_nobody(link, request_id)
     effects = _answered(link, renamed, request_id, request, waited=waited)
+    if frame.message.request_id == request_id:
+        return forwarded_as(effects, Answer(Side.CLIENT, request_id, frame.line))
     return [
         entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
         *forwarded_as(effects, Answer(Side.CLIENT, request_id, renamed.line)),
@@ -329,16 +333,9 @@ def _answered(
         if request.waits_for_resend:
             return answer_to_nobody(link, request_id)
         return prompts.answered(link, frame, request.turn, waited=waited)
+    if jsonrpc.loads(frame.message.error) is not None:
+        return _failed(link, frame, request_id, request, waited=waited)
     link.client_has_answer(request_id)
-    error = jsonrpc.loads(frame.message.error)
-    if error is not None:
-        plain = extra_events.send_plainly(link, request_id, request, error)
-        if plain:
-            return [Send(Side.AGENT, plain)]
-        return [
-            *_error_passes(link, frame, request_id),
-            *_choice_answered(link, request, accepts=False),
-        ]
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     if request.method in acp.OPENS_SESSION:
@@ -354,6 +351,26 @@ def _answered(
         _chosen(link, frame, request.method, request.params)
         return [FORWARD, *_choice_answered(link, request, accepts=True)]
     return [FORWARD]
+
+
+def _failed(
+    link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, waited: bool
+) -> list[Effect]:
+    """Take in an error for a request other than a prompt, which may have `waited` already."""
+    error = jsonrpc.loads(frame.message.error)
+    # What the agent wrote to stderr about an empty one may come late.
+    until = link.now + prompts.HOLD_SECONDS
+    may_wait = not waited and _is_empty(link, error)
+    if may_wait and link.withhold_empty_error(frame, request_id, until):
+        return []
+    link.client_has_answer(request_id)
+    plain = extra_events.send_plainly(link, request_id, request, error)
+    if plain:
+        return [Send(Side.AGENT, plain)]
+    return [
+        *_error_passes(link, frame, request_id, request),
+        *_choice_answered(link, request, accepts=False),
+    ]
 
 
 def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list[Effect]:
@@ -414,15 +431,33 @@ def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     return [entry, Answer(Side.CLIENT, request_id, line)]
 
 
-def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
-    """Pass on an error for a request other than a prompt, unless clients depend on its shape."""
+def _is_empty(link: Link, error: object) -> bool:
+    """Return whether an error tells no more than that there was one."""
+    verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
+    empty = verdict.type is ErrorType.UNKNOWN and not verdict.detail
+    return empty or verdict.type is ErrorType.INTERNAL
+
+
+def _error_passes(
+    link: Link, frame: Frame, request_id: bytes, request: OpenRequest
+) -> list[Effect]:
+    """Pass on an error for a request other than a prompt, unless clients depend on its shape.
+
+    One that says nothing gets the end of stderr, if nobody else can have written that.
+    """
     error = jsonrpc.loads(frame.message.error)
     members = error if isinstance(error, dict) else {}
     code, message = members.get("code"), members.get("message")
     code_fits = isinstance(code, int) and not isinstance(code, bool)
     message_fits = isinstance(message, str) and message != ""
-    if code_fits and message_fits and members.get("data", {}) is not None:
+    quoted = ""
+    if not link.open_turns() and _is_empty(link, error):
+        quoted = late.writers.quotation(link.stderr.tail(request.stderr_mark))
+    if code_fits and message_fits and members.get("data", {}) is not None and not quoted:
         return [FORWARD]
+    if quoted:
+        details = f"On stderr at that time: {quoted}"
+        members = members | {"data": object_of(members.get("data")) | {"details": details}}
     mended = failures.redactor(link).json({k: v for k, v in members.items() if v is not None})
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."

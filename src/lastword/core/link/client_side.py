@@ -137,6 +137,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         due=None if limit is None else link.now + limit,
         sequence=link.sent_to_agent,
         params=_remembered(method, frame),
+        stderr_mark=link.stderr.total,
     )
     if link.agent_gone is not None:
         return [*effects, *requests.fail(link, request_id, request, link.agent_gone)]

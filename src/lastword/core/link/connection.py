@@ -187,8 +187,9 @@ class Connection:
         effects: list[Effect] = []
         error = link.pop_withheld_error()
         if error is not None:
-            # The agent's last message had no id: nothing can now contradict the guess.
-            effects = agent_side.with_request_id(link, error.frame, error.request_id)
+            # It was the agent's last message: nothing can now contradict the guess whose it is.
+            named = error.frame.message.request_id == error.request_id
+            effects = agent_side.with_request_id(link, error.frame, error.request_id, waited=named)
         return [
             *effects,
             *entries.stderr_burst(link, None),

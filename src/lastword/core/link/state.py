@@ -58,6 +58,7 @@ class OpenRequest(msgspec.Struct):
         question: what becomes of the agent's question to the user if nobody answers it.
         expired: whether it was answered in the user's place.
         agents_id: of a request of the agent's, the id that it gave, if the client knows another.
+        stderr_mark: of a request of the client's, how much was on stderr before it.
     """
 
     method: str
@@ -71,6 +72,7 @@ class OpenRequest(msgspec.Struct):
     question: Question | None = None
     expired: bool = False
     agents_id: bytes | None = None
+    stderr_mark: int = 0
 
     @property
     def waits_for_resend(self) -> bool:
@@ -86,7 +88,7 @@ class OpenRequest(msgspec.Struct):
 
 
 class WithheldError(msgspec.Struct, frozen=True):
-    """An error without an id that may belong to the one open request."""
+    """An error held back: without an id, which may belong to the one open request, or empty."""
 
     frame: Frame
     request_id: bytes
@@ -396,6 +398,13 @@ class Link:
         if len(at_agent) != 1 or at_agent[0][1].sequence != self.sent_to_agent:
             return False
         self.withheld_error = WithheldError(frame, at_agent[0][0], until)
+        return True
+
+    def withhold_empty_error(self, frame: Frame, request_id: bytes, until: float) -> bool:
+        """Hold back an error that says nothing, unless another one is; return whether it is."""
+        if self.withheld_error is not None or not self.expects_hints:
+            return False
+        self.withheld_error = WithheldError(frame, request_id, until)
         return True
 
     def pop_withheld_error(self) -> WithheldError | None:
