@@ -98,8 +98,7 @@ class Signals:
     @classmethod
     def begin(cls) -> None:
         """Let the main thread listen."""
-        for number in (signal.SIGCHLD, signal.SIGCONT):
-            signal.signal(number, cls._take)
+        signal.signal(signal.SIGCHLD, cls._take)
 
     @classmethod
     def _take(cls, number: int, _: object) -> None:

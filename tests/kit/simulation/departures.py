@@ -446,6 +446,10 @@ class Departures(SessionRules):
 
     def _switches(self, frame: Read, sent: bytes) -> None:
         """Another model is asked for: only where that was chosen, and no prompt is at work."""
+        failed = self.asked.get(self.unnamed or b"")
+        if failed is not None and failed.session == frame.session:
+            # An error without an id was taken for its answer.
+            self.agent_answered(self.unnamed or b"")
         at_work = self.goes_on(frame.session)
         if not self.options.fallback_model or self.v2 or at_work or frame.model is None:
             raise BrokenPromiseError("double", f"a model that nobody wants: {sent[:200]!r}")

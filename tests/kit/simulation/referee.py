@@ -132,8 +132,8 @@ class Referee(Departures):
             self._question(frame)
         elif frame.method == "$/cancel_request":
             self.users.pop(frame.named or b"", None)
-        elif frame.state == "idle" and frame.stop == "end_turn":
-            self.kept.append(line)
+        elif (frame.state, frame.stop) == ("idle", "end_turn"):
+            self.kept += [] if self.unresolved.get(frame.session or "") else [line]
 
     def agent_run(self, lines: list[bytes]) -> None:
         """The agent sent these, and they passed as they came."""

@@ -356,3 +356,45 @@ def test_a_session_that_the_client_loads_under_its_own_name_too_has_its_prompts_
         ours(6),
     ]
     assert replay({"restart": "on-crash"}, schedule) is None
+
+
+def test_a_prompt_waits_behind_one_that_was_given_up_though_an_earlier_work_was_idle_late() -> None:
+    greeting = {"protocolVersion": 2, "capabilities": {}}
+    withdrawal = {"method": "$/cancel_request", "params": {"requestId": 3}}
+    schedule = [
+        ("client", line({"id": 1, "method": "initialize", "params": greeting})),
+        ("client", line(prompt(2))),
+        ("time", 1000.0),
+        ("agent", line({"id": 2, "result": {"messageId": "m"}})),
+        ("agent", line(update(**IDLE, stopReason="end_turn"))),
+        ("client", line(prompt(3))),
+        ("client", line(withdrawal)),
+        ("time", 1.1),
+        ("client", line(prompt(4))),
+    ]
+    assert replay({"cancel_grace_seconds": 1.0}, schedule) is None
+
+
+def test_a_turn_that_failed_without_an_id_goes_on_with_another_model() -> None:
+    limited = error(None, 429, "rate limited")
+    schedule = [
+        ("client", line({"id": 2, "method": "session/new", "params": {"cwd": "/w"}})),
+        ("agent", line({"id": 2, "result": {"sessionId": "s", **MODELS}})),
+        ("client", line(prompt(3))),
+        ("agent", line(limited)),
+        ("time", 25.0),
+    ]
+    assert replay({"fallback_model": "none,small"}, schedule) is None
+
+
+def test_a_state_of_a_later_version_begins_no_work() -> None:
+    greeting = {"protocolVersion": 2, "capabilities": {}}
+    schedule = [
+        ("client", line({"id": 1, "method": "initialize", "params": greeting})),
+        ("client", line(prompt(2))),
+        ("agent", line({"id": 2, "result": {"messageId": "m"}})),
+        ("agent", line(update(**IDLE, stopReason="end_turn"))),
+        ("agent", line(update(sessionUpdate="state_update", state="paused"))),
+        ("end",),
+    ]
+    assert replay({}, schedule) is None
