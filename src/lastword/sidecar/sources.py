@@ -61,6 +61,9 @@ TIMER_SECONDS = 0.5
 """How much of the processor's time the look before a timer may take: on a busy machine that is
 longer by the clock, and the look is finished all the same."""
 
+READY_SHARE = 0.25
+"""After how much of a silence what its end needs is loaded, which a busy machine makes long."""
+
 MAX_CONNECTIONS = 3
 """How often an agent's stream is requested: one that ends each time is not an event stream."""
 
@@ -246,8 +249,7 @@ class Sources:
             first = silent_since + SILENT_SECONDS
             self.due = first if first > now else now + SILENT_SECONDS
             timer = self._connection.next_timeout()
-            if timer is not None and timer - now < now - silent_since:
-                # More of the silence has passed than is left: have at hand what ends it.
+            if timer is not None and (timer - silent_since) * READY_SHARE < now - silent_since:
                 self._failures.loaded()
         else:
             self.due = None

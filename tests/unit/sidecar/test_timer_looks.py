@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEPS = 40
+LIMIT = 20.0
 
 
 class Steps(Sources):
@@ -24,6 +25,7 @@ class Steps(Sources):
         console: Any = SimpleNamespace()
         super().__init__(connection, SimpleNamespace(), start, console, enabled=True)  # type: ignore[arg-type]
         self.finished = 0
+        self.loads: list[object] = []
         self._cpu, self._cost, self._count = cpu, cost, steps
 
     def _steps(self, *_: object) -> Iterator[None]:  # type: ignore[override]
@@ -37,13 +39,20 @@ def made(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int = STEPS) ->
     cpu = SimpleNamespace(seconds=0.0)
     monkeypatch.setattr(module.time, "thread_time", lambda: cpu.seconds)
     monkeypatch.setattr(module.time, "perf_counter", lambda: cpu.seconds)
-    monkeypatch.setattr(module.late_modules.LateModules, "loaded", lambda _: True)
+    loads: list[object] = []
+    monkeypatch.setattr(
+        module.late_modules.LateModules, "loaded", lambda which: loads.append(which) or True
+    )
+    turn = SimpleNamespace(session_id="s", began_at=100.0, silent_since=100.0)
     connection = SimpleNamespace(
         expects_hints=lambda **_: None,
-        silent_turns=lambda *_: [],
-        next_timeout=lambda: None,
+        silent_turns=lambda now, seconds: [turn] if turn.silent_since + seconds <= now else [],
+        next_timeout=lambda: 100.0 + LIMIT,
+        receive_silence=lambda *_: None,
     )
-    return Steps(connection, cpu, cost, steps)
+    made = Steps(connection, cpu, cost, steps)
+    made.loads = loads
+    return made
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -78,3 +87,15 @@ def test_a_timer_that_moved_on_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
     assert not sources.look(100.0, for_timer=True)
     sources.look(101.0)
     assert not sources.holds_timer
+
+
+def test_what_the_end_of_a_silence_needs_is_loaded_well_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = made(monkeypatch, cost=0.001, steps=1)
+    failures = sources._failures
+    for seconds in (1.0, 3.0):
+        assert sources.look(100.0 + seconds)
+    assert failures not in sources.loads
+    assert sources.look(107.0)
+    assert failures in sources.loads
