@@ -68,11 +68,12 @@ def _relay(options: RunOptions) -> int:
     frames: Frames | None = None
     if options.values["frames"]:
         # Loaded if somebody asks for the file.
-        from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
+        from lastword.core.redact.environment_secrets import secrets_in, secrets_of  # noqa: PLC0415
         from lastword.sidecar.frames import Frames  # noqa: PLC0415
 
         try:
-            frames = Frames(str(options.values["frames"]), secrets_of(os.environ))
+            secrets = (*secrets_of(os.environ), *secrets_in(options.command))
+            frames = Frames(str(options.values["frames"]), secrets)
         except OSError as error:
             reason = (error.strerror or "failed").lower()
             write_message(_one_line(f"--frames cannot be {options.values['frames']}: {reason}"))

@@ -11,7 +11,7 @@ from lastword.cli.config.errors import ConfigError
 from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions
-from lastword.core.redact.environment_secrets import secrets_of
+from lastword.core.redact.environment_secrets import secrets_in, secrets_of
 from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
 from lastword.platform.process import write_message
 from lastword.record.bounds import NOTIFIED, Bounds
@@ -62,7 +62,7 @@ def core_options(options: RunOptions, run: str) -> LinkOptions:
         },
         implementation=IMPLEMENTATION,
         incident_prefix=f"{run}-",
-        secrets=secrets_of(os.environ),
+        secrets=(*secrets_of(os.environ), *secrets_in(options.command)),
         wall_clock=local_time,
         roll=roll,
         zone_of=zone_of,

@@ -1,7 +1,7 @@
 """Secrets in the environment: the values of variables whose names suggest a secret.
 
-Owns which names do. The environment is an argument, since the core does not read it. It is imported
-at every start, so it imports as little as it can.
+Owns which names do, also of an agent's options. The environment is an argument, since the core does
+not read it. It is imported at every start, so it imports as little as it can.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CONNECTIONSTRING")
 """Parts that suggest a secret anywhere in a name, once its punctuation is removed."""
@@ -35,6 +35,27 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
         if name.endswith("_HEADERS"):
             secrets += _in_headers(value)
     return tuple(value for value in secrets if len(value) >= MIN_SECRET_CHARS)
+
+
+def secrets_in(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of a command's options, and of its `NAME=value`, that are named so.
+
+    A path is where a secret is, and no secret.
+    """
+    secrets: list[str] = []
+    named = False
+    for argument in command:
+        name, assigned, value = argument.partition("=")
+        if named and not argument.startswith("-"):
+            secrets.append(argument)
+        elif assigned and _names_a_secret(name):
+            secrets.append(value)
+        named = not assigned and argument.startswith("-") and _names_a_secret(argument)
+    return tuple(
+        value
+        for value in secrets
+        if len(value) >= MIN_SECRET_CHARS and not value.startswith(("/", "~", "."))
+    )
 
 
 def _in_headers(text: str) -> list[str]:

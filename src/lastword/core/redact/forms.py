@@ -13,12 +13,14 @@ from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
 
 _MAX_FORM_CHARS = 4096
 
-_NOISE = (
-    r"(?:\s|\\[nrt]|\x1b\[[0-9;]*[A-Za-z]|\\u001b\[[0-9;]*[A-Za-z]"
-    r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])"
+_UNSEEN = (
+    r"(?:\x1b|\\{1,4}u001b|\\{1,4}x1b|\\{1,4}033|\\{1,4}e)\[[0-9;]*[A-Za-z]"
+    r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+_NOISE = rf"(?:\s|{_UNSEEN}|\\[nrt])"
 """Characters that split a value but are not visible: line ends, colour codes, invisible marks."""
 
+_ALL_UNSEEN = re.compile(f"(?:{_UNSEEN})+")
 _ANY_NOISE = re.compile(f"{_NOISE}+")
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 
@@ -40,6 +42,11 @@ def forms_of(value: str) -> tuple[str, ...]:
         whole = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         forms |= {whole, whole.replace("+", "-").replace("/", "_")}
     return tuple(form for form in forms if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
+
+
+def unsplit(text: str) -> str:
+    """Return the text without colour codes and invisible marks."""
+    return _ALL_UNSEEN.sub("", text)
 
 
 def without_noise(text: str) -> str:

@@ -27,12 +27,13 @@ _DENIED_NAMES = _words("""
     csrftoken xcsrftoken secret secrets clientsecret password passwd pwd passphrase privatekey
     credential credentials connectionstring dsn webhooksecret signature sig sessioncookie
     openaiorganization xopenaiorganization githubtoken subscriptionkey ocpapimsubscriptionkey
-    anthropicorganizationid email""")
+    anthropicorganizationid codeverifier devicecode clientassertion email""")
 """Key and header names, lower-case alphanumerics, whose whole value is dropped."""
 
 _DENIED_ENDINGS = tuple(
     _words("""apikey accesstoken refreshtoken authtoken secretkey accesskey privatekey clientsecret
-    password authorization secret subscriptionkey securitytoken""")
+    password authorization secret subscriptionkey securitytoken codeverifier devicecode
+    clientassertion""")
 )
 
 _SECRET_ENDINGS = (
@@ -128,18 +129,40 @@ def is_denied(name: object, value: object) -> bool:
     return pattern is not None and pattern.match(value) is not None
 
 
+def is_denied_argument(before: object, value: object) -> bool:
+    """Return whether a member of a JSON list is to be dropped, by the member before it.
+
+    It is the value of an option such as `--token`, or stands behind a header's name.
+    """
+    if not isinstance(before, str) or len(before) > _MAX_NAME_CHARS or "=" in before:
+        return False
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return False
+    name = before.lstrip("-")
+    if name != before:
+        is_option = isinstance(value, str) and value.startswith("--")
+        is_named = name.lower() in _LAST_WORDS or naming_of(name) is not Naming.NOTHING
+        return not is_option and (is_named or is_denied_name(name))
+    looks_like_one = isinstance(value, str) and _VALUES[Naming.PERHAPS].match(value) is not None
+    return looks_like_one and is_denied_name(name)
+
+
 _QUOTE = r"(?:[\"'\\]|&quot;|&#3[49];|(?<=\\)u002[27]){0,4}"
 _STYLE = r"(?:(?:\x1b|\\{1,4}u001b|\\{1,4}x1b)\[[\d;]{0,12}m){0,2}"
 _ASSIGNMENT = re.compile(
     r"(?:token|secret|passw(?:or)?d|passphrase|pass|pwd|pw|key(?:[-_]?id|_base)?|credentials?|creds"
-    r"|pat|auth|dsn|cookie|connection[-_]?string)(?:_?\d{1,2})?"
+    r"|pat|auth|dsn|cookie|connection[-_]?string|code[-_]?verifier|device[-_]?code"
+    r"|client[-_]?assertion)(?:_?\d{1,2})?"
     rf"{_STYLE}{_QUOTE}(?:[ \t]{{0,24}}|\s{{0,2}})(?::=|=>|[:=]|%3d)[ \t]{{0,24}}"
     rf"(?:[|>][+-]?(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,16}}|\r?\n[ \t]?)?{_STYLE}"
     rf"(?:some\((?=[\"'\\])|\$(?='))?{_QUOTE}{_STYLE}"
 )
 """The end of a name in small letters, and what stands between it and its value."""
 
-_HINTS = ("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn", "cookie", "pw")
+_HINTS = (
+    *("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn", "cookie", "pw"),
+    *("verifier", "device", "assertion"),
+)
 
 _NOT_A_SENTENCE = r"(?!\(|permission denied|(?:my|your|the|an?) )"
 _NOT_CODE = (

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
-from lastword.core.redact.forms import broken, forms_of, without_noise
-from lastword.core.redact.named_values import is_denied, redact_named
+from lastword.core.redact.forms import broken, forms_of, unsplit, without_noise
+from lastword.core.redact.named_values import is_denied, is_denied_argument, redact_named
 from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
 from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, REDACTED, SHAPES, Shape
 from lastword.core.redact.truncate import from_word_start, to_word_end
@@ -28,6 +28,8 @@ CUT = "(cut)"
 MAX_TEXT_CHARS = 8192
 MAX_DEPTH = 16
 MAX_VALUES = 2000
+MAX_SPLIT = 16
+"""With more secrets that are split, a text loses what splits them: each costs a pattern."""
 
 
 def _hinted(shapes: Sequence[Shape]) -> tuple[tuple[str, Shape], ...]:
@@ -91,6 +93,7 @@ class Redactor(msgspec.Struct, frozen=True):
             if form in scrubbed:
                 self.count("known_value", scrubbed.count(form))
                 scrubbed = scrubbed.replace(form, REDACTED)
+        scrubbed = self._without_split(scrubbed)
         lower = _lowered(scrubbed)
         possible = _possible(lower)
         carriers = [shape for hint, shape in _CARRIER_HINTS if hint in lower]
@@ -120,6 +123,28 @@ class Redactor(msgspec.Struct, frozen=True):
                 text, count = broken(form).subn(REDACTED, text)
                 if count:
                     self.count("known_value", count)
+        return text
+
+    def _without_split(self, text: str) -> str:
+        """Remove secrets that a colour code or an invisible mark splits: no shape fits a half."""
+        whole = unsplit(text)
+        if whole == text:
+            return text
+        lower = _lowered(whole)
+        possible = [shape for hint, shape in _CARRIER_HINTS if hint in lower] + _possible(lower)
+        split = [
+            (shape, match)
+            for shape in dict.fromkeys(possible)
+            for match in shape.pattern.finditer(whole)
+            if match[0] not in text
+        ]
+        if len(split) > MAX_SPLIT:
+            return whole
+        for shape, match in split:
+            place = broken(match[0]).search(text)
+            if place is not None:
+                self.count(shape.name)
+                text = text[: place.start()] + match.expand(shape.replacement) + text[place.end() :]
         return text
 
     def count(self, rule: str, count: int = 1) -> None:
@@ -187,11 +212,17 @@ class _JsonCopy:
 
     def _of_list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
         copied: list[Any] = []
+        before: object = None
         for child in value:
             if self._values_left <= 0:
                 copied.append(CUT)
                 break
-            copied.append(self.of(child, depth + 1))
+            if is_denied_argument(before, child):
+                copied.append(REDACTED)
+                self._redactor.count("secret_name")
+            else:
+                copied.append(self.of(child, depth + 1))
+            before = child
         return copied
 
     def _of_dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
@@ -202,7 +233,7 @@ class _JsonCopy:
                 break
             key = self._redactor(name) if isinstance(name, str) else CUT
             # ACP and MCP write variables and headers as {"name": ..., "value": ...}.
-            named = value.get("name") if name == "value" else name
+            named = value.get("name", value.get("key")) if name == "value" else name
             if is_denied(named, child):
                 copied[key] = REDACTED
                 self._redactor.count("secret_name")

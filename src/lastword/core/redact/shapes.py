@@ -95,8 +95,15 @@ CARRIERS = (
     _shape(
         "private_key",
         "-----end",
-        r"^(?:[A-Za-z0-9+/=]{1,80}\r?\n){1,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
-        flags=re.MULTILINE,
+        # Line ends may be escaped, and lines indented; a word of prose before them goes too.
+        r"(?<![A-Za-z0-9+/=\s\\])[A-Za-z0-9+/=\s\\]{0,8192}+"
+        r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
+    ),
+    # GitHub Copilot's token: what it may do, and a signature.
+    _shape(
+        "token",
+        "tid=",
+        r"\btid=[\w-]{8,}(?:;[\w.-]{1,32}=[^\s;\"'<>\\&]{0,256}){1,48};?",
     ),
     # A JSON Web Token.
     _shape("jwt", "eyj", rf"{START}eyJ[\w-]{{8,}}(?:\.[\w-]*){{1,4}}"),
@@ -140,7 +147,7 @@ CARRIERS = (
     _shape(
         "option",
         "-key -token -password -secret -auth -pass -pwd -pat -cred",
-        r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|secret|auth|pat|credentials?"
+        r"(?<![\w-])(--?(?:[a-z]{1,16}[-_]){0,3}(?:[a-z]{1,24}(?=(?-i:[A-Z])))?(?:api[-_]?key|key|token|secret|auth|pat|credentials?"
         r"|creds)[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
@@ -348,7 +355,7 @@ SHAPES = (
     ),
     _shape("token", "xox xapp", rf"{START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{{8,}}"),
     # Telegram
-    _shape("token", ":aa", rf"{START}\d{{8,10}}:AA[\w-]{{30,}}"),
+    _shape("token", ":aa %3aaa", rf"(?:{START}|(?<=(?i:bot)))\d{{8,10}}(?i::|%3A)AA[\w-]{{30,}}"),
     # Discord: the account's number in base64, a time, a signature.
     _shape(
         "token",

@@ -1,0 +1,114 @@
+"""Secrets that no single text shows: in lists, in commands, split by colours, cut at their ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.redact.environment_secrets import secrets_in
+from lastword.core.redact.redactor import MAX_SPLIT, REDACTED, Redactor, redact_json, redact_text
+from tests.kit.canaries import CANARIES, fake
+from tests.kit.rows import every
+
+TOKEN = fake(24)
+BASE64 = fake(64, "Qw+/7aZ")
+
+
+@every(
+    "listed",
+    [
+        *(["--token", "hunter2"], ["--api-key", "a"], ["--apiKey", "hunter2"], ["-key", "x y"]),
+        *(["--db_password", "12"], ["--pat", "x"], ["--token", 123456], ["serve", "--auth", "x"]),
+        *(["x-api-key", TOKEN], ["Authorization", TOKEN], ["--client-secret", "-x"]),
+    ],
+)
+def test_what_stands_in_a_list_behind_an_option_or_header_of_a_secret_is_one(
+    listed: list[object],
+) -> None:
+    assert redact_json({"args": listed}) == {"args": [*listed[:-1], REDACTED]}
+
+
+@every(
+    "listed",
+    [
+        *(["--token", "--verbose"], ["--token=", "serve"], ["--max-token", "9"], ["--no-auth"]),
+        *(["token", "path"], ["password", "user"], ["--sort-key", "name"], ["--token", True]),
+        *(["--token", None], ["x" * 100, "y"], ["--model", "large"], [1, 2]),
+    ],
+)
+def test_what_only_stands_behind_a_word_like_it_stays(listed: list[object]) -> None:
+    assert redact_json(listed) == listed
+
+
+def test_a_variable_may_also_be_written_as_a_key_and_a_value() -> None:
+    assert redact_json({"key": "API_TOKEN", "value": "hunter2"})["value"] == REDACTED
+
+
+def test_the_secrets_in_a_command_are_known() -> None:
+    command = ["env", f"API_KEY={TOKEN}1", "agent", "--api-key", f"{TOKEN}2", f"--token={TOKEN}3"]
+    command += ["--key", "/etc/ssl/private.pem", "--token", "--model", "large-model", "--pat", "x"]
+    command += ["--authToken", f"{TOKEN}4"]
+    assert secrets_in(command) == tuple(f"{TOKEN}{number}" for number in range(1, 5))
+    assert Redactor(secrets_in(command))(f"401: {TOKEN}2 is no key") == f"401: {REDACTED} is no key"
+
+
+@every("name", CANARIES)
+@pytest.mark.parametrize("noise", ["\x1b[0m", "\\u001b[1;31m", "\u200b"])
+def test_a_key_that_something_unseen_splits_is_found(name: str, noise: str) -> None:
+    key = CANARIES[name]
+    for at in (len(key) // 3, len(key) - 4):
+        left = redact_text(f"failed: {key[:at]}{noise}{key[at:]} (see the log)")
+        assert left == f"failed: {REDACTED} (see the log)"
+
+
+def test_colours_around_words_stay() -> None:
+    text = "\x1b[31mError\x1b[0m: no\x1b[1m model"
+    assert redact_text(text) == text
+
+
+def test_of_many_keys_that_are_split_none_is_left() -> None:
+    keys = [CANARIES["github"][:-3] + f"{number:03}" for number in range(2 * MAX_SPLIT)]
+    left = redact_text(" ".join(f"{key[:9]}\x1b[0m{key[9:]}" for key in keys))
+    assert left == " ".join([REDACTED] * len(keys))
+
+
+@every(
+    "text",
+    [
+        f"(cut) {BASE64[:40]}\n{BASE64}\n{BASE64[:12]}==\n-----END RSA PRIVATE KEY-----",
+        f"key: {BASE64}\\n{BASE64[:12]}==\\n-----END PRIVATE KEY-----\\n",
+        f"key: {BASE64}\\r\\n{BASE64[:12]}==\\r\\n-----END PRIVATE KEY-----",
+        f"    {BASE64}\n    {BASE64[:12]}==\n    -----END OPENSSH PRIVATE KEY-----",
+        f"{BASE64} {BASE64[:12]}== -----END PGP PRIVATE KEY BLOCK-----",
+    ],
+)
+def test_the_end_of_a_private_key_is_removed_up_to_where_it_was_cut(text: str) -> None:
+    left = redact_text(text)
+    assert BASE64[:10] not in left
+    assert REDACTED in left
+
+
+SIGNED = "tid=" + fake(32) + ";exp=1790000000;sku=free;st=dotcom;chat=1;8kp=1:" + fake(64)
+BOT = "123456789" + ":AA" + fake(33)
+
+
+@every(
+    ("text", "left"),
+    [
+        (f"token {SIGNED} expired", f"token {REDACTED} expired"),
+        (f'"token": "{SIGNED}"', f'"token": "{REDACTED}"'),
+        (
+            f"https://api.telegram.org/bot{BOT}/sendMessage",
+            f"https://api.telegram.org/bot{REDACTED}/sendMessage",
+        ),
+        (
+            f"https://api.telegram.org/file/bot{BOT.replace(':', '%3A')}/a",
+            f"https://api.telegram.org/file/bot{REDACTED}/a",
+        ),
+        (f"code_verifier={TOKEN}&x=1", f"code_verifier={REDACTED}&x=1"),
+        (f'{{"codeVerifier": "{TOKEN}"}}', f'{{"codeVerifier": "{REDACTED}"}}'),
+        (f"device_code: {TOKEN}", f"device_code: {REDACTED}"),
+        (f"agent --authToken {TOKEN}", f"agent --authToken {REDACTED}"),
+    ],
+)
+def test_a_secret_is_found_where_it_stands(text: str, left: str) -> None:
+    assert redact_text(text) == left
