@@ -466,9 +466,13 @@ def failed_turns(
 def failed_requests(
     record: sqlite3.Connection, start_ms: int, end_ms: int | None = None, limit: int | None = None
 ) -> list[RecordedEntry]:
-    """Return failures of requests other than prompts in a period, newest first."""
+    """Return failures of requests other than prompts in a period, newest first.
+
+    Without what was open when the user left, as during a slow start: nothing had failed.
+    """
     rows = record.execute(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ?"
+        " AND coalesce(json_extract(facts, '$.reason'), '') NOT IN ('client_left', 'told_to_stop')"
         " AND at_epoch_ms >= ? AND at_epoch_ms < ? ORDER BY at_epoch_ms DESC LIMIT ?",
         (Kind.ERROR, start_ms, _END_MS if end_ms is None else end_ms, _limit(limit)),
     )
@@ -479,6 +483,7 @@ def failures_of(record: sqlite3.Connection, part: Part) -> list[RecordedEntry]:
     """Return failed requests outside turns in a run, in order, as many as a list shows."""
     rows = record.execute(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ? AND run = ?"
+        " AND coalesce(json_extract(facts, '$.reason'), '') NOT IN ('client_left', 'told_to_stop')"
         " ORDER BY at_epoch_ms, id LIMIT ?",
         (Kind.ERROR, part.run, LISTED_FAILURES),
     )

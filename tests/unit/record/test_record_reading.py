@@ -113,6 +113,8 @@ def test_failures_outside_of_turns_are_found_by_time(tmp_path: Path) -> None:
     book.note(Kind.ERROR, "s1", type="auth", method="session/load")
     book.note(Kind.ERROR, type="network", method="session/new")
     book.note(Kind.CONTEXT_LOST, "s1", why="x")
+    for reason in ("client_left", "told_to_stop"):  # the user, during the start
+        book.note(Kind.ERROR, type="agent_crash", method="initialize", reason=reason)
     book.failed("s1", 1)
     path = write(tmp_path, book)
     with reader.reading(str(path)) as record:
