@@ -245,6 +245,9 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
     wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
     hint(wire, hour).time(620)
     assert "retry_after_seconds" not in payload(wire)
+    wire = begun()
+    hint(wire, hour).time(40).agent(error())  # the agent gave up within it
+    assert payload(wire)["retry_after_seconds"] == 60
 
 
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
