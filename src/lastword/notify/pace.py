@@ -1,9 +1,9 @@
 """The pace of notifications: which are sent now, which wait a moment, and which are left out.
 
 Owns three rules as a value without a clock: a question waits a moment, since it is often answered
-at once; what is no longer true before it is sent is not sent; and a session sends a limited number
-a minute, and counts the others in the next one. A turn's first wait for a limit is notified, and a
-second one only after it has gone on.
+at once; what is no longer true before it is sent is not sent; and a session, like all of a process
+together, sends a limited number a minute, and counts the others in the next one. A turn's first
+wait for a limit is notified, and a second one only after it has gone on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lastword.notify.notification import Notification
 
 WITHIN_SECONDS = 60.0
+SESSIONS_AT_ONCE = 5
+"""A process sends as many notifications in a minute as five sessions may."""
+
 MAX_SESSIONS = 1024
 MAX_WAITING = 256
 """Questions that wait their moment; one more sends the oldest at once."""
@@ -44,9 +47,10 @@ class NotificationPace:
         self._per_minute = per_minute
         self._waiting: dict[str, tuple[float, Notification]] = {}
         self._sent: dict[str, deque[float]] = {}
+        self._sent_by_all: deque[float] = deque(maxlen=per_minute * SESSIONS_AT_ONCE)
         self._left_out: dict[str, Notification] = {}
         """Of each session, the last notification that was too many, with the number of those
-        before it."""
+        before it; under an empty name, that of them all."""
         self._limited: set[str] = set()
 
     def add(self, notification: Notification, now: float) -> list[Notification]:
@@ -84,9 +88,10 @@ class NotificationPace:
         """Return what is to be sent by now."""
         ready = [key for key, (at, _) in self._waiting.items() if at <= now]
         due = [each for key in ready for each in self._paced(self._waiting.pop(key)[1], now)]
-        for session in [each for each in self._left_out if self._opens_at(each, now) <= now]:
-            self._note(session, now)
-            due.append(self._left_out.pop(session))
+        for key in list(self._left_out):
+            if self._opens_at(key, now) <= now:
+                due.append(self._left_out.pop(key))
+                self._note(due[-1].session, now)
         return due
 
     def rest(self) -> list[Notification]:
@@ -104,11 +109,12 @@ class NotificationPace:
 
     def _paced(self, notification: Notification, now: float) -> list[Notification]:
         session = notification.session
-        before = self._left_out.pop(session, None)
+        key = "" if self._opens_at("", now) > now else session
+        before = self._left_out.pop(key, None)
         others = 0 if before is None else before.others + 1
         notification = msgspec.structs.replace(notification, others=others)
         if self._opens_at(session, now) > now:
-            self._left_out[session] = notification
+            self._left_out[key] = notification
             return []
         self._note(session, now)
         return [notification]
@@ -117,9 +123,9 @@ class NotificationPace:
         if session not in self._sent and len(self._sent) >= MAX_SESSIONS:
             self._sent.pop(next(iter(self._sent)))
         self._sent.setdefault(session, deque(maxlen=self._per_minute)).append(now)
+        self._sent_by_all.append(now)
 
     def _opens_at(self, session: str, now: float) -> float:
-        times = self._sent.get(session)
-        if times is None or len(times) < self._per_minute:
-            return now
-        return times[0] + WITHIN_SECONDS
+        own = self._sent.get(session, deque(maxlen=self._per_minute))
+        full = [sent[0] for sent in (own, self._sent_by_all) if len(sent) == sent.maxlen]
+        return max((first + WITHIN_SECONDS for first in full), default=now)

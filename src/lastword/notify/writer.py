@@ -90,7 +90,7 @@ class NotificationWriter:
         self._run = run
         self._content = content
         self._around = surroundings or Surroundings()
-        self._agent = run.program
+        self._agent = one_line(run.program)
         self._questions: dict[tuple[str | None, str | None], str] = {}
         self._limited: set[str | None] = set()
         """The sessions that wait for the end of a limit."""
@@ -183,7 +183,7 @@ class NotificationWriter:
         return one_line(text)[:MAX_SENTENCE_CHARS] if isinstance(text, str) else ""
 
     def _made(self, row: Row, event: NotifiedEvent, sentence: str, **more: Any) -> Notification:
-        session = self._around.name_of(row.session_id or "")
+        session = one_line(self._around.name_of(row.session_id or ""))
         # The same row is the same notification, also where it is handed over a second time.
         identity = msgspec.json.encode(
             (self._run.run_id, row.kind, row.at_seconds, row.session_id, row.request_id, row.turn)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from lastword.notify.notification import Notification, NotifiedEvent
-from lastword.notify.pace import MAX_WAITING, WITHIN_SECONDS, NotificationPace
+from lastword.notify.pace import (
+    MAX_WAITING,
+    SESSIONS_AT_ONCE,
+    WITHIN_SECONDS,
+    NotificationPace,
+)
 
 
 def a_notification(
@@ -40,6 +45,28 @@ def test_one_session_does_not_keep_another_from_being_heard() -> None:
     assert pace.add(a_notification(1), 0.0)
     assert not pace.add(a_notification(2), 0.0)
     assert pace.add(a_notification(3, session="t"), 0.0)
+
+
+def test_many_sessions_together_are_limited_too_and_the_others_are_counted_in_one() -> None:
+    pace = a_pace()
+    every = [a_notification(1, session=str(number)) for number in range(200)]
+    sent = [each for one in every for each in pace.add(one, 10.0)]
+    limit = 3 * SESSIONS_AT_ONCE
+    assert sent == every[:limit]
+    assert pace.due(10.0 + WITHIN_SECONDS - 1) == []
+    (late,) = pace.due(10.0 + WITHIN_SECONDS)
+    assert (late.session, late.others) == ("199", 200 - limit - 1)
+    assert pace.next_due(100.0) is None
+
+
+def test_what_many_sessions_left_out_is_sent_within_the_limit_of_all() -> None:
+    pace = a_pace(per_minute=1)
+    for number in range(SESSIONS_AT_ONCE):
+        assert pace.add(a_notification(1, session=str(number)), 0.0)
+        pace.add(a_notification(2, session=str(number)), 0.0)
+    assert pace.add(a_notification(3, session="late"), 0.0) == []
+    sent = [each for second in range(300) for each in pace.due(float(second))]
+    assert sum(1 + each.others for each in sent) == SESSIONS_AT_ONCE + 1
 
 
 def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:

@@ -59,6 +59,14 @@ def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer(k
     assert second.notification_id != first.notification_id
 
 
+def test_a_session_s_id_has_nothing_in_a_notification_that_a_terminal_obeys() -> None:
+    book = Book()
+    asked(book, session="a\x1b[2J\r\n\u202eb\u2066c\x9b")
+    (made,) = made_of(book.rows)
+    assert isinstance(made, Notification)
+    assert made.session == "a [2J   b c "
+
+
 def test_a_question_says_what_it_is_about_only_where_content_is_sent() -> None:
     book = Book()
     asked(book)

@@ -129,11 +129,9 @@ class _Line:
         """Return the value as the page shows it, without a secret."""
         option = self.option
         if self._texts is not None:
-            if option.name == "token":
-                return "(set)"
             if option.kind == "flag":
                 return "on" if option.read(self._texts[0]) else "off"
-            return redacted(", ".join(self._texts)) or "none"
+            return ", ".join(_without_secret(option, text) for text in self._texts) or "none"
         if option.kind == "flag":
             return "off"
         if option.kind == "seconds":
@@ -152,7 +150,7 @@ class _Line:
             return False if option.kind == "flag" else option.default
         if option.kind in {"flag", "seconds", "bytes", "count"}:
             return option.read(self._texts[0])
-        texts = ["(set)"] if option.name == "token" else [redacted(text) for text in self._texts]
+        texts = [_without_secret(option, text) for text in self._texts]
         return texts if option.kind in LISTS else texts[0]
 
     def as_json(self) -> dict[str, Any]:
@@ -162,6 +160,18 @@ class _Line:
         if self.path:
             shown |= {"file": self.path, "line": self.line}
         return shown | ({"variable": self.variable} if self.variable else {})
+
+
+def _without_secret(option: Option, text: str) -> str:
+    """Return a value as it may be shown: whoever knows a topic or a webhook's path can use it."""
+    if option.name == "token":
+        return "(set)"
+    if option.name not in {"notify", "report-to"}:
+        return redacted(text)
+    scheme, has_host, rest = text.partition("://")
+    host = rest.replace("?", "/").replace("#", "/").partition("/")[0]
+    where = f"{scheme}://{host.rpartition('@')[2]}"
+    return redacted(text) if has_host and rest.rstrip("/") == host else f"{where}/(set)"
 
 
 def _show(places: Places, *, as_json: bool) -> int:
