@@ -61,7 +61,8 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     pid = os.getpid()
     try:
         result = await _result(request, work)
-    except BaseException as error:
+    except BaseException as raised:
+        error = tracebacks.readable(raised)
         if os.getpid() != pid:
             forked.end(error)
         if is_the_doors(error, request.link):
@@ -76,15 +77,16 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
                 warnings.raised(request.method, error)
             _leave_process(request.method, ending)
         printable = _failed(request, error, sent_error) and tracebacks.is_printable(error)
+        printable = printable and error is raised
         if isinstance(error, Exception) and printable:
             tracebacks.redact(error, request.link)
             raise
         # The author hears of a self-cancellation when the core names it.
         if not printable:
-            warnings.unprintable(request.method, error)
+            warnings.unprintable(request.method, raised)
         elif not isinstance(error, asyncio.CancelledError):
             warnings.raised(request.method, error)
-        name, cause = type(error).__name__, error if printable else None
+        name, cause = type(raised).__name__, error if printable else None
     else:
         if os.getpid() != pid:
             forked.end()
@@ -126,12 +128,16 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
     pid = os.getpid()
     try:
         await contained(work, link, asyncio_task())
-    except BaseException as error:
+    except BaseException as raised:
+        error = tracebacks.readable(raised)
         if os.getpid() != pid:
             forked.end(error)
         if is_the_doors(error, link):
             raise
-        logger.exception("The handler of a notification failed.")
+        if error is raised and tracebacks.is_printable(error):
+            logger.exception("The handler of a notification failed.")
+        else:
+            warnings.unprintable("a notification", raised)
         ending = process_ending(error)
         if ending is not None:
             link.handler_left()

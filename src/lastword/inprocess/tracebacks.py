@@ -43,6 +43,27 @@ class _WithoutSecrets(logging.Filter):
 _FILTER = _WithoutSecrets()
 
 
+def readable(error: BaseException) -> BaseException:
+    """Return the exception, or one of its name where it, a cause or a member cannot be looked at.
+
+    A `__getattribute__` that raises does so wherever somebody asks for the exception's class.
+    """
+    waiting, looked_at = [error], set[int]()
+    try:
+        while waiting:
+            each = waiting.pop()
+            if id(each) in looked_at:
+                continue
+            looked_at.add(id(each))
+            if isinstance(each, BaseExceptionGroup):
+                waiting += each.exceptions
+            linked = (each.__cause__, each.__context__)
+            waiting += [other for other in linked if other is not None]
+    except BaseException:  # noqa: BLE001 - foreign code
+        return RuntimeError(type(error).__name__)
+    return error
+
+
 def is_printable(error: BaseException) -> bool:
     """Return whether a log can print the exception, with its notes, causes and members.
 

@@ -145,7 +145,7 @@ def test_a_notification_whose_handler_fails_is_its_authors_alone_to_know(
     assert client.goes_on()
 
 
-METHODS = ("__str__", "__repr__", "__getattr__", "__notes__")
+METHODS = ("__str__", "__repr__", "__getattr__", "__notes__", "__getattribute__")
 RAISED = ("exit", "interrupt", "cancel", "base", "recursion")
 PLACES = ("alone", "cause", "context", "note", "group", "nested")
 

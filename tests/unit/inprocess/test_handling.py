@@ -113,6 +113,24 @@ async def test_the_answer_is_made_at_the_raise_and_the_exception_goes_on(which: 
     assert request.over
 
 
+class UnreadableError(Exception):
+    """An exception that cannot even be asked for its class."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise SystemExit(name)
+
+
+async def test_an_exception_that_cannot_be_looked_at_ends_its_handler_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    door = Door()
+    with pytest.raises(handling.HandlerFailedError, match="raised UnreadableError"):
+        await door.run(door.prompt, raising(UnreadableError()))
+    assert door.typed(1)["type"] == "internal"
+    await handling.run_notification(door.link, raising(UnreadableError()))
+    assert "The handler of a notification raised UnreadableError" in caplog.text
+
+
 async def test_what_is_no_exception_is_answered_and_its_author_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
