@@ -7,14 +7,12 @@ and stop the parent from hearing its client (they share what they poll with).
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 from typing import NoReturn
 
+from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import process_ending
-
-logger: logging.Logger = logging.getLogger("lastword")
 
 
 def end(error: BaseException | None = None, *, status: int = 0) -> NoReturn:

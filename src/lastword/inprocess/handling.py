@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import forked, tracebacks, warnings
+from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     SentError: TypeAlias = Callable[[BaseException], dict[str, Any] | None]
     """The JSON-RPC error object that an exception stands for by its author's will."""
 
-logger: logging.Logger = logging.getLogger("lastword")
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings, warnings
+from lastword.inprocess.author_log import logger, timeline
 from lastword.otel import enabled
 from lastword.record.forks import gate
 from lastword.record.paths import state_folder, store_path
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
     from lastword.record.sink import ReportSink, Sink
     from lastword.record.thread import RecorderThread
 
-logger: logging.Logger = logging.getLogger("lastword")
-timeline: logging.Logger = logging.getLogger("lastword.timeline")
 # If logging is not set up, Python itself would write the warnings among them to stderr.
-timeline.addHandler(logging.NullHandler())
+timeline.logger.addHandler(logging.NullHandler())
 
 FINISH_SECONDS = 0.3
 """How long a link's end may keep the thread that writes for all links."""

@@ -6,7 +6,6 @@ no I/O: its shell provides a way to send to either side, and calls it when it is
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -23,6 +22,7 @@ from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.inprocess import forked, waits, warnings
+from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ still, or that its loop stays blocked, `inprocess.loop_watchdog` sees."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
-
-logger: logging.Logger = logging.getLogger("lastword")
 
 
 class HandlerLink:

@@ -8,13 +8,13 @@ the whole process stood still, which a blocked loop cannot tell.
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
 import traceback
 from typing import TYPE_CHECKING
 
+from lastword.inprocess.author_log import logger
 from lastword.platform.standstill import LAST_BEAT_SECONDS, Standstill, beat_seconds
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from lastword.inprocess.link import HandlerLink
 
-logger: logging.Logger = logging.getLogger("lastword")
 
 LOOK_SECONDS = 1.0
 """How often an open turn's loop is asked."""

@@ -6,7 +6,6 @@ them only once. An unusable value is reported and ignored: it must not stop an a
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,13 @@ from lastword.core.link.options import LinkOptions
 from lastword.core.link.user_options import Options
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.errors import MisuseError
+from lastword.inprocess.author_log import logger
 from lastword.platform.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id, zone_of
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-logger: logging.Logger = logging.getLogger("lastword")
 
 _INSTEAD = {
     "stderr_limit_bytes": "stderr is this process's own; leave it out",

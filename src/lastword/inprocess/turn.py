@@ -6,13 +6,13 @@ saw elsewhere, what went wrong in its own words. The core has the rules for it.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from lastword.core.link.reports import Note
 from lastword.core.protocol import acp, jsonrpc
 from lastword.errors import NotInTurnError
 from lastword.inprocess import streams
+from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import CURRENT, Request
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lastword.core.link.facts import Facts
     from lastword.inprocess.retry import Attempt, Retry
 
-logger: logging.Logger = logging.getLogger("lastword")
 
 Item = TypeVar("Item")
 

@@ -5,11 +5,8 @@ Owns the sentences, on the logger `lastword`. The core informs the client in its
 
 from __future__ import annotations
 
-import logging
-
 from lastword.core.timeline.entry import Entry, Kind
-
-logger: logging.Logger = logging.getLogger("lastword")
+from lastword.inprocess.author_log import logger
 
 _MENDED_BY = {
     "no_stop_reason": "the handler of session/prompt returned no stop reason: return "

@@ -131,6 +131,28 @@ async def test_an_exception_that_cannot_be_looked_at_ends_its_handler_alone(
     assert "The handler of a notification raised UnreadableError" in caplog.text
 
 
+class FailingHandler(logging.Handler):
+    """Of an author whose log cannot be written."""
+
+    def emit(self, _: logging.LogRecord) -> NoReturn:
+        raise OSError("the log's disk is full")
+
+
+async def test_an_authors_log_that_fails_keeps_nobody_from_an_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    door, failing = Door(), FailingHandler()
+    logging.getLogger("lastword").addHandler(failing)
+    try:
+        await handling.run_notification(door.link, raising(ValueError("the note's own failure")))
+        with pytest.raises(handling.HandlerFailedError):
+            await door.run(door.prompt, raising(OddError()))
+    finally:
+        logging.getLogger("lastword").removeHandler(failing)
+    assert door.typed(1)["type"] == "unknown"
+    assert "the log's disk is full" in capsys.readouterr().err
+
+
 async def test_what_is_no_exception_is_answered_and_its_author_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

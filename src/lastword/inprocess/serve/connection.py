@@ -6,7 +6,6 @@ Owns the order in which handlers are started, and the moment at which one is can
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +15,7 @@ from msgspec import Raw
 from lastword.core.protocol import acp, jsonrpc
 from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
+from lastword.inprocess.author_log import logger
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
 from lastword.inprocess.loop_watchdog import LoopWatchdog
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
-
-logger: logging.Logger = logging.getLogger("lastword")
 
 
 class Router(Protocol):
@@ -197,7 +195,7 @@ class ServedConnection:
         try:
             async with anyio.create_task_group() as own:
                 own.start_soon(self._run_handler, request, work, task_status)
-        except Exception:
+        except Exception:  # noqa: BLE001 - it is logged
             # The handler's task ended with a scope or a group still open, as happens when a
             # generator holds one. The event loop may complain of that, in this task alone.
             logger.exception("A handler left a cancel scope or a task group open.")
