@@ -50,6 +50,7 @@ LOADED = (
 )
 """What a fork finds loaded; what is missing here is loaded by each that needs it."""
 
+INTERPRETER = sys.executable
 OFF = "LASTWORD_TESTS_REAL_STARTS"
 SAME = ("PYTHON", "LC_", "LANG", "LD_")
 """What an interpreter reads as it starts, so that a fork cannot follow another value of it."""
@@ -104,7 +105,7 @@ def is_ours(command: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Return whether it is one of our programs, and a fork can stand for it."""
     option, module = [*_words(command), "", ""][:2]
     return (
-        command[0] == sys.executable
+        command[0] == INTERPRETER
         and option == "-m"
         and module.partition(".")[0] in {"lastword", "tests"}
         and OFF not in environment
