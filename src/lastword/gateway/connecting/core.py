@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.link import outage_updates
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway import outage_updates, wire
+from lastword.gateway import wire
 from lastword.gateway.connecting import failures, frames
 from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (

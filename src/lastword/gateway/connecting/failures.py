@@ -16,9 +16,9 @@ from lastword.core.failure import ladder
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.link.outage_updates import UNREACHABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway.outage_updates import UNREACHABLE
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp

@@ -18,6 +18,7 @@ from lastword.core.failure.error_object import SentError, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
 from lastword.core.link import late
+from lastword.core.link.outage_updates import outage_update
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
@@ -25,7 +26,6 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
 from lastword.gateway.log.entries import LogKind, Numbered
-from lastword.gateway.outage_updates import outage_update
 from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
 from lastword.gateway.viewing.websocket_frames import text_frames
