@@ -301,9 +301,15 @@ class Replication:
         if self.is_fenced:
             return None
         due = [self._pause_until] if self._step is _Step.PAUSED else []
-        if self._waits_since is not None and not self.is_without:
-            due.append(self._waits_since + STALL_SECONDS * (self._stalls + 1))
+        if (stall := self._stall_due()) is not None:
+            due.append(stall)
         return min(due, default=None)
+
+    def _stall_due(self) -> float | None:
+        """Return when it is next reported that nothing is replicated."""
+        if self._waits_since is None or self.is_without:
+            return None
+        return self._waits_since + STALL_SECONDS * (self._stalls + 1)
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """End a pause, or report that nothing is replicated."""
@@ -313,12 +319,11 @@ class Replication:
         if self._step is _Step.PAUSED and self._pause_until <= now:
             effects += self._read_end()
         since = self._waits_since
-        if since is None or self.is_without:
-            return effects
-        times = int((now - since) / STALL_SECONDS)
-        if times > self._stalls:
-            self.stalled_since, self._stalls = since, times
-            effects.append(Stalled(since, self._reason, times))
+        stall = self._stall_due()
+        if since is not None and stall is not None and stall <= now:
+            self._stalls = max(self._stalls + 1, int((now - since) / STALL_SECONDS))
+            self.stalled_since = since
+            effects.append(Stalled(since, self._reason, self._stalls))
             if self._goes_on_without:
                 self.is_without = True
                 effects += [self._in_new_epoch(self.visible), *self._show(self._committed)]

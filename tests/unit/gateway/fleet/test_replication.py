@@ -262,6 +262,16 @@ def test_a_stall_is_reported_again_and_again_with_its_reason_and_its_end() -> No
     assert replication.next_timeout() is None
 
 
+@pytest.mark.parametrize("since", [0.1, 1 / 3, 44_456.935846167])
+def test_no_report_of_a_stall_is_due_twice(since: float) -> None:
+    replication = idle()
+    replication.disconnected(since)
+    for times in range(1, 200):
+        due = replication.next_timeout()
+        assert due is not None
+        assert replication.handle_timeout(due) == [Stalled(since, "", times)]
+
+
 def test_a_lost_connection_is_reported_with_nothing_to_replicate() -> None:
     replication = idle()
     replication.disconnected(1.0)
