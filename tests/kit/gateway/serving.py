@@ -166,10 +166,10 @@ class Gateway(Place):
             return pool.submit(run).result(FUSE_SECONDS)
 
     def holders(self) -> list[dict[str, Any]]:
-        """How its holders are."""
+        """How its holders are, of those that answer."""
         told = self.tell("status", "--json").stdout
         found: list[dict[str, Any]] = msgspec.json.decode(told)["holders"] if told else []
-        return found
+        return [each for each in found if "pid" in each]
 
     def link(self, page: str = "", *options: str) -> str:
         """A link to its page, as its command prints it."""

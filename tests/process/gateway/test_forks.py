@@ -60,11 +60,6 @@ def test_a_fork_is_used_closed_and_loaded_as_any_session_is(
         assert forked != session
         listed = {each["sessionId"] for each in viewer.result("session/list", {})["sessions"]}
         assert {session, forked} <= listed
-        without = viewer.result("session/fork", {"sessionId": session})["sessionId"]
-        found = viewer.result("session/list", {})["sessions"]
-        folders = {each["sessionId"]: each["cwd"] for each in found}
-        assert folders[without] == folders[session]
-        viewer.result("session/close", {"sessionId": without})
         other.load(forked, gateway.root)
         for each in (viewer, other):
             answer = each.answer(each.prompt(forked, "in the fork"))

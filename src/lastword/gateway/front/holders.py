@@ -441,9 +441,10 @@ class Holders:
 
     async def all_statuses(self) -> list[dict[str, Any]]:
         """Return the status of every holder; one that does not answer has only its `socket`."""
+        before = self.sockets()  # one that is given away meanwhile gets another name
         statuses = await self.statuses()
         answering = {each["socket"] for each in statuses}
-        rest = [path for path in self.sockets() if path not in answering]
+        rest = [path for path in before if path not in answering]
         return statuses + [{"socket": path} for path in rest if await answers(path)]
 
 
