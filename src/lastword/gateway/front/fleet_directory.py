@@ -417,7 +417,7 @@ class FleetDirectory:
         before = self._owned.pop(name, None)
         if place is not None:
             self._owned[name] = place
-        if before not in {None, place}:
+        if before is not None and before != place:
             asyncio.get_running_loop().call_later(PARTING_SECONDS, self._part_from, before)
 
     def _part_from(self, place: str) -> None:
